@@ -1,7 +1,7 @@
 """The walk of a release, counted: Python calls and modules entered, SQL statements and transactions.
 
 One number about an admitted file is released: once to load what is loaded once, then again under another version of the
-data, counted. Nothing here is a time, so that every machine counts the same.
+data, counted. Nothing here is a time; calls differ a little from run to run, statements do not.
 
     python benchmarks/walk.py            a table for people
     python benchmarks/walk.py --steps    the modules in the order in which they are first entered, with their calls

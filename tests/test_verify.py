@@ -153,7 +153,7 @@ def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
     m.save(tmp_path / "m.json")
     told = lone(tmp_path / "m.json")
     assert (told.returncode, told.stderr) == (0, "")
-    claim = f"verified: alpha {m.alpha} holds" if m.alpha else "the file is whole, but it claims no privacy"
+    claim = f"verified: alpha {m.claim.alpha} holds" if m.claim.alpha else "the file is whole, but it claims no privacy"
     assert told.stdout.startswith(claim)
 
 

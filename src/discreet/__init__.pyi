@@ -22,13 +22,13 @@ from .measure.prior import Prior as Prior
 from .measure.privacy import check_privacy as check_privacy
 from .measure.utility import expected_loss as expected_loss
 from .mechanism import Mechanism as Mechanism
+from .mechanisms.additive import geometric as geometric
+from .mechanisms.additive import laplace as laplace
+from .mechanisms.additive import staircase as staircase
 from .mechanisms.fair import explicit_fair as explicit_fair
-from .mechanisms.geometric import geometric as geometric
-from .mechanisms.laplace import laplace as laplace
+from .mechanisms.guessing import randomized_response as randomized_response
+from .mechanisms.guessing import uniform as uniform
 from .mechanisms.matrix import from_matrix as from_matrix
-from .mechanisms.response import randomized_response as randomized_response
-from .mechanisms.staircase import staircase as staircase
-from .mechanisms.uniform import uniform as uniform
 from .mechanisms.wave import square_wave as square_wave
 from .planning.compare import compare as compare
 from .planning.one_report import plan_epsilon as plan_epsilon
@@ -37,11 +37,11 @@ from .planning.reports import plan_reports as plan_reports
 from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
-from .tables.admission import admit as admit
-from .tables.admission import profile as profile
-from .tables.checking import check_release as check_release
+from .tables.count.admitting import admit as admit
+from .tables.count.admitting import profile as profile
 from .tables.release import preview as preview
 from .tables.release import release as release
 from .tables.release import release_to as release_to
+from .tables.saved.checking import check_release as check_release
 
 __version__: str

@@ -33,11 +33,11 @@ from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
 from .sharing.recalibration import Recalibration as Recalibration
-from .tables.admission import Profile as Profile
-from .tables.audiences import Audiences as Audiences
-from .tables.checking import ReleaseVerdict as ReleaseVerdict
-from .tables.previews import Preview as Preview
-from .tables.results import Release as Release
+from .tables.count.admitting import Profile as Profile
+from .tables.draw.audiences import Audiences as Audiences
+from .tables.publish.previews import Preview as Preview
+from .tables.publish.released import Release as Release
+from .tables.saved.checking import ReleaseVerdict as ReleaseVerdict
 from .theory.derivation import Derivation as Derivation
 from .theory.derivation import Violation as Violation
 from .theory.graphs import Graph as Graph

@@ -14,7 +14,7 @@ import discreet as dt
 from discreet.channels import Finite, Table
 from discreet.measure.total_bounds import SumBound
 from discreet.mechanism import Recipe
-from discreet.tables.fitting import fit_parts
+from discreet.tables.totals.fitting import fit_parts
 from tests import reference
 from tests.profiles import examples
 

@@ -158,12 +158,12 @@ def test_make_knows_every_family(run, name):
     told = run("make", *words, "-o", "m.json", "--json")
     assert (told.code, told.err) == (0, "")
     summary = json.loads(told.out)
-    assert summary["digest"] == made.digest == dt.load("m.json").digest
-    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.alpha)
+    assert summary["digest"] == made.digest == files.load_procedure("m.json").digest
+    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.claim.alpha)
     assert (summary["inputs"], summary["outputs"]) == (str(made.inputs), str(made.outputs))
     assert summary["sensitivity_steps"] == made.sensitivity
-    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.alpha == 0)
-    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.alpha == 0)
+    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.claim.alpha == 0)
+    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.claim.alpha == 0)
     assert verify.main(["m.json"]) == 0
     told = run("make", *words)
     assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
@@ -201,14 +201,14 @@ def test_check_and_show_know_every_family(run, name):
     words, made = NEW[name]
     run("make", *words, "-o", "m.json")
     told = run("check", "m.json")
-    assert (told.code, told.err) == (1 if made.alpha == 0 else 0, "")
-    assert told.out.startswith("no level is claimed" if made.alpha == 0 else "holds")
+    assert (told.code, told.err) == (1 if made.claim.alpha == 0 else 0, "")
+    assert told.out.startswith("no level is claimed" if made.claim.alpha == 0 else "holds")
     checked = run("check", "m.json", "--epsilon", "1/100")
     assert checked.code == 1
     assert checked.out.startswith("does not hold")
     found = json.loads(run("check", "m.json", "--json").out)
-    assert found["holds"] is (made.alpha > 0)
-    assert (found["tight_epsilon"] is None) == (made.alpha == 0)
+    assert found["holds"] is (made.claim.alpha > 0)
+    assert (found["tight_epsilon"] is None) == (made.claim.alpha == 0)
     told = run("show", "m.json")
     assert (told.code, told.err) == (0, "")
     assert ("noise: mean distance" in told.out) == (made.inputs.n is None)
@@ -697,7 +697,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
         '{"sex": ["f", "m", "x"], "education": ["high", "low"], '
         '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}'
     )
-    words = [*survey, "--margins", "kind, kind+education", "--measure-totals-totals", "total=1,cells=3"]
+    words = [*survey, "--margins", "kind, kind+education", "--measure-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "The grand total, matching the fitted parts:" in told.out
@@ -718,7 +718,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     again = json.loads(run("release", *words, "--json").out)
     assert again["record"]["repeated"]
     assert again["margins"] == saved["margins"]
-    assert_one_good_error(run("release", *survey, "--measure-totals-totals", "income"))
+    assert_one_good_error(run("release", *survey, "--measure-totals", "income"))
     assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
 
 
@@ -1125,7 +1125,7 @@ def test_ctrl_c_is_no_traceback(run, monkeypatch):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "load", interrupt)
+    monkeypatch.setattr(files, "load_procedure", interrupt)
     told = run("show", "gm.json")
     assert (told.code, told.out) == (130, "")
     assert "Traceback" not in told.err

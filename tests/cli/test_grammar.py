@@ -216,7 +216,7 @@ def test_a_traceback_tells_where_and_no_value(run, survey, monkeypatch):  # noqa
         except ValueError as error:
             raise KeyError(f"{PRIVATE} again") from error
 
-    monkeypatch.setattr("discreet.files.load", broken)
+    monkeypatch.setattr("discreet.files.load_procedure", broken)
     told = run("show", "g.json")
     assert_one_good_error(told)
     assert "KeyError" in told.err

@@ -13,7 +13,7 @@ import pytest
 import discreet.files as files
 import discreet.ledger.ledger as ledgers
 import discreet.tables.release as releasing
-import discreet.tables.saving as saving
+import discreet.tables.saved.release_files as saving
 from discreet.cli import main
 from discreet.ledger.sqlite import Sqlite
 
@@ -60,7 +60,7 @@ ANSWERED = "Charge 3 of 's' stands, and its answer is stored: ask the same again
 @pytest.mark.parametrize(
     ("where", "name", "after", "said", "stands"),
     [
-        (releasing, "_prepare", False, NOTHING, (0, 0)),  # before the data are read
+        (releasing, "_counted", False, NOTHING, (0, 0)),  # before the data are read
         (ledgers.Ledger, "begin", False, NOTHING, (0, 0)),
         (ledgers, "charge_line", True, NOTHING, (0, 0)),  # written, and not committed
         (ledgers.Ledger, "begin", True, f"{UNANSWERED}out.csv was not written.", (Fraction(1, 2), 1)),
@@ -167,7 +167,7 @@ def test_a_library_that_makes_an_error_of_it(run, survey, monkeypatch):  # noqa:
         except KeyboardInterrupt:
             raise RuntimeError("Query interrupted") from None
 
-    monkeypatch.setattr(releasing, "_prepare", swallowed)
+    monkeypatch.setattr(releasing, "_counted", swallowed)
     assert told_once(run("release", *survey, "-o", "out.csv")) == NOTHING
 
 

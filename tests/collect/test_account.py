@@ -219,3 +219,8 @@ def test_first_rows_against_plain_counting():
         seen[each] = seen.get(each, 0) + 1
         expected.append(each is not None and seen[each] <= 3)
     assert stays == expected
+
+
+def test_a_row_whose_index_is_missing_is_nobody_s():
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0]), pa.array(["a", "b"]))
+    assert FirstRows(1).stay(ids).tolist() == [True, False, True, False]

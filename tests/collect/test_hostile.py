@@ -26,6 +26,7 @@ import discreet as dt
 from discreet.collect.account import FirstRows, check_ids
 from discreet.collect.batches import handed_on, perturb_batches
 from discreet.collect.placing import BadValueRule, places_of
+from discreet.collect.request import PerturbRequest
 from discreet.errors import DiscreetError, ReleaseError, TableInputError
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20
@@ -535,6 +536,9 @@ def test_reports_are_counted_before_the_charge(tmp_path):
             with pytest.raises(ReleaseError, match="coarser grid"):
                 dt.perturb(table, "age", wide, dataset="ages", ledger=book, on_bad="map=0")
         assert (book.balance("ages").spent, book.balance("ages").pending) == (0, 0)
+        most = dt.randomized_response(2**24 - 1, epsilon="1/2")  # just as many as can be counted
+        asked = PerturbRequest.of(column="age", mechanism=most, dataset="ages", ledger=book, on_bad="map=0")
+        assert asked.mechanism.outputs.size == 2**24
         fits = dt.square_wave(1000, epsilon="1/2")
         dt.perturb(table, "age", fits, dataset="ages", ledger=book, on_bad="map=0")
         assert book.balance("ages").spent == Fraction(1, 2)

@@ -238,6 +238,19 @@ def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
         Reporter(signed(content).encode())
 
 
+METHODS = {
+    "rounding": lambda: dt.traditional.random_rounding(9),
+    "suppression": lambda: dt.traditional.suppression(9),
+    "keys": lambda: dt.traditional.cell_key(9),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_traditional_method_draws_no_report(name):
+    with pytest.raises(RefusedError, match="promises no privacy"):
+        Reporter(files.text(METHODS[name]()).encode())
+
+
 def test_a_memo_repeats_reports_and_freezes(tmp_path):
     """Scripted draws: three different values with most=2 get two draws; the third and all later ones repeat the last."""
     made, memo = Reporter(files.text(dt.uniform(9)).encode()), str(tmp_path / "memo.json")

@@ -18,6 +18,7 @@ from .test_reporter import (
     HERE,
     KINDS,
     LEAST,
+    METHODS,
     OPEN,
     OPEN_LAW,
     SCRIPT,
@@ -102,6 +103,16 @@ def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
     """
     printed = run_node(code)
     assert "cannot be used" in printed
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_traditional_method_draws_no_report(name):
+    code = f"""
+    const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
+    try {{ await load({json.dumps(files.text(METHODS[name]()))}); console.log("taken"); }}
+    catch (error) {{ console.log(error instanceof RefusedError ? error.message : String(error)); }}
+    """
+    assert "promises no privacy" in run_node(code)
 
 
 def test_a_memo_repeats_reports_and_freezes():

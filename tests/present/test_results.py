@@ -26,9 +26,9 @@ from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Ter
 from discreet.ledger.periods import Period
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
-from discreet.tables.checking import Check, ReleaseVerdict
-from discreet.tables.previews import Preview
-from discreet.tables.results import Release
+from discreet.tables.publish.previews import Preview
+from discreet.tables.publish.released import Release
+from discreet.tables.saved.checking import Check, ReleaseVerdict
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 

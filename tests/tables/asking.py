@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import discreet as dt
-from discreet.tables.asked import Asked
+from discreet.tables.ask.asked import Asked
 
 
 def ask(dataset: str = "d", version: str = "1", *, alpha: object = None, epsilon: object = None, **parts: Any) -> Asked:

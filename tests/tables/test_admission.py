@@ -11,7 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
-from discreet.tables.pages import release_page
+from discreet.tables.publish.page import release_page
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")

@@ -15,12 +15,12 @@ import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions import purpose
-from discreet.tables import answers
-from discreet.tables.answers import answer_text, mechanisms_text, read_answer
-from discreet.tables.measures import measures_for
-from discreet.tables.records import record_of
+from discreet.tables.ask.spelling import spelling_of
+from discreet.tables.draw.measures import measures_for
+from discreet.tables.publish.record import record_of
 from discreet.tables.release import release
-from discreet.tables.spelling import spelling_of
+from discreet.tables.saved import stored_answers as answers
+from discreet.tables.saved.stored_answers import answer_text, mechanisms_text, read_answer
 
 from .asking import ask
 

@@ -16,10 +16,10 @@ import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.randomness.source import simulation
 from discreet.tables import release as module
-from discreet.tables.asked import Asked
-from discreet.tables.audiences import Audiences, cascades_for, draw_levels
-from discreet.tables.measures import measures_for
-from discreet.tables.pages import release_page
+from discreet.tables.ask.asked import Asked
+from discreet.tables.draw.audiences import Audiences, cascades_for, draw_levels
+from discreet.tables.draw.measures import measures_for
+from discreet.tables.publish.page import release_page
 from discreet.tables.release import preview, release_to
 
 from .asking import at

@@ -12,9 +12,9 @@ import pytest
 
 import discreet as dt
 from discreet.errors import FileError, LedgerError
-from discreet.tables.checking import Case, ReleaseVerdict, judged
-from discreet.tables.saved import Saved
-from discreet.tables.saving import digest_of, record_text
+from discreet.tables.saved.checking import Case, ReleaseVerdict, judged
+from discreet.tables.saved.release_files import digest_of, record_text
+from discreet.tables.saved.saved_release import Saved
 
 from .asking import at, release_any
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.tables.coarse import Coarse, Line, MergedReports
+from discreet.tables.publish.coarse import Coarse, Line, MergedReports
 
 ERROR = Fraction(1, 20)
 WAYS = [(5, None), (None, 5), (5, 5), (3, 7), (1, 2), (50, None), (None, 50), ("5/2", 4), (50, 50), (1, None)]

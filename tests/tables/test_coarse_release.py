@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dt
 from discreet.tables import release as module
-from discreet.tables.pages import release_page
+from discreet.tables.publish.page import release_page
 
 DOMAIN = {"town": ["a", "b", "c"], "age": ["old", "young"]}
 

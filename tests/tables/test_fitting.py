@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.tables.fitting import _fitted, fit_parts
+from discreet.tables.totals.fitting import _fitted, fit_parts
 from tests.profiles import examples
 
 ROWS, COLUMNS = np.arange(12) // 4, np.arange(12) % 4

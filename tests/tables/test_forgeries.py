@@ -21,11 +21,11 @@ import discreet as dt
 from discreet.errors import FileError
 from discreet.exact.level import Level
 from discreet.present.words import csv_text
-from discreet.tables.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
-from discreet.tables.pages import release_page
-from discreet.tables.rebuilt import rebuild
-from discreet.tables.saved import Saved
-from discreet.tables.saving import contents_of, digest_of, outputs, record_text
+from discreet.tables.publish.page import release_page
+from discreet.tables.saved.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
+from discreet.tables.saved.rebuilt import rebuild
+from discreet.tables.saved.release_files import contents_of, digest_of, outputs, record_text
+from discreet.tables.saved.saved_release import Saved
 from tests import profiles
 
 from .asking import at, release_any

@@ -14,7 +14,7 @@ import pytest
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.exact.level import Level
-from discreet.tables.checking import CHECKERS, Case, judged
+from discreet.tables.saved.checking import CHECKERS, Case, judged
 from tests.tables.test_forgeries import saved
 
 from .asking import at, release_any

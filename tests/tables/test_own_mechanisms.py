@@ -12,7 +12,7 @@ import pytest
 import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
-from discreet.tables.pages import release_page
+from discreet.tables.publish.page import release_page
 from discreet.tables.release import preview, release
 
 GOAL = Fraction(19, 20)

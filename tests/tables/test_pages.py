@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.present.words import moment
-from discreet.tables.pages import Scale, rows_table
+from discreet.tables.publish.page import Scale, rows_table
 
 KEYS = ["a" * 120, "ירושלים", "東京", "<b>x</b>", None]
 

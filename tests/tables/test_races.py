@@ -13,9 +13,9 @@ import discreet as dt
 from discreet import files
 from discreet.collect import writing
 from discreet.errors import FileError
-from discreet.tables import saving
-from discreet.tables.checking import Case, judged
-from discreet.tables.saved import Saved
+from discreet.tables.saved import writing as saving
+from discreet.tables.saved.checking import Case, judged
+from discreet.tables.saved.saved_release import Saved
 
 PEOPLE = pandas.DataFrame({"town": ["a", "b"] * 20, "ill": [True, False, False, True] * 10})
 

@@ -17,7 +17,7 @@ import pytest
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.tables import release as module
-from discreet.tables.pages import release_page, times_at_most
+from discreet.tables.publish.page import release_page, times_at_most
 from discreet.tables.release import preview, release
 
 DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
@@ -649,7 +649,7 @@ def test_progress_covers_the_whole(people, ledger, how):
 
 def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     """A dry run of many groups read the same mechanism anew for each of them."""
-    from discreet.tables import previews as module
+    from discreet.tables.publish import previews as module
 
     read, times = module._expected, []
     monkeypatch.setattr(module, "_expected", lambda sheet, k, size: times.append(size) or read(sheet, k, size))

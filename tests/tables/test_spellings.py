@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
-from discreet.tables.spellings import _different, form, other_spellings
+from discreet.tables.count.typing_errors import _different, form, other_spellings
 
 from .asking import ask
 

@@ -16,10 +16,10 @@ import pytest
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
-from discreet.tables.found import counted_for
-from discreet.tables.measures import change_of, measures_for, open_noise, total_noise
+from discreet.tables.count.true_numbers import counted_for
+from discreet.tables.draw.measures import change_of, measures_for, open_noise, total_noise
+from discreet.tables.publish.readings import COVERAGE, in_steps, published
 from discreet.tables.release import preview, release
-from discreet.tables.values import COVERAGE, in_steps, published
 
 from .asking import ask
 
@@ -45,7 +45,7 @@ def measured(rows, relation, asked, keys, by, unit=None, max_groups=1):
     )
     question = ask(alpha=ALPHA, by=by, domain=keys, max_groups=max_groups, **asked)
     terms = terms_of(relation, unit)
-    found = counted_for(question, terms, table, None, None, False)
+    found = counted_for(question.question, terms, table, None, None, False)
     measures = measures_for(question, terms, found.sizes(relation))
     return question, measures, [found.truth(m).reshape(-1, 2) for m in measures]
 
@@ -77,7 +77,7 @@ def check(question, measures, truths, pairs):
     """No neighbour costs more than was charged, and each statistic's part is used up by some (but for rounding of levels)."""
     worst = losses(measures, truths, pairs)
     assert worst["all"] <= 1 / ALPHA
-    for one in question.statistics:
+    for one in question.question.statistics:
         assert question.level.admits(
             1 / worst[one.name], one.weight.denominator
         )  # the weights are equal: 1 over their number
@@ -147,7 +147,8 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     worst = losses(found[1][0], stacked, pairs)
     assert worst["all"] <= 1 / ALPHA
     assert all(
-        float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9) for one in question.statistics
+        float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9)
+        for one in question.question.statistics
     )
 
 

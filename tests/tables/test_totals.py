@@ -16,9 +16,9 @@ import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
-from discreet.tables.measures import measures_for, tiers_for
-from discreet.tables.sums import Sums
-from discreet.tables.values import in_steps
+from discreet.tables.draw.measures import measures_for, tiers_for
+from discreet.tables.publish.readings import in_steps
+from discreet.tables.totals.margin_rows import Sums
 
 from .asking import ask
 

@@ -76,7 +76,7 @@ def profile(
     from ..errors import FileError
     from ..files import write_whole
     from ..questions.domain import read_groups
-    from ..tables.admission import profile as run
+    from ..tables.count.admitting import profile as run
     from . import terminal
 
     one_of(json, csv)
@@ -148,7 +148,7 @@ def admit(
     """
     from ..ledger.ledger import Ledger
     from ..questions.domain import read_groups
-    from ..tables.admission import admit as run
+    from ..tables.count.admitting import admit as run
     from . import terminal
 
     one_of(json, csv)

@@ -29,7 +29,7 @@ def check_release(
 
     Example: discreet check-release released.json --ledger budget.db
     """
-    from ..tables.checking import check_release as check
+    from ..tables.saved.checking import check_release as check
     from . import terminal
 
     one_of(json, csv)

@@ -37,8 +37,8 @@ from .statistics import asked_by
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
-    from ..tables.audiences import Audiences
-    from ..tables.results import Release
+    from ..tables.draw.audiences import Audiences
+    from ..tables.publish.released import Release
 
 Rounded = Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")]
 Hidden = Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")]
@@ -228,11 +228,11 @@ def release_to(
     discreet release; --csv is for one release, and each audience has its own.
 
     Example: discreet release-to people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
-    --audience ministry=1/2 --audience public=1/8 --round-to 5 --ledger budget.db -o for.csv
+    --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
     """
     from ..errors import FileError
     from ..ledger.ledger import Ledger
-    from ..tables.asked import file_part
+    from ..tables.ask.asked import file_part
     from ..tables.release import release_to as run
     from . import terminal
 
@@ -353,8 +353,8 @@ def _checked_outputs(
 ) -> list[Path]:
     """Files of an earlier release that go when this one is written; what must not be written over is refused."""
     from ..errors import FileError
-    from ..tables.saving import check_outputs
-    from ..tables.sums import names_of_totals
+    from ..tables.saved.release_files import check_outputs
+    from ..tables.totals.margin_rows import names_of_totals
 
     names = names_of_totals(totals, question)
     try:
@@ -366,7 +366,7 @@ def _checked_outputs(
 
 def _write(each: dict[Path, Release], old: list[Path], bom: bool, overwrite: bool) -> None:
     from ..errors import FileError
-    from ..tables.saving import write_releases
+    from ..tables.saved.release_files import write_releases
 
     if not each:
         return

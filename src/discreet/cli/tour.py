@@ -11,7 +11,7 @@ from .app import command, dump, make_console
 from .options import Debug, Json, target
 
 if TYPE_CHECKING:
-    from ..tables.results import Release
+    from ..tables.publish.released import Release
 
 PEOPLE, DISTRICTS = 200_000, 40
 BANDS = ["0-17", "18-29", "30-44", "45-64", "65-79", "80+"]
@@ -75,10 +75,9 @@ def demo(
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     """Four mechanisms for a group of eight, built, proved, saved and compared."""
     from ..files import write_whole
+    from ..mechanisms.additive import geometric
     from ..mechanisms.fair import explicit_fair
-    from ..mechanisms.geometric import geometric
-    from ..mechanisms.response import randomized_response
-    from ..mechanisms.uniform import uniform
+    from ..mechanisms.guessing import randomized_response, uniform
     from ..planning.compare import compare
     from ..present.words import csv_text
     from . import terminal
@@ -190,7 +189,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:
     from ..present.html import page
-    from ..tables.pages import STYLE, rows_table, statement
+    from ..tables.publish.page import STYLE, rows_table, statement
 
     small = sorted(first.rows(), key=lambda r: int(r["n"]))
     shown = [*small[:8], *small[-8:]]

@@ -443,5 +443,7 @@ export async function load(text) {
   need(version instanceof Written && version.text === "1", "this program reads version 1 of such files alone");
   const digest = await digestOf(document);
   need(document.get("digest") === digest, "it was changed after it was saved");
+  // a traditional method is saved with the level that it has, none
+  need(document.get("level") instanceof Map && document.get("level").get("alpha") !== "0", "it promises no privacy");
   return new Reporter(document, digest);
 }

@@ -300,10 +300,14 @@ class Reporter:
         try:
             self._draw, self.rows, self.reports = channel(document["channel"])
             self._inputs, self._outputs = (_Grid(document[name]) for name in ("inputs", "outputs"))
+            private = (
+                document["level"]["alpha"] != "0"
+            )  # a traditional method is saved with the level that it has, none
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             raise RefusedError(
                 "The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py."
             ) from None
+        _need(private, "it promises no privacy")
         _need(
             (self._inputs.size, self._outputs.size) == (self.rows, self.reports),
             "its grids do not fit its distribution",

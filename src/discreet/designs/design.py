@@ -13,18 +13,19 @@ import numpy as np
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, float_above, show, show_above
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
-from ..measure.loss import Loss, loss_name, loss_of
+from ..measure.loss import Loss, LossLike, loss_name, loss_of
 from ..measure.pictures import draw
-from ..measure.prior import Prior, prior_of
+from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.remaps import bayes_risk, best_remap
 from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present import plot
 from ..present.views import Result, View, plain
 from ..progress import Progress
@@ -141,17 +142,17 @@ class Design(Result):
 
 
 def design(
-    n: int | Grid,
+    n: GridLike,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    loss: Any = "l1",
-    prior: Any = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
     priors: Any = None,
     risk: Literal["average", "worst"] = "average",
     require: Iterable[str] | str = (),
-    sensitivity: object = 1,
-    neighbours: Any = None,
+    sensitivity: Rational = 1,
+    neighbours: NeighboursLike | None = None,
     among: Iterable[Any] | None = None,
     then: Any = None,
     progress: Progress | None = None,

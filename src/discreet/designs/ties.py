@@ -60,7 +60,7 @@ class Uniqueness(Result):
         }
 
 
-def uniqueness(d: Design) -> Uniqueness:
+def uniqueness(design: Design) -> Uniqueness:
     """Is the best mechanism for what a design was asked the only one? For the average risk and up to 13 values.
 
     >>> import discreet as dt
@@ -69,16 +69,16 @@ def uniqueness(d: Design) -> Uniqueness:
     >>> bool(dt.theory.uniqueness(dt.design(4, alpha="9/10", loss="l0", require={"WH"})))
     False
     """
-    if not isinstance(d, Design):
-        raise DesignError(f"uniqueness takes a design, not {show(d)}; give what dt.design returns.")
-    if d.problem.risk != "average":
+    if not isinstance(design, Design):
+        raise DesignError(f"uniqueness takes a design, not {show(design)}; give what dt.design returns.")
+    if design.problem.risk != "average":
         raise DesignError("Uniqueness is decided for the average risk under one prior; design for that.")
-    if d.certificate is None or d.problem.size > _MOST:
+    if design.certificate is None or design.problem.size > _MOST:
         raise SizeError(f"Uniqueness is decided for up to {_MOST} values; use a coarser grid.")
-    program = _Exact(d.problem)
+    program = _Exact(design.problem)
     first, value = program.best()
     second = program.another(first, value)
-    return Uniqueness(d.problem, value, program.matrix(first), None if second is None else program.matrix(second))
+    return Uniqueness(design.problem, value, program.matrix(first), None if second is None else program.matrix(second))
 
 
 class _Line(NamedTuple):

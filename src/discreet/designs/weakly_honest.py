@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..channels.properties import letters_of
 from ..errors import StructureError
-from ..exact.grid import Grid
+from ..exact.grid import GridLike
+from ..exact.level import LevelLike
 from ..mechanism import Mechanism
 from .design import design
 
@@ -15,7 +16,7 @@ CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for co
 
 
 def weakly_honest(
-    n: int | Grid, *, alpha: object = None, epsilon: object = None, require: Iterable[str] | str = ()
+    n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, require: Iterable[str] | str = ()
 ) -> Mechanism:
     """WM: every value is reported truthfully at least as often as by guessing, and as often as that allows.
 

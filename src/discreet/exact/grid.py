@@ -245,3 +245,6 @@ class Grid:
         low = "-inf" if self.low is None else str(_tidy(self.low))
         high = "inf" if self.high is None else str(_tidy(self.high))
         return f"{low}..{high}" + ("" if self.step == 1 else f" in steps of {_tidy(self.step)}")
+
+
+GridLike = int | str | np.integer[Any] | Grid  # n for the grid 0, 1, ..., n; or a grid

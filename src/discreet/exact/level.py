@@ -12,6 +12,7 @@ import flint
 
 from ..errors import LevelError
 from . import arithmetic
+from .aliases import Rational
 
 BITS = 62  # levels made from an epsilon are multiples of 2^-62; finer ones where they are smaller than that
 _SMALLEST_EPSILON = Fraction(1, 2**60)
@@ -274,3 +275,6 @@ def charged_above(epsilon: float) -> Fraction:
 
 def _refusal(name: str, value: object, why: str) -> LevelError:
     return LevelError(f"{name} = {arithmetic.show(value)} {why}.", value=value)
+
+
+LevelLike = Rational | Epsilon | Level  # what alpha and epsilon may be given as

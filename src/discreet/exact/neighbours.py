@@ -365,3 +365,6 @@ def _places(grid: Grid, first: Fraction, second: Fraction) -> tuple[int, int]:
         off = first if places[0] is None else second
         raise MetricError(f"{off} is no value of {grid}; name values of the grid.")
     return places[0], places[1]
+
+
+NeighboursLike = int | str | Neighbours | Iterable[Any]  # steps, "any" or "line", pairs, {pair: distance} or a matrix

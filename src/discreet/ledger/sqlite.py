@@ -74,8 +74,10 @@ class Sqlite(Store):
 
     def run(self, sql: str, **values: str | int) -> Rows:
         rows = list(self._connection.execute(sql, values))
-        if not {type(cell) for row in rows for cell in row} <= {str, int}:
-            raise Unusable(_DAMAGED)  # no column of ours holds anything else
+        for row in rows:
+            for cell in row:
+                if type(cell) is not str and type(cell) is not int:
+                    raise Unusable(_DAMAGED)  # no column of ours holds anything else
         return rows
 
     def settle(self) -> None:

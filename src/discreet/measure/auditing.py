@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AuditError
+from ..exact.aliases import Rational
 from ..exact.given import share, whole
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..randomness.source import Source
@@ -83,13 +84,13 @@ class Audit(Result):
 def audit(
     sampler: Procedure | Sampler,
     *,
-    epsilon: object = None,
-    alpha: object = None,
+    epsilon: LevelLike | None = None,
+    alpha: LevelLike | None = None,
     mechanism: Procedure | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
-    neighbours: Any = None,
+    neighbours: NeighboursLike | None = None,
     draws: int = 1_000_000,
-    confidence: Any = 0.9999999,
+    confidence: Rational = 0.9999999,
     scalar: bool = False,
     source: Any = None,
 ) -> Audit:

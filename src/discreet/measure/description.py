@@ -21,25 +21,25 @@ from .privacy import Verdict, check_privacy
 from .utility import bias, loss_per_value
 
 
-def properties(m: Procedure) -> frozenset[str]:
+def properties(mechanism: Procedure) -> frozenset[str]:
     """The letters of the properties that hold, decided exactly.
 
     >>> import discreet as dt
     >>> sorted(dt.properties(dt.geometric(5, alpha="9/10")))
     ['RH', 'RM', 'S']
     """
-    return frozenset(LETTERS) - faults(m).keys()
+    return frozenset(LETTERS) - faults(mechanism).keys()
 
 
-def explain(m: Procedure) -> dict[str, str]:
+def explain(mechanism: Procedure) -> dict[str, str]:
     """For each property that fails, a sentence with the two probabilities that break it."""
-    channel, sentences = procedure_of(m).finite(), {}
-    for letter, fault in faults(m).items():
-        low = _entry_words(m, fault.low)
+    channel, sentences = procedure_of(mechanism).finite(), {}
+    for letter, fault in faults(mechanism).items():
+        low = _entry_words(mechanism, fault.low)
         bar = (
             f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}"
             if fault.high is None
-            else _entry_words(m, fault.high)
+            else _entry_words(mechanism, fault.high)
         )
         sentences[letter] = f"fails: {WORDS[letter]}; but {low}, while {bar}"
     return sentences
@@ -155,7 +155,7 @@ class Description(Result):
         return {name: plain(value) for name, value in told.items()}
 
 
-def describe(m: Procedure, *, matrix: bool = False) -> Description:
+def describe(mechanism: Procedure, *, matrix: bool = False) -> Description:
     """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
 
     With matrix=True the matrix, where it is small, stands in `to_dict()` too.
@@ -167,10 +167,10 @@ def describe(m: Procedure, *, matrix: bool = False) -> Description:
     between any two values (local privacy): epsilon <= 0.842885
     properties: RH RM S
     """
-    m = procedure_of(m)
-    letters = property_letters(m)
-    local = None if m.inputs.n is None else check_privacy(m, neighbours="any")
-    return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)
+    mechanism = procedure_of(mechanism)
+    letters = property_letters(mechanism)
+    local = None if mechanism.inputs.n is None else check_privacy(mechanism, neighbours="any")
+    return Description(mechanism, check_privacy(mechanism), local, None if letters is None else tuple(letters), matrix)
 
 
 def property_letters(m: Procedure) -> list[str] | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -263,3 +263,6 @@ def _called(function: Callable[..., Any], truth: Any, report: Any, what: str) ->
             f"a {what} is a number{least}: give one for every pair."
         )
     return value
+
+
+LossLike = str | Loss | Callable[[Any, Any], Any] | Iterable[Any]  # a name, a function of truth and report, or a matrix

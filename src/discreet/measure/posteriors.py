@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, PriorError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import share, vector
 from ..exact.grid import Grid
+from ..measure.prior import PriorLike
 from ..mechanism import Procedure, procedure_of
 from .prior import Prior, prior_of
 
@@ -34,30 +36,32 @@ _EXACT = 2**16  # entries up to which the exact weights of a channel are written
 _SLACK = 1e-12  # floats: an interval holds at least so much more than was asked, so that rounding never narrows it
 
 
-def posterior(m: Procedure, report: Any, prior: Any = None) -> Floats:
+def posterior(mechanism: Procedure, report: Any, prior: PriorLike | None = None) -> Floats:
     """The law of the true value given a report: prior times likelihood, divided by its sum (Bayes).
 
     >>> import discreet as dt
     >>> dt.measure.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1
     [0.5714, 0.2857, 0.1429]
     """
-    column, law = procedure_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
-    exact = _exact_weights(m.finite(), column, law)
+    column, law = procedure_of(mechanism).outputs.place_of(report, "The report"), prior_of(prior, mechanism.inputs)
+    exact = _exact_weights(mechanism.finite(), column, law)
     if exact is not None:
         total = sum(exact)
         if total == 0:
-            raise _impossible(m, column, law)
+            raise _impossible(mechanism, column, law)
         return np.array([w / total for w in exact])
     with np.errstate(divide="ignore"):
-        logs = np.log(law.floats) + m.finite().log_column(column)
+        logs = np.log(law.floats) + mechanism.finite().log_column(column)
     top = logs.max()
     if top == -np.inf:
-        raise _impossible(m, column, law)
+        raise _impossible(mechanism, column, law)
     weights = np.exp(logs - top)
     return np.asarray(weights / weights.sum())
 
 
-def credible_interval(m: Procedure, report: Any, prior: Any = None, confidence: Any = "0.95") -> Interval:
+def credible_interval(
+    mechanism: Procedure, report: Any, prior: PriorLike | None = None, confidence: Rational = "0.95"
+) -> Interval:
     """The shortest interval of true values that holds at least `confidence` of the posterior; its two ends.
 
     Of equally short ones, the one that holds most, then the lowest. Small channels are decided in integers; in floats
@@ -68,18 +72,20 @@ def credible_interval(m: Procedure, report: Any, prior: Any = None, confidence: 
     (3, 11)
     """
     wanted = share(confidence, "confidence", "the part of the posterior that the interval holds")
-    column, law = procedure_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
-    exact = _exact_weights(m.finite(), column, law)
+    column, law = procedure_of(mechanism).outputs.place_of(report, "The report"), prior_of(prior, mechanism.inputs)
+    exact = _exact_weights(mechanism.finite(), column, law)
     if exact is None:
-        low, high = _shortest(posterior(m, report, law), min(float(wanted) + _SLACK, 1 - _SLACK))
+        low, high = _shortest(posterior(mechanism, report, law), min(float(wanted) + _SLACK, 1 - _SLACK))
     elif sum(exact) == 0:
-        raise _impossible(m, column, law)
+        raise _impossible(mechanism, column, law)
     else:
         low, high = _shortest(np.array(exact, dtype=object), wanted * sum(exact))
-    return m.inputs.value(low), m.inputs.value(high)
+    return mechanism.inputs.value(low), mechanism.inputs.value(high)
 
 
-def confidence_interval(m: Procedure, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
+def confidence_interval(
+    mechanism: Procedure, report: Any, confidence: Rational = "0.95", *, between: bool = False
+) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
     Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.channels.contract).
@@ -94,18 +100,22 @@ def confidence_interval(m: Procedure, report: Any, confidence: Any = "0.95", *, 
     (Fraction(5, 2), Fraction(23, 2))
     """
     error = 1 - share(confidence, "confidence", "how often the interval covers the truth")
-    place = procedure_of(m).outputs.place_of(report, "The report")
-    low, high = m.channel.interval(np.array([place], dtype=np.int64), error)
-    ends = m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
+    place = procedure_of(mechanism).outputs.place_of(report, "The report")
+    low, high = mechanism.channel.interval(np.array([place], dtype=np.int64), error)
+    ends = mechanism.inputs.value(int(low[0])), mechanism.inputs.value(int(high[0]))
     if not between:
         return ends
-    half = m.inputs.step / 2  # truths are rounded to the nearest value, so none is farther than this from its own
-    least, most = m.inputs.reach
+    half = (
+        mechanism.inputs.step / 2
+    )  # truths are rounded to the nearest value, so none is farther than this from its own
+    least, most = mechanism.inputs.reach
     low_end, high_end = max(ends[0] - half, least), min(ends[1] + half, most)
     return low_end if low_end.denominator > 1 else int(low_end), high_end if high_end.denominator > 1 else int(high_end)
 
 
-def coverage(m: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]) -> list[Fraction]:
+def coverage(
+    mechanism: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]
+) -> list[Fraction]:
     """For each true value the exact probability that the interval of its report covers it.
 
     `intervals` has the two ends for each report, or is a function that gives them for a report's value.
@@ -115,14 +125,14 @@ def coverage(m: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     >>> min(dt.measure.coverage(g, lambda report: dt.measure.confidence_interval(g, report, "3/4")))
     Fraction(11, 12)
     """
-    channel = procedure_of(m).finite()
+    channel = procedure_of(mechanism).finite()
     exact = channel.integers()
     if exact is None:
         raise SizeError(
             f"The coverage over {channel.rows} x {channel.reports} entries is too large to add up exactly; "
             "use a smaller grid."
         )
-    reports = [m.outputs.value(j) for j in range(channel.reports)]
+    reports = [mechanism.outputs.value(j) for j in range(channel.reports)]
     if not callable(intervals) and not isinstance(intervals, Iterable):
         raise DiscreetError(
             f"{show(intervals)} has no intervals; give the two ends for each report, or a function that does."
@@ -132,7 +142,7 @@ def coverage(m: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value]
         raise DiscreetError(
             f"There are {channel.reports} reports and {len(given)} intervals; give one for each report."
         )
-    places = [_places(m.inputs, ends, report) for ends, report in zip(given, reports, strict=True)]
+    places = [_places(mechanism.inputs, ends, report) for ends, report in zip(given, reports, strict=True)]
     weights, total = exact
     covered = [0] * channel.rows
     for j, (low, high) in enumerate(places):
@@ -141,7 +151,7 @@ def coverage(m: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     return [Fraction(c, total) for c in covered]
 
 
-def unbiased_estimate(m: Procedure, *, square: bool = False) -> Floats:
+def unbiased_estimate(mechanism: Procedure, *, square: bool = False) -> Floats:
     """For each report an estimate whose mean is the true value, whatever it is; or its square.
 
     For the geometric mechanism on 0..n the estimate of the count is the report itself, but -a/(1-a) at 0 and
@@ -152,7 +162,11 @@ def unbiased_estimate(m: Procedure, *, square: bool = False) -> Floats:
     >>> dt.measure.unbiased_estimate(dt.geometric(4, alpha="1/2")).tolist()
     [-1.0, 1.0, 2.0, 3.0, 5.0]
     """
-    channel, anchor, step = procedure_of(m).finite(), float(m.inputs.anchor), float(m.inputs.step)
+    channel, anchor, step = (
+        procedure_of(mechanism).finite(),
+        float(mechanism.inputs.anchor),
+        float(mechanism.inputs.step),
+    )
     place = np.arange(channel.rows, dtype=np.float64)  # whole numbers lose no digits, and rows sum to 1
     count = channel.unpull(place)
     if not square:

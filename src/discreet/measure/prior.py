@@ -16,7 +16,7 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -226,3 +226,6 @@ def _law(chances: Any, grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
         error=PriorError,
     )
     return given.weights(read)
+
+
+PriorLike = str | Prior | Iterable[Any]  # a name, probabilities, or {value: probability}

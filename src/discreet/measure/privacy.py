@@ -12,6 +12,7 @@ from typing import Any
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
 from ..errors import GridError, MetricError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import (
     ball,
     dyadic_power_above,
@@ -22,11 +23,11 @@ from ..exact.arithmetic import (
     show_rational,
 )
 from ..exact.given import number, positive, whole
-from ..exact.grid import Grid
-from ..exact.level import BITS, Epsilon, Level
-from ..exact.neighbours import Neighbours
+from ..exact.grid import Grid, GridLike
+from ..exact.level import BITS, Epsilon, Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Procedure, allows, procedure_of
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 
 
@@ -111,11 +112,11 @@ class Verdict(Result):
 
 
 def check_privacy(
-    m: Procedure,
+    mechanism: Procedure,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    neighbours: Any = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    neighbours: NeighboursLike | None = None,
     group: int = 1,
 ) -> Verdict:
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
@@ -131,7 +132,7 @@ def check_privacy(
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
     True
     """
-    claimed = procedure_of(m).claim
+    claimed = procedure_of(mechanism).claim
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
     if group != 1 and neighbours is not None:
@@ -140,10 +141,17 @@ def check_privacy(
         )
     if isinstance(neighbours, str) and neighbours == "line":
         # one step is enough, also where the line has no end: ratios multiply and distances add along it
-        return _judge(m, level, "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)]))
-    told = _together(m, group) if neighbours is None else Neighbours.of(neighbours, m.inputs)
-    words = told.words(m.inputs)
-    return _judge(m, level, words if group == 1 else words.replace("neighbours", f"groups of {group}"), m.ratios(told))
+        return _judge(
+            mechanism, level, "every pair, by distance", iter([(mechanism.channel.worst(1), mechanism.inputs.step)])
+        )
+    told = _together(mechanism, group) if neighbours is None else Neighbours.of(neighbours, mechanism.inputs)
+    words = told.words(mechanism.inputs)
+    return _judge(
+        mechanism,
+        level,
+        words if group == 1 else words.replace("neighbours", f"groups of {group}"),
+        mechanism.ratios(told),
+    )
 
 
 def _together(m: Procedure, group: int) -> Neighbours:
@@ -247,7 +255,12 @@ class Calibration(Result):
 
 
 def calibrate(
-    n: int | Grid, *, radius: object, bound: object = None, alpha: object = None, epsilon: object = None
+    n: GridLike,
+    *,
+    radius: Rational,
+    bound: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
 ) -> Calibration:
     """The geometric mechanism's epsilon that bounds the likelihood ratio within a radius, or the bound of an epsilon.
 

@@ -32,6 +32,8 @@ from ..errors import LossError, SizeError, TableError
 from ..exact.arithmetic import log_of
 from ..exact.given import stochastic, vector
 from ..exact.grid import Grid
+from ..measure.loss import LossLike
+from ..measure.prior import PriorLike
 from ..mechanism import Procedure, procedure_of
 from .loss import Loss, gain_as_loss, gains_of, loss_name, loss_of
 from .prior import Prior, is_prior, prior_of
@@ -54,7 +56,7 @@ class _Reading:
 
 
 def best_remap(
-    m: Procedure, loss: Any, prior: Any = None, *, guesses: Grid | int | None = None
+    mechanism: Procedure, loss: LossLike, prior: PriorLike | None = None, *, guesses: Grid | int | None = None
 ) -> list[int | Fraction]:
     """For each report the guess with the smallest expected loss under the prior (uniform by default).
 
@@ -67,12 +69,17 @@ def best_remap(
     >>> dt.measure.best_remap(dt.geometric(4, alpha="1/2"), "l2")
     [1, 1, 2, 3, 3]
     """
-    grid = procedure_of(m).inputs if guesses is None else Grid.of(guesses)
-    return _values(grid, _read(m, loss, prior, grid).guesses)
+    grid = procedure_of(mechanism).inputs if guesses is None else Grid.of(guesses)
+    return _values(grid, _read(mechanism, loss, prior, grid).guesses)
 
 
 def bayes_risk(
-    m: Procedure, loss: Any = "l0", prior: Any = None, *, guesses: Grid | int | None = None, exact: bool = False
+    mechanism: Procedure,
+    loss: LossLike = "l0",
+    prior: PriorLike | None = None,
+    *,
+    guesses: Grid | int | None = None,
+    exact: bool = False,
 ) -> Fraction | float:
     """The expected loss of a user who guesses as well as he can: sum over reports of the smallest expected loss.
 
@@ -84,23 +91,28 @@ def bayes_risk(
     Fraction(8, 15)
     """
     loss, prior = _loss_then_prior(loss, prior, "l0")
-    reading = _read(m, loss, prior, None if guesses is None else Grid.of(guesses), exact)
+    reading = _read(mechanism, loss, prior, None if guesses is None else Grid.of(guesses), exact)
     return reading.risk if exact else float(reading.risk)
 
 
-def vulnerability(m: Procedure, prior: Any = None, *, exact: bool = False) -> Fraction | float:
+def vulnerability(mechanism: Procedure, prior: PriorLike | None = None, *, exact: bool = False) -> Fraction | float:
     """The chance that the best guess of someone who knows the prior is the truth (Smith 2009): 1 - bayes_risk.
 
     >>> import discreet as dt
     >>> dt.theory.vulnerability(dt.uniform(4)), dt.theory.vulnerability(dt.uniform(4), {0: "0.9", 3: "0.1"}, exact=True)
     (0.2, Fraction(9, 10))
     """
-    chance = 1 - _read(m, "l0", prior, exact=exact).risk
+    chance = 1 - _read(mechanism, "l0", prior, exact=exact).risk
     return chance if exact else float(chance)
 
 
 def user_utility(
-    channel: Any, gain: Any = "identity", prior: Any = None, *, query: Sequence[Any] | None = None, exact: bool = False
+    mechanism: Any,
+    gain: Any = "identity",
+    prior: PriorLike | None = None,
+    *,
+    query: Sequence[Any] | None = None,
+    exact: bool = False,
 ) -> Fraction | float:
     """The largest prior-averaged gain over all remaps: the utility of the mechanism for a rational user.
 
@@ -120,21 +132,21 @@ def user_utility(
     Fraction(1, 2)
     """
     gain, prior = _loss_then_prior(gain, prior, "identity")
-    if not isinstance(channel, Procedure):
-        if not hasattr(channel, "__iter__"):
-            procedure_of(channel, TableError)
-        utility = _general_utility(channel, gain, prior, query)
+    if not isinstance(mechanism, Procedure):
+        if not hasattr(mechanism, "__iter__"):
+            procedure_of(mechanism, TableError)
+        utility = _general_utility(mechanism, gain, prior, query)
         return utility if exact else float(utility)
     if query is not None:
         raise LossError("A mechanism answers its own query; leave query out, or give its matrix over databases.")
     loss: Any
     if loss_name(gain) in ("identity", "distance"):  # by name they need no matrix
-        span = (channel.inputs.n or 0) * channel.inputs.step
+        span = (mechanism.inputs.n or 0) * mechanism.inputs.step
         loss, top = ("l0", Fraction(1)) if loss_name(gain) == "identity" else ("l1", span)
     else:
-        channel.finite()
-        loss, top = gain_as_loss(gain, channel.inputs, channel.inputs)
-    best = top - _read(channel, loss, prior, exact=exact).risk
+        mechanism.finite()
+        loss, top = gain_as_loss(gain, mechanism.inputs, mechanism.inputs)
+    best = top - _read(mechanism, loss, prior, exact=exact).risk
     return best if exact else float(best)
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError
+from ..measure.loss import LossLike
+from ..measure.prior import PriorLike
 from ..mechanism import Procedure, procedure_of
 from .loss import distance_loss, loss_name, loss_of
 from .prior import prior_of
@@ -54,7 +56,7 @@ def _centred(m: Procedure) -> bool:
     return truth.step == reports.step and truth.low + truth.high == reports.low + reports.high
 
 
-def expected_loss(m: Procedure, loss: Any, prior: Any = None) -> float:
+def expected_loss(mechanism: Procedure, loss: LossLike, prior: PriorLike | None = None) -> float:
     """The mean loss when the true value has the law `prior` (uniform by default).
 
     >>> import discreet as dt
@@ -63,11 +65,11 @@ def expected_loss(m: Procedure, loss: Any, prior: Any = None) -> float:
     >>> round(dt.expected_loss(dt.geometric(10**6, alpha="1/2"), "l1"), 6)    # 2a/(1-a^2), but for the ends
     1.333331
     """
-    losses = loss_per_value(m, loss)
-    return float(losses.mean() if prior is None else prior_of(prior, m.inputs).floats @ losses)
+    losses = loss_per_value(mechanism, loss)
+    return float(losses.mean() if prior is None else prior_of(prior, mechanism.inputs).floats @ losses)
 
 
-def worst_loss(m: Procedure, loss: Any, among: Iterable[Any] | None = None) -> float:
+def worst_loss(mechanism: Procedure, loss: LossLike, among: Iterable[Any] | None = None) -> float:
     """The largest expected loss of any true value, or of any of the values `among`: side information without a prior.
 
     Gupte and Sundararajan (2010) judge mechanisms so: the user knows that the truth is one of some values, no more.
@@ -77,10 +79,10 @@ def worst_loss(m: Procedure, loss: Any, among: Iterable[Any] | None = None) -> f
     >>> round(dt.measure.worst_loss(g, "l1"), 6), round(dt.measure.worst_loss(g, "l1", among=[0, 4]), 6)
     (1.0, 0.625)
     """
-    losses = loss_per_value(m, loss)
+    losses = loss_per_value(mechanism, loss)
     if among is None:
         return float(losses.max())
-    places = [m.inputs.place_of(value, "The true value") for value in among]
+    places = [mechanism.inputs.place_of(value, "The true value") for value in among]
     if not places:
         raise OutOfRangeError("There is no true value to be the worst among none; name at least one.")
     return float(losses[places].max())
@@ -113,14 +115,14 @@ def variance(m: Procedure) -> Floats:
     return np.asarray((m.matrix * (values[None, :] - mean[:, None]) ** 2).sum(axis=1))
 
 
-def rmse(m: Procedure, prior: Any = None) -> float:
+def rmse(mechanism: Procedure, prior: PriorLike | None = None) -> float:
     """The root mean squared error when the true value has the law `prior` (uniform by default).
 
     >>> import discreet as dt
     >>> round(dt.measure.rmse(dt.explicit_fair(4, alpha="9/10")), 4)
     1.9314
     """
-    return math.sqrt(expected_loss(m, "l2", prior))
+    return math.sqrt(expected_loss(mechanism, "l2", prior))
 
 
 def rmse_per_value(m: Procedure) -> Floats:

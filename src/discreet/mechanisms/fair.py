@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Table
 from ..channels.table import MAX_TOTAL
 from ..errors import GridError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, precision
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
 from ..seal import largest_total, total_variation_above
@@ -22,7 +23,9 @@ from ..seal import largest_total, total_variation_above
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (EM)"
 
 
-def explicit_fair(n: int | Grid, *, alpha: object = None, epsilon: object = None, sensitivity: object = 1) -> Mechanism:
+def explicit_fair(
+    n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1
+) -> Mechanism:
     """EM: every value is reported truthfully with the same probability, the largest that fairness allows.
 
     With d = |i-j| and m = min(i, n-i) for the true value i, report j has probability y a^d if d < m and

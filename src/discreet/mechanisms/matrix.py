@@ -8,9 +8,10 @@ from typing import Any
 
 from ..channels.properties import letters_of
 from ..errors import GridError, SealError
+from ..exact.aliases import Rational
 from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Recipe
 from ..seal import read_matrix, seal
 
@@ -18,12 +19,12 @@ from ..seal import read_matrix, seal
 def from_matrix(
     matrix: Any,
     *,
-    alpha: object = None,
-    epsilon: object = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
     inputs: int | Grid | None = None,
     outputs: int | Grid | None = None,
-    sensitivity: object = 1,
-    neighbours: Any = None,
+    sensitivity: Rational = 1,
+    neighbours: NeighboursLike | None = None,
     require: Iterable[str] | str = (),
 ) -> Mechanism:
     """A mechanism from a matrix of probabilities (floats, Fractions or texts): rows are true values, columns reports.

@@ -16,15 +16,15 @@ from ..channels import Map, Then
 from ..channels.contract import MATRIX_ENTRIES
 from ..channels.ratios import window_extreme
 from ..errors import GridError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
 from ..exact.given import vector
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, mechanism_of
+from .additive import geometric, staircase
 from .fair import explicit_fair
-from .geometric import geometric
-from .staircase import staircase
 
 CITATION = (
     "Chen, Pal, Golubchik, Oblivious mechanisms in differential privacy: experiments, conjectures, and open questions, "
@@ -47,12 +47,12 @@ Cell = tuple[Fraction, Fraction, Fraction]  # from, up to but without, rounded t
 
 
 def rounded(
-    n: int | Grid,
+    n: GridLike,
     cells: Any,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
     then: str | Callable[..., Mechanism] = "geometric",
     outputs: Grid | None = None,
 ) -> Mechanism:
@@ -125,7 +125,7 @@ def cells_of(cells: Any, grid: Grid) -> list[Cell]:
         if before[1] != after[0]:
             what = "a gap" if before[1] < after[0] else "an overlap"
             raise GridError(
-                f"There is {what} between the cells {_told(before)} and {_told(after)}; "
+                f"There is {what} between the cells {_range_text(before)} and {_range_text(after)}; "
                 "let each begin where the one before ends."
             )
     if not parts or parts[0][0] > grid.low or parts[-1][1] < grid.high:
@@ -152,7 +152,7 @@ def _cell(ends: Any, value: Any) -> Cell:
     return low, high, target
 
 
-def _told(cell: Cell) -> str:
+def _range_text(cell: Cell) -> str:
     return f"{cell[0]}..{cell[1]}"
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..channels import Mixture, Window
 from ..errors import GridError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, certified_ceil, parse_exact, show
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
 
@@ -19,7 +20,9 @@ CITATION = (
 )
 
 
-def square_wave(n: int | Grid, *, alpha: object = None, epsilon: object = None, width: Any = None) -> Mechanism:
+def square_wave(
+    n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, width: Rational | None = None
+) -> Mechanism:
     """A report near the truth, or any other: all within `width` steps are e^epsilon times as likely as all beyond.
 
     Reports reach `width` steps beyond both ends, so that the window around every value is whole. Any two true values are

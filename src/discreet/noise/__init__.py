@@ -21,9 +21,10 @@ from fractions import Fraction
 from typing import Any, TypeVar, overload
 
 from ..errors import DiscreetError, LevelError
+from ..exact.aliases import Rational
 from ..exact.given import whole
 from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.level import Level, LevelLike
 from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
 from .derived import Nearest, OnGrid
 from .discrete import GeometricNoise, StaircaseNoise
@@ -62,7 +63,7 @@ def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
     return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
 
 
-def _epsilon(alpha: object, epsilon: object) -> float:
+def _epsilon(alpha: LevelLike | None, epsilon: LevelLike | None) -> float:
     """The epsilon that was asked for, as a float: densities are for analysis and need no safe side."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
     return level.epsilon if level.asked is None else float(level.asked)
@@ -75,7 +76,13 @@ def _on(law: _Law, grid: Grid) -> _Law | OnGrid:
     return law if grid.step == 1 else OnGrid(law, grid.step)
 
 
-def laplace(*, alpha: object = None, epsilon: object = None, scale: object = None, sensitivity: object = 1) -> Laplace:
+def laplace(
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    scale: Rational | None = None,
+    sensitivity: Rational = 1,
+) -> Laplace:
     """Laplace noise of a scale, or of the scale sensitivity/epsilon that keeps a level; for analysis.
 
     >>> laplace(epsilon=2, sensitivity=3).mean_absolute
@@ -89,7 +96,11 @@ def laplace(*, alpha: object = None, epsilon: object = None, scale: object = Non
 
 
 def staircase(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, gamma: object = "l1"
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    gamma: Rational = "l1",
 ) -> Staircase:
     """Staircase noise at a level; gamma is "l1" or "l2" for the best under that loss, or a number in (0, 1]. For analysis.
 
@@ -97,7 +108,7 @@ def staircase(
     (0.377541, 0.959517)
     """
     size, level = positive(sensitivity, "sensitivity"), _epsilon(alpha, epsilon)
-    match gamma.strip().lower() if isinstance(gamma, str) else gamma:
+    match gamma.strip().lower() if isinstance(gamma, str) else "":
         case "l1" | "l2" as loss:
             return Staircase.best(level, size, loss)
         case _:
@@ -105,17 +116,19 @@ def staircase(
 
 
 @overload
-def geometric(*, alpha: object = None, epsilon: object = None, sensitivity: object = 1) -> GeometricNoise: ...
+def geometric(
+    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1
+) -> GeometricNoise: ...
 
 
 @overload
 def geometric(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, step: object
+    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational
 ) -> GeometricNoise | OnGrid: ...
 
 
 def geometric(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, step: object = 1
+    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational = 1
 ) -> GeometricNoise | OnGrid:
     """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
@@ -133,18 +146,28 @@ def geometric(
 
 @overload
 def discrete_staircase(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1"
+    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, r: Rational = "l1"
 ) -> StaircaseNoise: ...
 
 
 @overload
 def discrete_staircase(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1", step: object
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    r: Rational = "l1",
+    step: Rational,
 ) -> StaircaseNoise | OnGrid: ...
 
 
 def discrete_staircase(
-    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1", step: object = 1
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    r: Rational = "l1",
+    step: Rational = 1,
 ) -> StaircaseNoise | OnGrid:
     """Staircase noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
@@ -155,13 +178,13 @@ def discrete_staircase(
     """
     grid, b = Grid(None, None, step), Level.of(alpha=alpha, epsilon=epsilon).alpha
     size = grid.steps(sensitivity)
-    match r.strip().lower() if isinstance(r, str) else r:
+    match r.strip().lower() if isinstance(r, str) else "":
         case "l1" | "l2" as loss:
             return _on(StaircaseNoise.best(b, size, loss), grid)
     return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
 
 
-def nearest(law: Laplace | Staircase, step: object = 1) -> Nearest:
+def nearest(law: Laplace | Staircase, step: Rational = 1) -> Nearest:
     """Laplace or staircase noise rounded to the multiples of a step: the errors of a count, when the sum is rounded.
 
     >>> noise = nearest(laplace(alpha="1/4"))
@@ -171,7 +194,7 @@ def nearest(law: Laplace | Staircase, step: object = 1) -> Nearest:
     return Nearest(law, positive(step, "step"))
 
 
-def cauchy(scale: object = 1) -> Cauchy:
+def cauchy(scale: Rational = 1) -> Cauchy:
     """Cauchy noise, for analysis. It has no mean: E|X| and E X^2 are infinite.
 
     >>> cauchy().mean_absolute
@@ -180,7 +203,7 @@ def cauchy(scale: object = 1) -> Cauchy:
     return Cauchy(positive(scale, "scale"))
 
 
-def gauss(scale: object = 1) -> Gauss:
+def gauss(scale: Rational = 1) -> Gauss:
     """Normal noise, for analysis: it keeps no epsilon without a delta, and is never released.
 
     >>> gauss(2).variance
@@ -189,7 +212,7 @@ def gauss(scale: object = 1) -> Gauss:
     return Gauss(positive(scale, "scale"))
 
 
-def student(freedom: object, scale: object = 1) -> Student:
+def student(freedom: Rational, scale: Rational = 1) -> Student:
     """Student's t noise, for analysis. Moments from the freedom up are infinite.
 
     >>> student(3).variance

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -264,16 +265,7 @@ class DiscreteNoise(NoiseDistribution):
 
     def reach(self, tail: Fraction) -> int:
         """The smallest k >= 1 with Pr[X >= k] <= tail (0 < tail < 1), certified; 2^62 where it is beyond all positions."""
-        high = 1
-        while not self.is_rare(high, tail):
-            high *= 2
-            if high >= FARTHEST_REACH:
-                return FARTHEST_REACH
-        low = high // 2  # not rare, or 0
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.is_rare(middle, tail) else (middle, high)
-        return high
+        return _reach(self, tail)
 
     @property
     @abstractmethod
@@ -322,3 +314,18 @@ class DiscreteNoise(NoiseDistribution):
 
     def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:
         return summed(self.pmf, loss)  # every value is looked at, so no break can be missed
+
+
+@lru_cache(maxsize=1024)
+def _reach(noise: DiscreteNoise, tail: Fraction) -> int:
+    """Once for each law and tail: every interval of a table asks for the same."""
+    high = 1
+    while not noise.is_rare(high, tail):
+        high *= 2
+        if high >= FARTHEST_REACH:
+            return FARTHEST_REACH
+    low = high // 2  # not rare, or 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if noise.is_rare(middle, tail) else (middle, high)
+    return high

@@ -198,7 +198,7 @@ def _is_row(x: Any) -> bool:
     return isinstance(x, (list, tuple, np.ndarray))
 
 
-def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
+def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Procedure]]:
     """Mechanisms that somebody brings, one, a list or by name, and the grid of true values that they share."""
     given = [mechanisms] if isinstance(mechanisms, Procedure) else mechanisms
     several = list(given.values()) if isinstance(given, Mapping) else given
@@ -215,7 +215,7 @@ def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
         )
     if isinstance(given, Mapping):
         return grid, {str(name): m for name, m in given.items()}
-    found: dict[str, Mechanism] = {}
+    found: dict[str, Procedure] = {}
     for m in several:
         again = sum(name.partition(" ")[0] == m.recipe.family for name in found)
         found[f"{m.recipe.family} ({again + 1})" if again else m.recipe.family] = m

@@ -12,32 +12,31 @@ report is worth depends on what is done with it: on its own, or with many others
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from ..channels.properties import LETTERS
 from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show_above
 from ..exact.given import positive
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
-from ..measure.loss import loss_of
-from ..measure.prior import Prior, prior_of
+from ..measure.loss import LossLike, loss_of
+from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
-from ..mechanisms.geometric import geometric
-from ..mechanisms.response import randomized_response
+from ..mechanisms.additive import geometric
+from ..mechanisms.guessing import randomized_response
 from ..mechanisms.wave import square_wave
 from ..present.views import Result, View, plain
 from ..progress import Progress
@@ -59,7 +58,7 @@ class Comparison(Result):
     question: str
     table: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
-    mechanisms: Mapping[str, Mechanism] = field(compare=False)
+    mechanisms: Mapping[str, Procedure] = field(compare=False)
     loss: str = "l1"
 
     def __getitem__(self, name: str) -> Mapping[str, Any]:
@@ -94,16 +93,16 @@ class Comparison(Result):
 
 
 def compare(
-    n: Any = None,
+    n: GridLike | Procedure | Sequence[Procedure] | Mapping[str, Procedure] | None = None,
     *,
-    alpha: Any = None,
-    epsilon: Any = None,
-    loss: Any = "l1",
-    prior: Any = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
     require: Iterable[str] | str = (),
-    mechanisms: Any = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
+    mechanisms: Procedure | Sequence[Procedure] | Mapping[str, Procedure] | None = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
@@ -128,7 +127,7 @@ def compare(
     """
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         procedure_of(n)  # a design: says to give its mechanism
-    if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
+    if mechanisms is None and (isinstance(n, (Procedure, list, tuple, Mapping)) or getattr(n, "ndim", 0) > 0):
         n, mechanisms = None, n
     if sensitivity is not None and neighbours is not None:
         raise DiscreetError(
@@ -182,7 +181,7 @@ def _in_words(between: Neighbours, grid: Grid) -> str:
     return f"{'on' if between.span(grid) is None else 'between'} {between.words(grid)}"
 
 
-def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neighbours: Any) -> Neighbours:
+def _promised(grid: Grid, found: Mapping[str, Procedure], sensitivity: Any, neighbours: Any) -> Neighbours:
     """Between which true values the levels of all rows are compared: those given, or those that the mechanisms share."""
     if neighbours is not None:
         return Neighbours.of(neighbours, grid)
@@ -198,7 +197,7 @@ def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neig
     return shared
 
 
-def _known(grid: Grid, level: Level, between: Neighbours) -> tuple[dict[str, Mechanism], list[str]]:
+def _known(grid: Grid, level: Level, between: Neighbours) -> tuple[dict[str, Procedure], list[str]]:
     """The families that are compared, as far as they go, each at the level between these neighbours; and who cannot keep it.
 
     Those that are tables end at n = 1023. On a graph, families for steps are made for its farthest neighbours.
@@ -206,7 +205,7 @@ def _known(grid: Grid, level: Level, between: Neighbours) -> tuple[dict[str, Mec
     span = between.span(grid)
     apart = max(abs(i - k) for i, k, _ in between.demands(grid)) if span is None else span
     asked = {"alpha": level, "sensitivity": apart * grid.step}
-    found: dict[str, Mechanism] = {}
+    found: dict[str, Procedure] = {}
     left_out = []
     for family in FAMILIES:
         for name, more in family.compared.items():
@@ -320,14 +319,14 @@ def compare_query(
     query: Any,
     *,
     records: Any = None,
-    low: Any = None,
-    high: Any = None,
-    alpha: Any = None,
-    epsilon: Any = None,
-    loss: Any = "l1",
-    prior: Any = None,
-    sensitivity: Any = None,
-    step: Any = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
     cells: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:

@@ -21,10 +21,12 @@ from typing import Any
 
 from ..channels import GridRoom
 from ..errors import DiscreetError, LevelError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..measure.prior import Prior, prior_of
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import NeighboursLike
+from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
 from .choices import LARGE, Choice, Make, Plan, hidden_by, makers_for, span_of
@@ -33,14 +35,14 @@ BITS = 40  # levels are multiples of 2^-40
 
 
 def plan_epsilon(
-    n: int | Grid,
+    n: GridLike,
     *,
-    error: Any,
-    confidence: Any = "0.95",
-    prior: Any = None,
+    error: Rational,
+    confidence: Rational = "0.95",
+    prior: PriorLike | None = None,
     families: Sequence[str] | None = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
 ) -> Plan:
     """The smallest epsilon that keeps a report within an error, for each family.
 
@@ -60,15 +62,15 @@ def plan_epsilon(
 
 
 def plan_error(
-    n: int | Grid,
+    n: GridLike,
     *,
-    alpha: Any = None,
-    epsilon: Any = None,
-    confidence: Any = "0.95",
-    prior: Any = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    confidence: Rational = "0.95",
+    prior: PriorLike | None = None,
     families: Sequence[str] | None = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
 ) -> Plan:
     """The smallest error that a report keeps within at a level, for each family.
 

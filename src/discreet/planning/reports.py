@@ -34,19 +34,20 @@ from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
-from ..measure.prior import prior_of
-from ..mechanism import Mechanism
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
+from ..measure.prior import PriorLike, prior_of
+from ..mechanism import Procedure
 from ..mechanisms.wave import square_wave, usual_width
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .choices import Choice, Plan, hidden_by, makers_for, named, span_of
 from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
-Compared = list[tuple[str, Mechanism | str]]  # by name: mechanisms, or why there is none
+Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
 
 _AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
 _LONGEST = 2**16  # values for which distances are predicted
@@ -58,19 +59,19 @@ _RATIO = 2 ** (1 / 4)  # between two widths that are tried: it matters little
 
 
 def plan_reports(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    standard_error: Any = None,
+    standard_error: Rational | None = None,
     of: Any = None,
-    kantorovich: Any = None,
-    reports: Any = None,
-    alpha: Any = None,
-    epsilon: Any = None,
-    prior: Any = None,
+    kantorovich: Rational | None = None,
+    reports: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    prior: PriorLike | None = None,
     families: Sequence[str] | None = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
-    mechanism: Mechanism | Sequence[Mechanism] | None = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
+    mechanism: Procedure | Sequence[Procedure] | None = None,
     method: str | None = None,
     iterations: int | None = None,
     runs: int | None = None,
@@ -169,7 +170,7 @@ def functional_of(of: Any, grid: Grid) -> Functional:
     return Functional("the mean of a function", numbers)
 
 
-def for_standard_error(m: Mechanism, f: Functional, wanted: Fraction, law: Floats | None) -> Size:
+def for_standard_error(m: Procedure, f: Functional, wanted: Fraction, law: Floats | None) -> Size:
     """N = Var h / wanted^2, rounded up: under the law, or for the worst true value (see above).
 
     >>> import discreet as dt
@@ -264,12 +265,12 @@ def plan_distance(
         if isinstance(m, str):
             chosen.append(Choice(name, refused=m))
             continue
-        width = best_width(grid, m.level, law.floats, number) if name == "square_wave" else None
-        best = m if width is None else square_wave(grid, alpha=m.level, width=width)
+        width = best_width(grid, m.claim, law.floats, number) if name == "square_wave" else None
+        best = m if width is None else square_wave(grid, alpha=m.claim, width=width)
         distance = unit * predicted_distance(best.finite(), law.floats, number)
         seen = None if way is None else recovered_distance(best, law.floats, number, way)
         chosen.append(
-            Choice(name, m.level, hidden=hidden_by(m), reports=number, distance=distance, width=width, simulated=seen)
+            Choice(name, m.claim, hidden=hidden_by(m), reports=number, distance=distance, width=width, simulated=seen)
         )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
     question = (
@@ -298,7 +299,7 @@ def _same_promise(able: list[Choice]) -> tuple[str, ...]:
     return ("These levels do not promise the same: see between which values, and at which epsilon.",)
 
 
-def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) -> Plan:
+def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size]) -> Plan:
     """The choices, fewest reports first, and what to keep in mind when they are compared."""
     chosen = []
     for name, m in made:
@@ -314,7 +315,7 @@ def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) ->
         chosen.append(
             Choice(
                 name,
-                m.level,
+                m.claim,
                 refused=refused,
                 hidden=hidden_by(m),
                 reports=found.reports,

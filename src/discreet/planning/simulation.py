@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DiscreetError
 from ..exact.arithmetic import show
 from ..measure.distances import kantorovich
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..recovery.likelihood import Floats
 from ..recovery.recover import recover
 
@@ -69,7 +69,7 @@ class Simulation:
         return f'recover(method="{self.method}"{steps})'
 
 
-def for_kantorovich(m: Mechanism, law: Floats, wanted: float, way: Simulation) -> Size:
+def for_kantorovich(m: Procedure, law: Floats, wanted: float, way: Simulation) -> Size:
     """The number of reports at which the mean distance of the recovered law to the true one falls to `wanted`.
 
     Powers of 4 are tried until two that follow each other have it between them; these two are run again as often, and a
@@ -100,7 +100,7 @@ def for_kantorovich(m: Mechanism, law: Floats, wanted: float, way: Simulation) -
     return _between(ladder, low, high, wanted)
 
 
-def recovered_distance(m: Mechanism, law: Floats, number: int, way: Simulation) -> tuple[float, float]:
+def recovered_distance(m: Procedure, law: Floats, number: int, way: Simulation) -> tuple[float, float]:
     """The mean Kantorovich distance of the law recovered from so many reports, in the answer's units, and its standard
     error, over the runs; each draws from a seed of its own."""
     found = [
@@ -110,13 +110,13 @@ def recovered_distance(m: Mechanism, law: Floats, number: int, way: Simulation) 
     return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
 
 
-def _chances(m: Mechanism, law: Floats) -> Floats:
+def _chances(m: Procedure, law: Floats) -> Floats:
     chances = np.maximum(m.finite().push(law), 0.0)
     return np.asarray(chances / chances.sum())
 
 
 def _one_run(
-    m: Mechanism, law: Floats, chances: Floats, number: int, way: Simulation, rng: np.random.Generator
+    m: Procedure, law: Floats, chances: Floats, number: int, way: Simulation, rng: np.random.Generator
 ) -> float:
     fit = recover(rng.multinomial(number, chances), m, way.method, kind="counts", iterations=way.iterations)
     return float(m.inputs.step) * kantorovich(fit.distribution, law)
@@ -125,7 +125,7 @@ def _one_run(
 class _Ladder:
     """Distances between recovered laws and the true one, run by run, for numbers of reports that are powers of 4."""
 
-    def __init__(self, m: Mechanism, law: Floats, way: Simulation) -> None:
+    def __init__(self, m: Procedure, law: Floats, way: Simulation) -> None:
         self.m, self.law, self.chances, self.way = m, law, _chances(m, law), way
         self.seen: dict[int, list[float]] = {}
 

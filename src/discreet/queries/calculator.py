@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, GridError, OutOfRangeError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_entry, show, show_rational
 from ..exact.given import whole
-from ..exact.level import Epsilon
+from ..exact.level import Epsilon, LevelLike
 from ..present.views import Result, View, plain
 from .queries import PrivateNumber, Query, beta_of, query_of
 from .reach import discounted
@@ -81,12 +82,12 @@ def sensitivity(
     data: Any = None,
     *,
     records: object = None,
-    low: object = None,
-    high: object = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
     domain: Any = None,
-    beta: object = None,
-    alpha: object = None,
-    epsilon: object = None,
+    beta: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
     clamp: bool = False,
 ) -> Sensitivity:
     """The global sensitivity of a query, and with data the local and smooth ones, which are private.
@@ -120,7 +121,9 @@ def sensitivity(
     )
 
 
-def _asked(named: Any, data: Any, records: object, low: object, high: object) -> tuple[Query, tuple[str, ...]]:
+def _asked(
+    named: Any, data: Any, records: object, low: Rational | None, high: Rational | None
+) -> tuple[Query, tuple[str, ...]]:
     if isinstance(named, Query) or records is not None:
         return query_of(named, records, low, high), ()
     if not hasattr(data, "__len__"):

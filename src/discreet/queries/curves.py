@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from ..designs.design import design
 from ..errors import DiscreetError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive, whole
-from ..exact.grid import Grid
+from ..exact.grid import Grid, GridLike
 from ..exact.level import Level
 from ..measure.loss import loss_name
-from ..measure.prior import prior_of
+from ..measure.prior import PriorLike, prior_of
 from ..measure.utility import expected_loss
 from ..mechanism import Mechanism
 from ..mechanisms.two_stage import rounded
@@ -145,12 +146,12 @@ class Tradeoff(Result):
 
 
 def tradeoff(
-    grid: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    sensitivity: object = 1,
-    step: object = None,
+    sensitivity: Rational = 1,
+    step: Rational | None = None,
     loss: str = "l1",
-    prior: Any = None,
+    prior: PriorLike | None = None,
     cells: Any = None,
     alphas: Any = None,
     epsilons: Any = None,
@@ -183,7 +184,7 @@ def tradeoff(
     0.5000   1.4427     1.4142
     """
     delta = positive(sensitivity, "sensitivity", "in the answer's units")
-    values = None if grid is None else Grid.of(grid)
+    values = None if n is None else Grid.of(n)
     cost = loss_name(loss)
     if cost not in LOSSES:
         raise DiscreetError(f'loss = {show(loss)} has no curve; use "l0", "l1" or "l2".')
@@ -243,10 +244,14 @@ def _several(given: Any) -> list[Any]:
     return found
 
 
-def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | None, cost: str) -> NoiseDistribution:
+def _noise(
+    name: str, level: Level, delta: Fraction, step: Rational | None, grid: Grid | None, cost: str
+) -> NoiseDistribution:
     """The law of the error, where it does not depend on the truth."""
     best = "l2" if cost == "l2" else "l1"
-    width = step if grid is None else grid.step
+    width = (
+        grid.step if grid is not None else 1 if step is None else step
+    )  # without either, curves are on the line alone
     match name:
         case "geometric":
             return geometric(alpha=level, sensitivity=delta, step=width)

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, GridError, LevelError, OutOfRangeError, ReleaseError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
 from ..exact.given import called, number, positive, whole
 from ..exact.grid import Grid
-from ..exact.level import Epsilon
+from ..exact.level import Epsilon, LevelLike
 from ..exact.positions import greatest_float, least_float
 from ..present.views import Result, View
 from .exact_records import Records, records_of, whole_sum
@@ -144,7 +145,7 @@ class Query(Result):
         """
         return self.weight * self.width
 
-    def grid(self, step: object) -> Grid:
+    def grid(self, step: Rational) -> Grid:
         """The grid of answers with this step, for a mechanism: its sensitivity is `global_sensitivity`.
 
         >>> import discreet as dt
@@ -155,7 +156,7 @@ class Query(Result):
         """
         return Grid(*self.output, step)
 
-    def steps(self, step: object) -> int:
+    def steps(self, step: Rational) -> int:
         """How many steps of that grid neighbours are apart at most: `neighbours` for a design or a mechanism."""
         return self.grid(step).steps(self.global_sensitivity)
 
@@ -172,7 +173,13 @@ class Query(Result):
         return self._local(self._read(data, clamp))
 
     def smooth_sensitivity(
-        self, data: Any, beta: object = None, *, alpha: object = None, epsilon: object = None, clamp: bool = False
+        self,
+        data: Any,
+        beta: Rational | None = None,
+        *,
+        alpha: LevelLike | None = None,
+        epsilon: LevelLike | None = None,
+        clamp: bool = False,
     ) -> PrivateNumber:
         """S = max over k of e^(-k beta) A_k, A_k the largest local sensitivity within k changed records: private.
 
@@ -194,7 +201,13 @@ class Query(Result):
         return self._smooth(self._read(data, clamp), rate)
 
     def smooth_noise(
-        self, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy", beta: object = None
+        self,
+        *,
+        step: Rational,
+        alpha: LevelLike | None = None,
+        epsilon: LevelLike | None = None,
+        law: str = "cauchy",
+        beta: Rational | None = None,
     ) -> SmoothNoise:
         """The law of a release with smooth sensitivity at a level, on a grid of this step: what `release` draws from.
 
@@ -216,11 +229,11 @@ class Query(Result):
         self,
         data: Any,
         *,
-        step: object,
-        alpha: object = None,
-        epsilon: object = None,
+        step: Rational,
+        alpha: LevelLike | None = None,
+        epsilon: LevelLike | None = None,
         law: str = "cauchy",
-        beta: object = None,
+        beta: Rational | None = None,
         clamp: bool = False,
         source: Any = None,
     ) -> SmoothReport:
@@ -318,9 +331,9 @@ def query(
     name: str,
     *,
     records: object,
-    low: object = None,
-    high: object = None,
-    p: object = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    p: Rational | None = None,
     relation: str = "change-one",
 ) -> Query:
     """A query by its name: "count", "sum", "mean", "max", "min", "median" or "quantile(p)", on n records in [low, high].
@@ -361,7 +374,7 @@ def query(
     return Query(kind, n, least, most, rank=max(math.ceil(share * n), 1))
 
 
-def query_of(given: Any, records: object = None, low: object = None, high: object = None) -> Query:
+def query_of(given: Any, records: object = None, low: Rational | None = None, high: Rational | None = None) -> Query:
     """A Query as it is, or one by its name."""
     if not isinstance(given, Query):
         return query(given, records=records, low=low, high=high)

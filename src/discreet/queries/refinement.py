@@ -23,10 +23,12 @@ from typing import Any, Literal
 from ..designs.design import Design, design
 from ..errors import DesignError, GridError, LossError, PriorError
 from ..exact import given
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
-from ..exact.level import Level
-from ..measure.prior import Prior, prior_of
+from ..exact.level import Level, LevelLike
+from ..measure.loss import LossLike
+from ..measure.prior import Prior, PriorLike, prior_of
 from ..present.views import Result, View, plain
 from ..progress import Progress, tell
 
@@ -102,17 +104,17 @@ class ContinuousBounds(Result):
 
 
 def continuous_bounds(
-    low: object,
-    high: object,
+    low: Rational,
+    high: Rational,
     *,
-    sensitivity: object,
-    alpha: object = None,
-    epsilon: object = None,
-    loss: Any = "l1",
-    prior: Any = None,
+    sensitivity: Rational,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
     risk: Literal["average", "worst"] = "average",
     cells: Iterable[int] | int = (8, 16, 32),
-    lipschitz: object = None,
+    lipschitz: Rational | None = None,
     progress: Progress | None = None,
 ) -> ContinuousBounds:
     """Bounds of the least loss of any private mechanism whose true value is any number from low to high.

@@ -19,9 +19,10 @@ from typing import Any
 import flint
 
 from ..errors import DiscreetError, LevelError, PrivacyError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, precision, show
 from ..exact.given import called, number, share
-from ..exact.level import Epsilon, Level
+from ..exact.level import Epsilon, Level, LevelLike
 from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
 from ..present.views import Result, View
 from .queries import beta_of
@@ -111,7 +112,12 @@ class Admissible(Result):
 
 
 def admissible(
-    law: str = "cauchy", *, alpha: object = None, epsilon: object = None, beta: object = None, delta: object = None
+    law: str = "cauchy",
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    beta: Rational | None = None,
+    delta: Rational | None = None,
 ) -> Admissible:
     """The split of a budget for noise with smooth sensitivity: "cauchy", "student(d)", or with a delta "laplace", "gauss".
 

@@ -102,7 +102,7 @@ class Question:
         prior: Any = None,
     ) -> None:
         if isinstance(mechanism, Procedure):
-            mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
+            mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
         elif mechanism != "auto" and mechanism not in RELEASED:
             raise ReleaseError(
                 f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..channels import Finite
 from ..errors import RecoveryError, SingularError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
 from ..mechanism import Procedure, procedure_of
@@ -91,7 +92,7 @@ def recover(
     *,
     kind: str = "auto",
     iterations: int | None = None,
-    gap: Any = None,
+    gap: Rational | None = None,
     start: Any = None,
     projection: str | None = None,
     accelerate: bool | None = None,

@@ -23,13 +23,14 @@ from ..channels import Finite, Geometric, Mixture
 from ..channels.contract import Integers
 from ..channels.ratios import worst_ratio
 from ..errors import GridError, LevelError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import minus_log_above, show, show_above, show_rational
 from ..exact.given import positive
-from ..exact.grid import FARTHEST, Grid
+from ..exact.grid import FARTHEST, Grid, GridLike
 from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, Procedure, allows
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
@@ -43,7 +44,9 @@ _LISTED = 2**18  # entries of a joint law that is written out in integers
 _WORK = 2**28  # bits of the products for it
 
 
-def cascade(levels: Any = None, n: Any = None, *, epsilons: Any = None, sensitivity: object = 1) -> Cascade:
+def cascade(
+    levels: Any = None, n: GridLike | None = None, *, epsilons: Any = None, sensitivity: Rational = 1
+) -> Cascade:
     """One release for several audiences: `levels` are their alphas, the most accurate (smallest) first, on 0..n or a Grid.
 
     Any coalition's reports together are exactly as private as its least private member's (Gupte and Sundararajan 2010),

@@ -20,7 +20,7 @@ from ..exact.arithmetic import show, show_above
 from ..exact.given import whole
 from ..exact.level import Level
 from ..measure.loss import loss_name
-from ..measure.prior import prior_of
+from ..measure.prior import PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, Procedure, open_ends, procedure_of
 from ..noise import (
@@ -190,11 +190,11 @@ class Collusions(Result):
 
 @overload
 def collude(
-    m: Procedure | ContinuousNoise,
+    mechanism: Procedure | ContinuousNoise,
     k: int,
     strategy: str = ...,
     loss: Any = ...,
-    prior: Any = ...,
+    prior: PriorLike | None = ...,
     *,
     runs: int | None = ...,
     seed: int = ...,
@@ -204,11 +204,11 @@ def collude(
 
 @overload
 def collude(
-    m: Procedure | ContinuousNoise | Mapping[str, Any],
+    mechanism: Procedure | ContinuousNoise | Mapping[str, Any],
     k: Iterable[Any],
     strategy: str = ...,
     loss: Any = ...,
-    prior: Any = ...,
+    prior: PriorLike | None = ...,
     *,
     runs: int | None = ...,
     seed: int = ...,
@@ -217,11 +217,11 @@ def collude(
 
 
 def collude(
-    m: Any,
+    mechanism: Any,
     k: Any,
     strategy: str = "median",
     loss: Any = "l1",
-    prior: Any = None,
+    prior: PriorLike | None = None,
     *,
     runs: int | None = None,
     seed: int = 0,
@@ -238,7 +238,7 @@ def collude(
     are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
     noise, also truncated: its likelihood is a^(sum of distances)); else `runs` are drawn, repeatably by `seed`.
 
-    m is a mechanism, or noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
+    The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
     function of the error). Several k, or several mechanisms by name, give a table.
 
     >>> import discreet as dt
@@ -256,7 +256,7 @@ def collude(
     sizes = [whole(x, "k", 1, _MOST, example=3) for x in (k if many else [k])]
     if not sizes:
         raise DiscreetError("There is no number of users in an empty list; give for example k=[1, 3, 5].")
-    named = m if isinstance(m, Mapping) else {_name(m): m}
+    named = mechanism if isinstance(mechanism, Mapping) else {_name(mechanism): mechanism}
     if not named:
         raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
     found = tuple(
@@ -264,7 +264,7 @@ def collude(
         for name, one in named.items()
         for size in sizes
     )
-    return Collusions(found) if many or isinstance(m, Mapping) else found[0]
+    return Collusions(found) if many or isinstance(mechanism, Mapping) else found[0]
 
 
 def _name(m: Any) -> str:

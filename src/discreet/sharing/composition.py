@@ -18,8 +18,8 @@ from ..errors import DiscreetError, GridError, LevelError
 from ..exact.arithmetic import as_written, ball, float_above, show, show_above
 from ..exact.given import share, whole
 from ..exact.level import Epsilon
-from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, Procedure, procedure_of
+from ..exact.neighbours import Neighbours, NeighboursLike
+from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
@@ -38,7 +38,7 @@ _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all a
 class Composition(Result):
     """The privacy curve of `uses[i]` reports by each `mechanisms[i]`, of one count or of different ones (`of`)."""
 
-    mechanisms: tuple[Mechanism, ...]
+    mechanisms: tuple[Procedure, ...]
     uses: tuple[int, ...]
     of: str
     neighbours: tuple[Neighbours, ...]
@@ -80,7 +80,7 @@ class Composition(Result):
     @property
     def _pure(self) -> float:
         """`basic` for people: where each report keeps a rational epsilon that was asked for, their sum."""
-        asked = [m.level.asked for m in self.mechanisms if m.level.asked is not None and m.level.asked.base is None]
+        asked = [m.claim.asked for m in self.mechanisms if m.claim.asked is not None and m.claim.asked.base is None]
         if len(asked) < len(self.uses) or not all(e.admits(a) for e, a in zip(asked, self._alphas, strict=True)):
             return self.basic
         return as_written(sum((k * e.factor for e, k in zip(asked, self.uses, strict=True)), Fraction(0)), self.basic)
@@ -177,7 +177,12 @@ class Composition(Result):
 
 
 def compose(
-    m: Any, k: Any = 1, *, of: str = "one count", neighbours: Any = None, progress: Progress | None = None
+    mechanism: Any,
+    k: Any = 1,
+    *,
+    of: str = "one count",
+    neighbours: NeighboursLike | None = None,
+    progress: Progress | None = None,
 ) -> Composition:
     """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both.
 
@@ -194,8 +199,10 @@ def compose(
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """
-    listed = isinstance(m, (list, tuple)) and bool(m) and all(isinstance(x, Procedure) for x in m)
-    mechanisms = tuple(m) if listed else (procedure_of(m),)
+    listed = (
+        isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, Procedure) for x in mechanism)
+    )
+    mechanisms = tuple(mechanism) if listed else (procedure_of(mechanism),)
     uses = _uses(k, len(mechanisms) if listed else None)
     if of not in ("one count", "different counts"):
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import DiscreetError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import minus_log_above
 from ..exact.given import share, whole
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..measure.utility import expected_loss
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..noise import GeometricNoise
 from ..present.views import Result, View, plain
 from .curve import Curve, Listed
@@ -44,7 +45,14 @@ class Recalibration(Result):
         return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
 
 
-def recalibrate(k: Any, *, alpha: Any = None, epsilon: Any = None, delta: Any = None, n: Any = None) -> Recalibration:
+def recalibrate(
+    k: Any,
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    delta: Rational | None = None,
+    n: GridLike | None = None,
+) -> Recalibration:
     """The level of each of k users' geometric reports of one count, so that all together keep to a level.
 
     By pure composition the k-th root of alpha. With a delta, by the exact curve of k reports, which lets each user have

@@ -31,19 +31,19 @@ from ..questions.domain import Domain
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question
 from ..sharing.cascades import Cascade
-from .admission import Profile, check_admitted, examined
-from .answers import answer_text, mechanisms_text, served
-from .asked import Asked, check_columns, check_relation
-from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
-from .coarse import Coarse
-from .found import Found, counted_for
-from .frames import TableMaker, table_maker
-from .measures import Plan, measures_for, tiers_for
-from .previews import Preview, preview_of
-from .results import Release
-from .sheet import Sheet
-from .spelling import Spelling, spelling_of
-from .values import members
+from .ask.asked import Asked, check_columns, check_relation
+from .ask.spelling import Spelling, spelling_of
+from .count.admitting import Profile, check_admitted, examined
+from .count.true_numbers import Found, counted_for
+from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
+from .draw.measures import Plan, measures_for, tiers_for
+from .publish.coarse import Coarse
+from .publish.frames import TableMaker, table_maker
+from .publish.previews import Preview, preview_of
+from .publish.readings import members
+from .publish.released import Release
+from .publish.sheet import Sheet
+from .saved.stored_answers import answer_text, mechanisms_text, served
 
 Indices = NDArray[np.int64]
 Conditions = str | Sequence[str] | Mapping[str, str] | None

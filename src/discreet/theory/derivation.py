@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import LevelError, MetricError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
-from ..exact.level import Level
+from ..exact.level import Level, LevelLike
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View, plain
 
@@ -135,7 +136,12 @@ class Derivation(Result):
 
 
 def derivable(
-    m: Mechanism, level: Level | None = None, *, alpha: object = None, epsilon: object = None, within: object = WITHIN
+    mechanism: Mechanism,
+    level: Level | None = None,
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    within: Rational = WITHIN,
 ) -> Derivation:
     """Is the mechanism a remap of the geometric mechanism at this level (by default its own)? Decided in integers.
 
@@ -150,9 +156,9 @@ def derivable(
     does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[2 | 1] is less \
 than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     """
-    mechanism_of(m)
+    mechanism_of(mechanism)
     if level is None:
-        level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
+        level = mechanism.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     elif not isinstance(level, Level) or alpha is not None or epsilon is not None:
         raise LevelError(f'level = {show(level)} must be a Level and stand alone; or give alpha="9/10".', value=level)
     if not 0 < level.alpha < 1:
@@ -161,17 +167,17 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
             value=level.alpha,
         )
     tolerance = positive(within, "within", zero=True, example="1e-15", error=LevelError)
-    exact = m.finite().integers()
+    exact = mechanism.finite().integers()
     if exact is None:
         raise SizeError(
-            f"A mechanism of {m.finite().rows} x {m.finite().reports} is too large to look at every entry; "
+            f"A mechanism of {mechanism.finite().rows} x {mechanism.finite().reports} is too large to look at every entry; "
             "use a smaller grid."
         )
-    if m.sensitivity is None:
+    if mechanism.sensitivity is None:
         raise MetricError(
-            f"The geometric mechanism is one of steps, and the neighbours here are {m.neighbours}; give others."
+            f"The geometric mechanism is one of steps, and the neighbours here are {mechanism.neighbours}; give others."
         )
-    a = level.per_step(m.sensitivity)
+    a = level.per_step(mechanism.sensitivity)
     weights, p, q = exact[0].astype(object), a.numerator, a.denominator
     numerators = np.empty_like(weights)  # of T, over (q - p)^2 total
     numerators[0] = (q - p) * (q * weights[0] - p * weights[1])
@@ -179,7 +185,7 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     numerators[1:-1] = (q * q + p * p) * weights[1:-1] - p * q * (weights[:-2] + weights[2:])
     j, report = divmod(int(numerators.argmin()), weights.shape[1])
     holds = bool(numerators[j, report] >= 0)
-    violation = None if holds else _violation(m, a, j, report)
+    violation = None if holds else _violation(mechanism, a, j, report)
     lacking = [-int(x) for x in np.minimum(numerators, 0).sum(axis=1)]
     shortfall, distance = _shortfall(lacking, a, exact[1]), _distance(lacking, a, (q - p) ** 2 * exact[1])
     return Derivation(holds, level, a, violation, tolerance, shortfall, distance, numerators, (q - p) ** 2 * exact[1])

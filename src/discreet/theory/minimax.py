@@ -25,7 +25,7 @@ from ..errors import RemapError, SizeError
 from ..exact.arithmetic import show, show_above
 from ..exact.grid import Grid
 from ..lp import Optimum, Program, dense
-from ..measure.loss import Loss, loss_of
+from ..measure.loss import Loss, LossLike, loss_of
 from ..measure.prior import Prior
 from ..measure.remaps import bayes_risk
 from ..mechanism import Mechanism, mechanism_of
@@ -75,7 +75,7 @@ class MinimaxRemap(Result):
 
 
 def minimax_remap(
-    m: Mechanism, loss: Any, *, among: Iterable[Any] | None = None, guesses: Grid | int | None = None
+    mechanism: Mechanism, loss: LossLike, *, among: Iterable[Any] | None = None, guesses: Grid | int | None = None
 ) -> MinimaxRemap:
     """The random remap of a mechanism with the least worst loss over the true values, or over those `among`.
 
@@ -86,8 +86,8 @@ def minimax_remap(
     >>> safe.is_random, abs(float(safe.risk) - fair.objective) < 1e-9, safe.gap < 1e-9
     (True, True, True)
     """
-    channel, grid = mechanism_of(m).finite(), m.inputs if guesses is None else Grid.of(guesses)
-    written, places = loss_of(loss, m.inputs, grid), _places(m.inputs, among)
+    channel, grid = mechanism_of(mechanism).finite(), mechanism.inputs if guesses is None else Grid.of(guesses)
+    written, places = loss_of(loss, mechanism.inputs, grid), _places(mechanism.inputs, among)
     exact = channel.integers()
     if exact is None or len(places) * channel.reports * (grid.size or 0) > _MOST:
         raise SizeError(
@@ -98,9 +98,11 @@ def minimax_remap(
     whole = _whole(chances)
     prior = _prior(law, places, channel.rows)
     risk = _worst(exact[0].astype(object)[places], exact[1], whole, written, places)
-    bound = bayes_risk(m, written, prior, guesses=grid, exact=True)
+    bound = bayes_risk(mechanism, written, prior, guesses=grid, exact=True)
     remap = tuple(tuple(Fraction(int(x), 2**_BITS) for x in row) for row in whole)
-    return MinimaxRemap(m.remap([list(row) for row in remap], outputs=grid), remap, risk, Fraction(bound), prior)
+    return MinimaxRemap(
+        mechanism.remap([list(row) for row in remap], outputs=grid), remap, risk, Fraction(bound), prior
+    )
 
 
 def _places(grid: Grid, among: Iterable[Any] | None) -> list[int]:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..errors import DiscreetError, LossError, MetricError, SizeError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.level import Level, LevelLike
 from ..lp import Optimum, Program, dense
 from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.prior import Prior, prior_of
@@ -104,7 +104,9 @@ def subset_users(graph: Any) -> list[tuple[list[Fraction], str]]:
     return [([Fraction(int(i in s), len(s)) for i in range(size)], "l0") for s in sets]
 
 
-def regret(graph: Any, *, alpha: object = None, epsilon: object = None, users: Sequence[Any] | None = None) -> Regret:
+def regret(
+    graph: Any, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, users: Sequence[Any] | None = None
+) -> Regret:
     """The least worst regret of one mechanism over a list of users, with proved bounds on both sides.
 
     `graph` is a Graph or a list of edges. A user is a pair (prior, loss): a law on the answers, as for Prior, a list in

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import number, whole
-from ..exact.grid import FARTHEST, Grid
+from ..exact.grid import FARTHEST, Grid, GridLike
 from ..mechanism import Recipe
 from ..seal import largest_total, stochastic_table
 from .method import Method
@@ -34,7 +35,7 @@ _FLOATS = 2.0**-40  # what a cell-key law's distance allows for the floats of Ne
 Floats = NDArray[np.float64]
 
 
-def random_rounding(n: int | Grid, base: int = 3) -> Method:
+def random_rounding(n: GridLike, base: int = 3) -> Method:
     """A count as a multiple of the base: with remainder r, up with probability r/base, else down; multiples stay.
 
     The mean report is the count (Nargundkar and Saveland 1972). There is no privacy for any n and base: a multiple never
@@ -66,7 +67,7 @@ def random_rounding(n: int | Grid, base: int = 3) -> Method:
     return Method(grid, outputs, Table(weights), recipe)
 
 
-def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Method:
+def suppression(n: GridLike, below: int = 5, *, show_zero: bool = True) -> Method:
     """Counts from 1 to below - 1 are suppressed, all others published as they are; -1 stands for "suppressed".
 
     With show_zero=False a count of 0 is suppressed too. This is primary suppression of small counts (Cox 1980, who also
@@ -95,7 +96,7 @@ def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Met
     return Method(grid, Grid(-1, top), Map(np.where(hidden, 0, truth + 1), top + 2), recipe)
 
 
-def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_report: int = 0) -> Method:
+def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_report: int = 0) -> Method:
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census
@@ -229,7 +230,7 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
     return None
 
 
-def _counts(n: int | Grid, name: str) -> tuple[Grid, int]:
+def _counts(n: GridLike, name: str) -> tuple[Grid, int]:
     grid = Grid.of(n)
     if not grid.is_counts or grid.n is None:
         raise GridError(f"{name} is made for counts 0, 1, ..., n, not for {grid}; give n or Grid(0, n).")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DiscreetError, FileError
-from ..views import one_line
+from ...exact.arithmetic import one_line
 from .looks import Chart, altair, can_draw
 
 KINDS = (".svg", ".png", ".html", ".json")

@@ -1,0 +1,1 @@
+"""What is asked, of what, and how the ledger tells it apart."""

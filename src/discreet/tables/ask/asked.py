@@ -1,0 +1,186 @@
+"""A question with what it is asked of: a version of a data set, at a privacy level or at those of several audiences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from ...errors import ReleaseError
+from ...exact.arithmetic import encodable, show_decimal
+from ...exact.level import Level
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.purpose import ADDING, Purpose
+from ...questions.question import Question
+
+_WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
+_LONGEST = 60  # characters of an audience's name
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked, in full: the same question about the same data at the same levels has one answer."""
+
+    question: Question
+    dataset: str
+    version: str
+    level: Level  # what is charged; that of the most accurate audience
+    audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
+
+    @classmethod
+    def at_level(cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object) -> Asked:
+        """A question at one level."""
+        return cls(question, dataset, _version(version), Level.of(alpha=alpha, epsilon=epsilon))
+
+    @classmethod
+    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any) -> Asked:
+        """A question for several audiences, {name: epsilon}. Only geometric noise leads from every level to every more private
+        one (docs/theory/cascade.md)."""
+        named = read_audiences(audiences)
+        _check_several(question)
+        question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
+        least = min((level for _, level in named), key=lambda level: level.alpha)
+        return cls(question, dataset, _version(version), least, named)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Every level at which there are reports, the most accurate first: audiences of one level share its reports."""
+        found = {level.alpha: level for _, level in reversed(self.audiences)} or {self.level.alpha: self.level}
+        return tuple(found[alpha] for alpha in sorted(found))
+
+    def at(self, level: Level) -> Asked:
+        """What the release at one of the levels answers."""
+        return replace(self, level=level)
+
+    def groups_of_one(self, terms: Terms) -> int:
+        """How many groups one person can be in."""
+        return groups_of_one(self.question, terms)
+
+    def words(self) -> str:
+        """What is asked, of which version, at which epsilon: for the history of a ledger."""
+        several = [f"{name} (epsilon {show_decimal(level.charge)})" for name, level in self.audiences]
+        audiences = f" for {', '.join(several)}" if several else ""
+        return (
+            f"{self.question.words()}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
+            f"{'' if several else self.question.how_drawn()}"
+        )
+
+
+def groups_of_one(question: Question, terms: Terms) -> int:
+    """How many groups one person can be in."""
+    return question.max_groups if terms.unit is not None else 1
+
+
+def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
+    """The audiences by their names, each with its level, in the order given."""
+    if not isinstance(given, Mapping) or not given:
+        raise ReleaseError('audiences are {name: epsilon}, for example audiences={"ministry": "1", "public": "1/4"}.')
+    for name in given:
+        if not (isinstance(name, str) and name.strip() == name != "" and name.isprintable() and len(name) <= _LONGEST):
+            raise ReleaseError(f"The name of an audience is a text of 1 to {_LONGEST} printable characters.")
+    if len({file_part(name).lower() for name in given}) < len(given):
+        raise ReleaseError("Two audiences have names that their files could not be told apart by; rename one.")
+    return tuple(
+        (name, one if isinstance(one, Level) else Level.of(epsilon=one.strip() if isinstance(one, str) else one))
+        for name, one in given.items()
+    )
+
+
+def file_part(name: str) -> str:
+    """A name as it stands in the names of files: 3/10 as 3_10."""
+    return "".join(c if c.isalnum() or c == "-" else "_" if c == "/" else "-" for c in name)
+
+
+def _check_several(question: Question) -> None:
+    if isinstance(question.mechanism, Mechanism) or question.mechanism not in ("auto", "geometric"):
+        raise ReleaseError(
+            "Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
+            "at every two levels. Leave the mechanism out, or release it at one level alone."
+        )
+    if question.purpose.declared and question.purpose.name != ADDING:
+        raise ReleaseError(
+            'Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.'
+        )
+    if question.tiers:
+        raise ReleaseError("Totals are measured for one level; release to several audiences without measure_totals.")
+
+
+def _version(version: object) -> str:
+    if not (isinstance(version, str) and version and encodable(version)):
+        raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
+    return version
+
+
+def check_relation(asked: Asked, terms: Terms) -> None:
+    """Does the relation of the data set allow this question?"""
+    question = asked.question
+    question.purpose.check([one.kind for one in question.statistics], terms.relation)
+    if terms.relation == "change-one":
+        public = {name.lower() for name in terms.public}  # the engine knows no case
+        outside = [c for c in question.by if c.lower() not in public]
+        if outside:
+            raise ReleaseError(
+                f"{', '.join(outside)} is not public in {asked.dataset!r}, where only what is counted is "
+                f"private; group by {', '.join(terms.public) or 'nothing'}, or create the data set with "
+                "relation add-remove."
+            )
+        if any(one.where is None and not one.of_values for one in question.statistics):
+            raise ReleaseError(
+                "Under change-one privacy the size of a group is public: say what to count, for example "
+                "count=\"income = '>50K'\"."
+            )
+        if question.max_count is not None:
+            raise ReleaseError(
+                "max_count goes with add-remove privacy; under change-one privacy the public size of a group bounds it."
+            )
+        partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
+        if partial:
+            raise ReleaseError(
+                f"The mean {partial[0]!r} is of people who are chosen by a condition, and under change-one privacy their "
+                "number is private; ask for a sum and a count with that condition."
+            )
+    counted = [
+        one
+        for one in question.statistics
+        if one.kind == "count" or (one.kind == "share" and terms.relation == "change-one")
+    ]
+    if not counted and (question.max_count is not None or question.mechanism != "auto"):
+        word = "mechanism" if question.max_count is None else "max_count"
+        raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
+    if terms.unit is None and question.max_groups != 1:
+        raise ReleaseError(
+            "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
+            "and lies in one group."
+        )
+    if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
+        raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
+
+
+def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
+    """What a statistic may look at, by the relation."""
+    for one in question.statistics:
+        columns = {name.lower() for name in looked_at[one.name]}
+        if terms.unit is not None and terms.unit.lower() in columns:
+            raise ReleaseError(f"The {one.kind} {one.name!r} uses {terms.unit}, which identifies people; leave it out.")
+        if terms.relation == "change-one" and columns and columns <= {name.lower() for name in terms.public}:
+            raise ReleaseError(
+                f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
+            )
+
+
+def level_of(asked: Asked, terms: Terms, part: Fraction) -> Level:
+    """The level of one report of a statistic that gets a part of epsilon: all that one person touches keep what was asked.
+
+    beta with beta^groups >= alpha^part. The parts add up to 1, so the product over all groups and statistics of one person
+    is at least alpha.
+    """
+    share = part / asked.groups_of_one(terms)
+    level = asked.level if share == 1 else Level(asked.level.power(share))
+    if level.alpha > _WEAKEST:
+        raise ReleaseError(
+            "Each report would have an epsilon below 2^-61: its noise would be wider than any count. Ask for a "
+            "larger epsilon, or for fewer counts or groups."
+        )
+    return level

@@ -1,0 +1,95 @@
+"""What tells questions apart, however they are spelled: the same in another order of columns, keys or conditions is the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...engines.counted import Counts, Sums
+from ...ledger.chain import canonical as one_text
+from ...questions.margins import groups_of
+from ...questions.predicate import Predicate, find_column, parse, unordered
+from ...questions.purpose import READING
+from ...questions.question import Question
+from ...questions.statistic import Statistic
+from .asked import Asked
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A question as the ledger knows it, and of each statistic what tells it apart."""
+
+    question: Mapping[str, Any]
+    contents: Mapping[str, Mapping[str, Any]]
+
+    def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
+        """Of all that was looked at, whatever the statistics are called."""
+        each = sorted([one_text(dict(self.contents[name])), one.fingerprint] for name, one in found.items())
+        return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
+
+
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
+    """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    question = asked.question
+    conditions = {
+        one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
+    }
+    contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    by = [name.lower() for name in question.by]  # the engine knows no case
+    aim = question.purpose.written()
+    told = {
+        "version": asked.version,
+        "pool_other": question.pool_other,
+        "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
+        "level": str(asked.level.alpha),
+        "max_count": question.max_count,
+        "max_groups": question.max_groups,
+        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
+        **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
+        "rule": 1,
+        "statistics": sorted(contents.values(), key=one_text),
+        "by": sorted(by),
+        "domain": _digest(question.domain.contents(by)),
+        **({"measured": measured_of(question)} if question.tiers else {}),
+    }
+    return Spelling(told, contents)
+
+
+def measured_of(question: Question) -> str:
+    """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
+    return _digest(one_text({"tiers": _tiers_told(question)}))
+
+
+def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+    """What tells a statistic apart from others, whatever it is called."""
+    found: dict[str, Any] = {
+        "kind": one.kind,
+        "where": None if where is None else unordered(where),
+        "part": str(one.weight),
+    }
+    if one.column is not None and one.grid is not None:
+        found |= {
+            "column": find_column(one.column, names) or one.column,
+            "grid": [str(one.grid.low), str(one.grid.high), str(one.grid.step)],
+            "missing": None if one.missing is None else str(one.missing),
+        }
+    return found
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tiers_told(question: Question) -> list[Any]:
+    """What tells tiers apart: their parts, and which cells each of their totals adds up."""
+    found = []
+    for margin, part in question.tiers:
+        groups = groups_of(margin, question.by, question.domain, question.cells)
+        order = sorted(range(len(question.by)), key=lambda k: question.by[k].lower())
+        cells: list[list[list[Any]]] = [[] for _ in groups.keys]
+        for key, place in zip(question.cells, groups.place.tolist(), strict=True):
+            cells[place].append([key[k] for k in order])
+        found.append([str(part), sorted(sorted(map(repr, mine)) for mine in cells)])
+    return sorted(found, key=repr)

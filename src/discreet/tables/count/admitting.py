@@ -1,0 +1,539 @@
+"""Admission, and looking at data before anybody asks about them: what a file holds, what will not be counted, what to say about it.
+
+All of this is for whoever holds the data, and none of it for publication. What no reading can mend (bytes that are no
+text, lines of other lengths, broken quotation marks) is refused by the reader itself, with the lines' numbers; what is
+read but may not be meant is a finding, and a grave one keeps a file from being admitted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ...engines.bounds import outside_bounds
+from ...engines.duckdb import count_groups
+from ...engines.guard import Guarded
+from ...engines.reading import Reading
+from ...engines.sources import open_table, stamp
+from ...errors import MissingExtraError, ReleaseError, TableInputError
+from ...exact.arithmetic import show
+from ...ledger.consulting import Consulted
+from ...ledger.ledger import Admission, Ledger, opened_ledger
+from ...present.views import Result, View
+from ...progress import Progress
+from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
+from ...questions.predicate import find_column
+from ...questions.sums import SumOf, read_sums
+from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
+
+ALONE = "For you alone, not for publication."
+_MOST_KEYS = 100  # a column of more different values gets no proposed keys
+_MOST_TOLD = 10  # values named in a finding
+_NULLS = (
+    "NA",
+    "N/A",
+    "na",
+    "n/a",
+    "-",
+    "--",
+    ".",
+    "..",
+    "...",
+    "?",
+    "NULL",
+    "null",
+    "None",
+    "none",
+    "NaN",
+    "nan",
+    "#N/A",
+)
+_OFTEN = 10
+_OR_CODES = ", or, if these are codes and no numbers, name the column with --codes"
+_FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know: in which column, how many values, where the first of them stand, and what would help."""
+
+    column: str
+    what: str
+    count: int
+    places: tuple[int, ...]
+    advice: str
+    grave: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class Profile(Result):
+    """What a table holds, for whoever holds it: its columns, and findings with the numbers of their lines (or rows)."""
+
+    name: str
+    size: int
+    place: str  # "line" of a text file, else "row"
+    columns: tuple[Mapping[str, Any], ...]
+    findings: tuple[Finding, ...]
+    reading: Reading
+    keys: tuple[
+        tuple[str, tuple[Any, ...]], ...
+    ]  # of columns with few different values; no mapping, which a release would take
+    first: bool = False  # only the first rows were looked at
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(str(column["column"]) for column in self.columns)
+
+    @property
+    def grave(self) -> tuple[Finding, ...]:
+        """The findings that keep a file from being admitted."""
+        return tuple(f for f in self.findings if f.grave)
+
+    def domain(self) -> dict[str, Any]:
+        """Groups to start from, marked as learned from the data: a release refuses them until they have a public source."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "learned": "from the data: put in the keys of a public source, name it as source, then take this line out",
+            "source": "",
+            "columns": {name: list(keys) for name, keys in self.keys},
+        }
+
+    def with_dropped(self, rows: int) -> Profile:
+        """The same, with how many rows stood in none of the groups of a question."""
+        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with pool_other")
+        return replace(self, findings=(*self.findings, *([lost] if rows else [])))
+
+    def _title(self) -> str:
+        return (
+            f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
+        )
+
+    def view(self) -> View:
+        rows = [
+            {
+                "column": f.column,
+                "finding": f.what,
+                "how many": f.count,
+                f"{self.place}s": _numbers(f),
+                "what to do": f.advice,
+            }
+            for f in self.findings
+        ]
+        found = View.of("What may not be meant:", rows) if rows else View("Nothing that may not be meant was found.")
+        return View(
+            self._title(),
+            ("column", "holds", "different values", "missing"),
+            tuple(tuple(column.values()) for column in self.columns),
+            (),
+            (found,),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns, the findings and the way of reading; for the operator too."""
+        told = [
+            {
+                "column": f.column,
+                "finding": f.what,
+                "count": f.count,
+                f"{self.place}s": list(f.places),
+                "advice": f.advice,
+                "grave": f.grave,
+            }
+            for f in self.findings
+        ]
+        return {
+            "note": ALONE,
+            "table": self.name,
+            "rows": self.size,
+            "columns": [dict(c) for c in self.columns],
+            "findings": told,
+            "reading": self.reading.to_dict(),
+        }
+
+
+def profile(
+    table: Any,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    domain: Any = None,
+    sum: Any = None,
+    unit: str | None = None,
+    codes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Profile:
+    """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
+
+    `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
+    with what is there; `unit` names the column of people's ids, `codes` columns in which what looks like a number is none. No
+    bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
+
+    >>> import pyarrow
+    >>> profile(pyarrow.table({"town": ["a", "b", None]}))
+    <Profile a table: 3 rows, 1 columns. For you alone, not for publication.>
+    """
+    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+
+
+def admit(
+    table: str | os.PathLike[str],
+    *,
+    dataset: str,
+    ledger: Ledger | str,
+    version: str = "1",
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    domain: Any = None,
+    sum: Any = None,
+    codes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Profile:
+    """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
+
+    `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups and `sum` bounds
+    to compare it with, `codes` names columns in which what looks like a number is none. Returns the report. A grave finding
+    refuses the file; the report is the error's `report`.
+    """
+    if not isinstance(table, (str, os.PathLike)):
+        raise TableInputError(
+            "A file is admitted by its path; a table in memory is admitted by the call that releases it."
+        )
+    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    path = Path(table)
+    with opened_ledger(ledger) as book:
+        unit, before = book.terms(dataset).unit, stamp(path)
+        report = examined(path, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+        if report.grave:
+            where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
+            told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
+            raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
+        digest = file_digest(path)
+        if stamp(path) != before:
+            raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+        book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
+    return report
+
+
+def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
+    """How this very file was admitted; one that was not is refused with the command that admits it."""
+    with ledger.consult(dataset) as said:
+        found = said.admission(version)
+    return check_admitted(ledger.place, said, path, version, found)
+
+
+def check_admitted(place: str, said: Consulted, path: Path, version: str, found: Admission | None) -> Admission:
+    """The same where the ledger was consulted before, and what it said of the version is `found`."""
+    dataset = said.terms.name
+    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
+    how = f"discreet admit {shlex.join(words)}"
+    if found is None:
+        raise ReleaseError(
+            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
+            f"the file runs: {how} {shlex.quote(version)}"
+        )
+    if not said.is_admitted(found, file_digest(path)):
+        raise ReleaseError(
+            f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
+        )
+    return found
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    stamp(path)
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def examined(
+    table: Any,
+    reading: Reading,
+    domain: Any,
+    unit: str | None,
+    progress: Progress | None = None,
+    only: Set[str] | None = None,
+    sums: Mapping[str, SumOf] = MappingProxyType({}),
+    codes: Sequence[str] = (),
+) -> Profile:
+    """The same for a reading that was made before, of all columns, or of the first rows of a few."""
+    try:
+        import pyarrow  # noqa: F401  # what hands tables over
+    except ImportError:
+        raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
+    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
+    before = None if path is None else stamp(path)
+    source = open_table(table, again=True, reading=reading, progress=progress)
+    names, untyped = list(source.names), bool(source.untyped) and path is not None
+    if untyped:
+        _check_names(names, path, reading)
+    person = None if unit is None else find_column(unit, names)
+    if unit is not None and person is None:
+        raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
+    texts = _columns_of_codes(names, [*codes, *([] if unit is None else [unit])], domain)
+    wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
+    most = None if only is None else _FIRST
+    with Guarded(_unreadable):
+        size, columns, ids = seen_columns(source, wanted, person, progress, most)
+    cells = path is not None and path.suffix.lower() == ".xlsx"
+    findings = [f for column in columns for f in _about(column, reading, untyped, cells, column.name in texts)]
+    findings += _about_names(names, source.nameless, size) if untyped else []
+    if person is not None:
+        findings += _about_ids(next(c for c in columns if c.name == person), ids)
+    if domain is not None:
+        findings += _about_keys(table, reading, domain, {c.name: c for c in columns})
+    findings += _about_sums(table, reading, sums, person)
+    if path is not None and stamp(path) != before:
+        raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
+    many = f"more than {MOST_VALUES}"
+    told = tuple(
+        {
+            "column": c.name,
+            "holds": c.told_kind,
+            "different values": many if c.values is None else len(c.values),
+            "missing": c.missing.count,
+        }
+        for c in columns
+    )
+    keys = {c.name: _keys(c) for c in columns if c.name != person}
+    place = "line" if untyped and not cells else "row"
+    return Profile(
+        "a table" if path is None else path.name,
+        size,
+        place,
+        told,
+        tuple(findings),
+        reading,
+        tuple((name, found) for name, found in keys.items() if found),
+        most is not None and size >= most,
+    )
+
+
+def _unreadable() -> TableInputError:
+    return TableInputError(
+        "The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or convert "
+        "it to Parquet."
+    )
+
+
+def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
+    """A first line of one name with another separator in it was written with that one."""
+    other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
+    if other is not None and path is not None:
+        word = "tab" if other == "\t" else other
+        raise TableInputError(
+            f'The first line of {show(path.name)} is one column as it is read now, with "{word}" in its name; '
+            f'say --separator "{word}".'
+        )
+
+
+def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool = False) -> list[Finding]:
+    return [Finding(column.name, what, tally.count, tuple(tally.places), advice, grave)] if tally.count else []
+
+
+def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) -> set[str]:
+    """Columns in which what looks like a number is none: ids, those that were said to be so, those with declared texts."""
+    found = set()
+    for name in said:
+        mine = find_column(name, names) if isinstance(name, str) else None
+        if mine is None:
+            raise TableInputError(f"There is no column {show(name)} of codes; the columns are {', '.join(names)}.")
+        found.add(mine)
+    for name, keys in {} if domain is None else declared_columns(domain).items():
+        lists = keys.values() if isinstance(keys, Mapping) else [keys]
+        if any(isinstance(key, str) for some in lists if isinstance(some, (list, tuple)) for key in some):
+            found.add(find_column(name, names) or name)
+    return found
+
+
+def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
+    """What one column tells by itself."""
+    found = _finding(column, "missing", column.missing, "declare null as a key where they are to be counted")
+    found = (
+        [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found]
+        if cells
+        else found
+    )
+    if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
+        found += _about_decimals(column, reading, codes)
+    if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
+        advice = f"it would be missing where numbers are: take the marks out{_OR_CODES}"
+        found += _finding(column, "marks between thousands", column.grouped, advice, grave=not codes)
+    if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
+        words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
+        advice = (
+            f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
+        )
+        found += _finding(column, "no number among numbers", column.texts, advice)
+    elif untyped or column.told_kind == "texts":
+        words = [word for word in _NULLS if column.values and word in column.values]
+        for word in words:
+            assert column.values is not None
+            found.append(
+                Finding(
+                    column.name,
+                    f"the text {word}",
+                    column.values[word],
+                    (column.first[word],),
+                    f'say --null "{word}" if it stands for missing',
+                )
+            )
+        found += _finding(
+            column, "blanks around a text", column.spaced, "a key without them is another key: take them out"
+        )
+    return found
+
+
+def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
+    """Numbers with the other mark: the file's own mark was not said, or there are two, or it stands between thousands."""
+    mark, name, other = (".", "point", "comma") if reading.decimal == "," else (",", "comma", "point")
+    mixed = reading.decimal is not None and column.numbers.count > column.foreign.count
+    remedy = f"write it with a {other}" if mixed else f'say --decimal "{mark}"'
+    advice = f"it would be missing where numbers are: {remedy} and without marks between thousands{_OR_CODES}"
+    return _finding(column, f"number with a {name}", column.foreign, advice, grave=not codes)
+
+
+def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding]:
+    odd = [name for name in names if _is_number(name)]
+    found = [
+        Finding(
+            name,
+            "a number as the name of a column",
+            1,
+            (1,),
+            "put a line of names first, or nobody counts the first person",
+        )
+        for name in odd
+    ]
+    if nameless:
+        found.append(
+            Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: name what is meant")
+        )
+    if not size:
+        found.append(Finding("", "no rows", 0, (), "nobody is in this file: check that it is complete"))
+    return found
+
+
+def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
+    found = _finding(column, "no id", column.missing, "these rows are counted nowhere")
+    often = {k: n for k, n in ids.items() if n > _OFTEN}
+    if often:
+        found.append(
+            Finding(
+                column.name,
+                f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
+                len(often),
+                (),
+                "a person counts once in a group, in at most max_groups groups",
+            )
+        )
+    return found
+
+
+def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str, Column]) -> list[Finding]:
+    """Declared keys against what is there, column by column, as the engine matches them."""
+    found = []
+    for name, keys in declared_columns(domain).items():
+        mine = find_column(name, columns)
+        if mine is None:
+            advice = f"the columns are {', '.join(columns)}"
+            found.append(Finding(name, "a declared column that is not there", 1, (), advice, grave=True))
+            continue
+        declared, column = Domain.of({mine: keys}), columns[mine]
+        counted = count_groups(table, predicate=None, by=[mine], domain=declared, reading=reading)
+        lost = counted.dropped - (0 if any(key == (None,) for key in declared.keys) else column.missing.count)
+        empty = [key[0] for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
+        unseen = ["missing values" if key is None else str(key) for key in empty]
+        if lost > 0:
+            texts = {str(key[0]) for key in declared.keys}
+            words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)
+            places = tuple(sorted(column.first[w] for w in words if w in column.first))[:5]
+            some = f": {', '.join(words)}" if words else ""
+            found.append(
+                Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
+            )
+        if unseen:
+            more = ", ..." if len(unseen) > _MOST_TOLD else ""
+            found.append(
+                Finding(
+                    mine,
+                    f"declared keys never seen: {', '.join(unseen[:_MOST_TOLD])}{more}",
+                    len(unseen),
+                    (),
+                    "check their spelling and the encoding",
+                )
+            )
+    return found
+
+
+def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: str | None) -> list[Finding]:
+    """Values beyond the declared bounds, and those that are no numbers, by the rule by which they will be added up."""
+    found = []
+    for one, out in zip(
+        sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
+    ):
+        low, high = one.grid.reach
+        clamp = "a person adds no less and no more than the bounds; take bounds from public knowledge, not from this"
+        missing = "they add nothing" if one.missing is None else f"a person without a number adds {one.missing}"
+        told = (
+            (f"below the declared {low}", out.below, out.places[0], clamp),
+            (f"above the declared {high}", out.above, out.places[1], clamp),
+            ("no number to add", out.without, out.places[2], missing),
+            (f"people whose rows add up to less than {low}", out.people_below, (), clamp),
+            (f"people whose rows add up to more than {high}", out.people_above, (), clamp),
+        )
+        found += [Finding(one.column, what, count, places, advice) for what, count, places, advice in told if count]
+    return found
+
+
+def _some(column: Column, wanted: Any) -> list[Any]:
+    """The most frequent values of some kind, a few of them."""
+    return [value for value, _ in (column.values or Counter()).most_common() if wanted(str(value))][:_MOST_TOLD]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _keys(column: Column) -> tuple[Any, ...]:
+    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and what varies much."""
+    values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
+    if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
+        return ()
+    if len(values) > 1 and max((column.values or Counter()).values()) == 1:
+        return ()  # every row has its own
+    if all(isinstance(v, str) and _is_plain_whole(v) for v in values):
+        values = [int(v) for v in values]
+    return (*sorted(values), *([None] if column.missing.count else []))
+
+
+def _is_plain_whole(text: str) -> bool:
+    """A whole number as it is mostly written; 01 is a code."""
+    return len(text) < 19 and text.isascii() and text.isdigit() and str(int(text)) == text
+
+
+def _numbers(finding: Finding) -> str:
+    more = ", ..." if finding.places and finding.count > len(finding.places) else ""
+    return ", ".join(map(str, finding.places)) + more

@@ -1,0 +1,167 @@
+"""What stands in the columns of a table, counted in one pass: for whoever holds the data, and for nobody else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engines.sources import Source
+from ...progress import Progress, tell
+
+MOST_VALUES = 1000  # different values of a column that are kept apart
+MOST_WORDS = 50  # texts among numbers that are kept
+MOST_PLACES = 5  # lines that are named
+BY_POINT = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+BY_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
+_GROUPED = (  # marks between thousands: points, commas, or apostrophes and blanks
+    r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
+)
+_SPACED = r"^\s|\s$"
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass
+class Tally:
+    """How many values are of some kind, and where the first of them stand."""
+
+    count: int = 0
+    places: list[int] = field(default_factory=list)
+
+    def add(self, flags: Flags, numbers: NDArray[np.int64]) -> None:
+        found = int(flags.sum())
+        self.count += found
+        if found and len(self.places) < MOST_PLACES:
+            self.places += numbers[flags][: MOST_PLACES - len(self.places)].tolist()
+
+
+@dataclass
+class Column:
+    """One column: what was missing, which values there were (None when more than MOST_VALUES), which are numbers."""
+
+    name: str
+    values: Counter[Any] | None = field(default_factory=Counter)
+    first: dict[Any, int] = field(default_factory=dict)  # where a value was first seen
+    missing: Tally = field(default_factory=Tally)
+    numbers: Tally = field(default_factory=Tally)
+    foreign: Tally = field(default_factory=Tally)  # numbers with the other decimal mark
+    texts: Tally = field(default_factory=Tally)  # no numbers
+    grouped: Tally = field(default_factory=Tally)  # of these, numbers with marks between thousands
+    spaced: Tally = field(default_factory=Tally)
+    words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
+    kind: str = ""
+
+    def add(self, array: Any, numbers: NDArray[np.int64], own: str, other: str) -> None:
+        import pyarrow as pa
+
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        self.missing.add(missing, numbers)
+        if missing.all():
+            return
+        if pa.types.is_string_view(array.type) or pa.types.is_decimal(array.type):
+            array = array.cast(pa.string())
+        try:
+            coded = array.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # what has no such code is counted as there, and no more
+            self.kind, self.values = str(array.type), None
+            return
+        codes = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        self._keep(coded.dictionary, codes, ~missing, numbers)
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            matched = _matcher(coded.dictionary)
+            is_own, is_other, spaced = matched(own), matched(other), matched(_SPACED)
+            self.numbers.add(is_own[codes] & ~missing, numbers)
+            self.foreign.add((is_other & ~is_own)[codes] & ~missing, numbers)
+            self.texts.add(~(is_own | is_other)[codes] & ~missing, numbers)
+            self.grouped.add((matched(_GROUPED) & ~(is_own | is_other))[codes] & ~missing, numbers)
+            self.spaced.add(spaced[codes] & ~missing, numbers)
+            odd = np.flatnonzero(~(is_own | is_other))
+            if len(odd) <= MOST_WORDS >= len(self.words):
+                times = np.bincount(codes[~missing], minlength=len(is_own))
+                self.words.update({coded.dictionary[int(k)].as_py(): int(times[k]) for k in odd})
+        else:
+            self.kind = str(array.type)
+
+    def _keep(self, dictionary: Any, codes: NDArray[np.int64], there: Flags, numbers: NDArray[np.int64]) -> None:
+        if self.values is None or len(dictionary) > MOST_VALUES:
+            self.values = None
+            return
+        found = _plain(dictionary)
+        counts = np.bincount(codes[there], minlength=len(found)).tolist()
+        firsts = numbers[there][np.unique(codes[there], return_index=True)[1]].tolist()
+        for value, count, place in zip(found, counts, firsts, strict=True):
+            self.values[value] += count
+            self.first.setdefault(value, place)
+        if len(self.values) > MOST_VALUES:
+            self.values = None
+
+    @property
+    def there(self) -> int:
+        """Values that are not missing."""
+        return self.numbers.count + self.foreign.count + self.texts.count
+
+    @property
+    def told_kind(self) -> str:
+        if self.kind or not self.there:
+            return self.kind or "empty"
+        if self.texts.count == 0:
+            return "numbers"
+        return "mostly numbers" if self.is_numeric else "texts"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Are at least nine in ten of the texts numbers?"""
+        return 10 * self.texts.count <= self.there
+
+
+def _plain(values: Any) -> list[Any]:
+    """Values as Python has them; a day or time beyond its calendar as a number of its own."""
+    try:
+        return list(values.to_pylist())
+    except (OverflowError, ValueError):
+        return [_plain_one(value) for value in values]
+
+
+def _plain_one(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return (value.value,)  # neither a text nor a number, which would be proposed as a key
+
+
+def _matcher(texts: Any) -> Callable[[str], Flags]:
+    import pyarrow.compute as pc
+
+    return lambda pattern: np.asarray(
+        pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_
+    )
+
+
+def seen_columns(
+    source: Source, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
+) -> tuple[int, list[Column], Counter[Any]]:
+    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows."""
+    source.bind(wanted)
+    own, other = (BY_COMMA, BY_POINT) if source.decimal == "," else (BY_POINT, BY_COMMA)
+    columns, rows, ids = [Column(name) for name in source.used], 0, Counter[Any]()
+    for numbers, arrays in _told(source, progress):
+        rows += len(numbers)
+        for column, array in zip(columns, arrays, strict=True):
+            column.add(array, numbers, own, other)
+            if column.name == unit:
+                ids.update(_plain(array.drop_null()))
+        if most is not None and rows >= most:
+            break
+    return rows, columns, ids
+
+
+def _told(source: Source, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+    for numbers, arrays in source.numbered():
+        tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
+        if len(numbers):
+            yield numbers, arrays

@@ -1,0 +1,95 @@
+"""What one pass over a table found for a question: the true numbers that noise is then added to. All of it is private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engines.counted import Counts, Sums
+from ...engines.duckdb import count_each
+from ...engines.reading import Reading
+from ...ledger.ledger import Terms
+from ...progress import Progress
+from ...questions.question import Question
+from ..draw.measures import Measure, change_of
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Counts and sums by the names of their statistics; `first` has the sizes of the groups."""
+
+    question: Question
+    first: Counts
+    counts: Mapping[str, Counts]
+    sums: Mapping[str, Sums]
+
+    @property
+    def dropped(self) -> int:
+        """Rows in no group: for the operator alone."""
+        return self.first.dropped
+
+    @property
+    def each(self) -> dict[str, Counts | Sums]:
+        """All of them."""
+        return {**self.counts, **self.sums}
+
+    @property
+    def columns(self) -> dict[str, frozenset[str]]:
+        """The columns that each statistic looks at, as the table spells them."""
+        return {name: one.columns for name, one in self.each.items()}
+
+    def sizes(self, relation: str) -> Indices:
+        """The public size of each group under change-one privacy; -1, for all alike, under add-remove privacy."""
+        if relation == "change-one":
+            return self._cells(self.first.sizes, self.first.other_size)
+        return np.full(len(self.question.cells), -1, dtype=np.int64)
+
+    def truth(self, measure: Measure) -> Indices:
+        """The true numbers of a measure, in steps."""
+        if measure.name in self.counts:
+            one = self.counts[measure.name]
+            counted = self._cells(one.counts, one.other_count)
+            return self._cells(one.sizes, one.other_size) - counted if measure.part == "v" else counted
+        summed = self.sums[measure.name]
+        steps = self._cells(summed.sums, summed.other_sum)
+        if measure.part != "v":
+            return steps
+        return (
+            measure.change * self._cells(summed.people, summed.other_people) - steps
+        )  # the sum of D - x over the same people
+
+    def _cells(self, groups: Indices, pooled: int) -> Indices:
+        return np.array([*groups.tolist(), *([pooled] if self.question.pool_other else [])], dtype=np.int64)
+
+
+def counted_for(
+    question: Question, terms: Terms, table: Any, progress: Progress | None, reading: Reading | None, vouched: bool
+) -> Found:
+    """Read the table once for everything that is asked of it."""
+    conditions = [one for one in question.statistics if not one.of_values]
+    values = [one for one in question.statistics if one.of_values]
+    counted = count_each(
+        table,
+        predicates=[one.where for one in conditions] or [None],
+        by=list(question.by),
+        domain=question.domain,
+        unit=terms.unit,
+        max_groups=question.max_groups,
+        other=question.pool_other,
+        progress=progress,
+        reading=reading,
+        vouched=vouched,
+        sums=[one.sum_of(change_of(one, terms)[1]) for one in values],
+    )
+    counts = dict(
+        zip([one.name for one in conditions], counted.counts, strict=False)
+    )  # sizes alone where there are none
+    return Found(
+        question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True))
+    )

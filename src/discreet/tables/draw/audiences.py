@@ -1,0 +1,180 @@
+"""One release for several audiences: a cascade for each group, its levels from the most accurate to the most private.
+
+The most accurate report is drawn from the truth, each next one from the report before it (discreet.sharing.cascades): a
+coalition of audiences learns what its least private member knows and nothing more, so all of it costs what the most accurate
+level costs, once. Each audience gets a release of its own. Its reports, fits, totals, record and files are computed from its
+own reports alone, at its own level; audiences of one level get the same reports. What is stored in the ledger holds all levels:
+it is as sensitive as the least private.
+
+    {"format": "discreet-audiences", "version": 1, "answers": [the answer of each level, as answers.py has it]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ReleaseError
+from ...exact.grid import Grid
+from ...exact.level import Level
+from ...formats import VERSION, check_version
+from ...present.views import Result, View, one_line
+from ...sharing.cascades import Cascade
+from ..ask.asked import Asked
+from ..publish.readings import members
+from ..publish.released import Release, amount, asked_in_words
+from .measures import Measure
+
+Indices = NDArray[np.int64]
+
+FORMAT = "discreet-audiences"
+
+
+@dataclass(frozen=True, repr=False)
+class Audiences(Result):
+    """A release for each audience, by its name: made["public"].
+
+    Give each audience its own release, never this: together they are as sensitive as the least private of them.
+    """
+
+    audiences: Mapping[str, Release]
+
+    def __getitem__(self, name: str) -> Release:
+        """The release of one audience, by its name."""
+        if name not in self.audiences:
+            raise ReleaseError(f"There is no such audience; there are {', '.join(self.audiences)}.")
+        return self.audiences[name]
+
+    def __len__(self) -> int:
+        return len(self.audiences)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.audiences)
+
+    @property
+    def operator(self) -> Any:
+        """Of a table in memory, what was seen of it as it was admitted: for you alone, and in none of the releases."""
+        return getattr(self, "_operator", None)
+
+    @property
+    def dropped(self) -> int | None:
+        """How many rows stand in none of the groups: for you alone, and in none of the releases. None where a stored answer was
+        given without reading the file."""
+        return getattr(self, "_dropped", None)
+
+    def for_operator(self, operator: Any, dropped: int | None) -> Audiences:
+        """The same with what whoever holds the data may know."""
+        object.__setattr__(self, "_operator", operator)
+        object.__setattr__(self, "_dropped", dropped)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"audiences": dict(self.audiences)}
+
+    def view(self) -> View:
+        """A line for each audience, and what all of it cost."""
+        records = [made.record for made in self.audiences.values()]
+        first = records[0]
+        lines = [
+            {
+                "audience": name,
+                "alpha": record["audience"]["alpha"],
+                "epsilon": amount(record["audience"]["epsilon"]),
+                "reports": made.size,
+            }
+            for (name, made), record in zip(self.audiences.items(), records, strict=True)
+        ]
+        paid = (
+            "The same question was asked before: these are the stored answers, at no charge."
+            if first["repeated"]
+            else (f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")
+        )
+        return replace(
+            View.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
+            notes=(
+                paid,
+                "Give each audience its own release alone: together they tell what the least private one tells.",
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What each audience's release holds, by its name; together as sensitive as the least private."""
+        return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
+
+
+def each_release(made: Release | Audiences) -> list[Release]:
+    """One release, or that of each audience."""
+    return [made] if isinstance(made, Release) else list(made.audiences.values())
+
+
+def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
+    """One cascade for each size of group, from what one measure is at each level, the most accurate first."""
+    found: dict[tuple[Any, ...], Cascade] = {}
+    plan: dict[int, Cascade] = {}
+    for size, m in measures[0].plan.items():
+        if m is None:
+            continue
+        key = (m.inputs, measures[0].change)
+        if key not in found:
+            found[key] = _cascade(m.inputs, measures)
+            if tuple(each.plan[size] for each in measures) != found[key].mechanisms:
+                raise ReleaseError("These mechanisms are not those of a cascade. Nothing was charged.")
+        plan[size] = found[key]
+    return plan
+
+
+def _cascade(grid: Grid, measures: Sequence[Measure]) -> Cascade:
+    return Cascade(tuple(Level(each.level.alpha) for each in measures), grid, measures[0].change * grid.step)
+
+
+def draw_levels(
+    cascades: Mapping[int, Cascade], sizes: Indices, truth: Indices, levels: int, source: Any = None
+) -> list[Indices]:
+    """A report of each group for each level, all groups of a size at once."""
+    drawn = [np.zeros(len(truth), dtype=np.int64) for _ in range(levels)]
+    for size, chosen in members(sizes).items():
+        if size in cascades:
+            for mine, reports in zip(
+                drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True
+            ):
+                mine[chosen] = reports
+    return drawn
+
+
+def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
+    """The releases of all levels by the names of their audiences; each record says its own level, and what was charged for all."""
+    found = {}
+    for name, level in asked.audiences:
+        release = made[[one.alpha for one in asked.levels].index(level.alpha)]
+        mine = {
+            "name": name,
+            "alpha": str(level.alpha),
+            "epsilon": release.record["epsilon_charged"],
+            "charged": str(charged),
+        }
+        found[name] = replace(release, record={**release.record, "audience": mine})
+    return Audiences(found)
+
+
+def audiences_text(answers: Sequence[str]) -> str:
+    """The answers of all levels as they are stored, under one charge."""
+    return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
+
+
+def answers_of(text: str) -> list[str]:
+    """The answer of each level again."""
+    content = json.loads(text)
+    if content.get("format") != FORMAT:
+        raise ReleaseError("The stored answer is not one for several audiences; nothing was charged.")
+    check_version(
+        "stored answer for several audiences",
+        content.get("version"),
+        instead="ask under a new version of the data, which is charged",
+    )
+    return [json.dumps(one, separators=(",", ":")) for one in content["answers"]]

@@ -1,0 +1,264 @@
+"""Pages for people: a release as one HTML file that needs nothing else, with its intervals drawn."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from ...exact.arithmetic import ball, float_above
+from ...present.html import page, table
+from ...present.words import moment
+from ...questions.margins import OF_TOTALS, TOTAL
+from ..draw.measures import PUBLIC_ZERO
+from .released import Release, amount, asked_in_words, key_for_people, totals_title
+
+_MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
+
+
+def statement(record: Mapping[str, Any]) -> str:
+    """What the people in the data should know, in plain words."""
+    bound = times_at_most(Fraction(record["epsilon_charged"]))
+    otherwise = (
+        "with any other data of yours" if record["relation"] == "change-one" else "if you were not in the data at all"
+    )
+    return (
+        "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
+        f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
+        f"is at most {bound} times as likely with your data as {otherwise}. "
+        f"{escape(str(record['person']))}</p>"
+        + "".join(f"<p class='small'>{escape(text)}</p>" for text in record["beware"])
+        + "</div>"
+    )
+
+
+def times_at_most(epsilon: Fraction) -> str:
+    """e^epsilon for a reader, never below it: three digits, or two of what is above 1 where that is little."""
+    if epsilon > 40:  # log10(e) = 0.43429448190325182..., rounded up
+        return f"10<sup>{math.ceil(epsilon * Fraction('0.43429448190325183'))}</sup>"
+    factor = Decimal(float_above(lambda: ball(epsilon).exp()))
+    little = factor < Decimal("1.1")
+    with localcontext(prec=2 if little else 3, rounding=ROUND_CEILING):
+        rounded = factor - 1 if little else +factor
+    return f"{(1 + rounded if little else rounded).normalize():,f}"
+
+
+def rows_table(
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    value: str,
+    more: int = 0,
+    *,
+    caption: str = "",
+    kind: str = "count",
+) -> str:
+    """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
+
+    `more` counts the rows that are not given. `kind` is that of the statistic.
+    """
+    shown = rows[:_MOST_ROWS]
+    sized = bool(shown) and "n" in shown[0]
+    shares = sized and kind == "count"
+    fitted = bool(shown) and shown[0].get("fitted") is not None
+    told = _percent if kind == "share" else _number
+    spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
+    scale = Scale.of([span for span in spans if span is not None])
+    lines = []
+    for row, span in zip(shown, spans, strict=True):
+        exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
+        ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
+        report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
+        numbers = [*([_number(row["n"])] if sized else []), report]
+        numbers += [_number(row["fitted"])] if fitted else []
+        known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
+        drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
+        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
+    counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
+    kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
+    right = [False] * len(keys) + [True] * len(counted) + [False]
+    end = _percent if shares else told
+    words = (
+        f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
+    )
+    caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
+    made = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
+    if scale.cut:
+        made += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
+    if len(rows) + more > len(shown):
+        made += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
+    return made
+
+
+_OUTWARD = {"low": ROUND_FLOOR, "high": ROUND_CEILING}  # an interval that is rounded must not become narrower
+
+
+def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
+    """The interval of a row and its report, to be drawn; None where there is none. An end that is missing is open."""
+    if row[value] is None or (row["low"] is None and row["high"] is None):
+        return None
+    low, high = (-math.inf if row["low"] is None else row["low"]), (math.inf if row["high"] is None else row["high"])
+    return low / unit, high / unit, row[value] / unit
+
+
+def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
+    """A report that is not shown though something is known of it was hidden; but for means of people that may be nobody."""
+    hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    return "hidden" if hidden else "not determined"
+
+
+def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A share for people."""
+    return f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %"
+
+
+def _number(value: Any, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number for people: whole ones in full, others in six digits or, where they are large, two after the point."""
+    if value is None:
+        return ""
+    if abs(value) < _IN_FULL and value == int(value):
+        return f"{int(value):,}"
+    with localcontext(prec=max(6, len(str(int(abs(value)))) + 2) if abs(value) < _IN_FULL else 6, rounding=rounding):
+        short = (+Decimal(value)).normalize()
+    return f"{short:,f}" if 1e-4 <= abs(value) < _IN_FULL else str(short)
+
+
+_IN_FULL = 10**15
+
+
+def release_page(release: Release) -> str:
+    """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
+    record = release.record
+    asked = record["statistics"]
+    what = asked_in_words(record) if len(asked) == 1 else ", ".join(one["name"] for one in asked)
+    several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
+    most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    parts = [
+        f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
+        f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
+        f"{escape(moment(str(record['released'])))}</p>",
+        statement(record),
+    ]
+    for margin, totals in sorted(release.margins.items(), key=lambda one: one[0] != TOTAL):  # what is in all, first
+        its = "its" if margin == TOTAL else "their"
+        parts.append(f"<h2>{escape(totals_title(margin))}, matching {its} parts</h2>")
+        for one in asked:
+            mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
+            keys = [name for name in (mine or [{}])[0] if name not in (*OF_TOTALS, several)]
+            caption = _caption(one, f"by {' and '.join(keys)}" if keys else "in all")
+            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
+    parts.append("<h2>Each group</h2>")
+    size = release.size // max(len(asked), 1)
+    for k, one in enumerate(asked):
+        mine = release.rows(most, start=k * size)[:size]
+        by = f"by {', '.join(record['by'])}" if record["by"] else ""
+        parts.append(
+            rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"])
+        )
+    left = record["budget"]
+    parts.append(
+        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
+        "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
+        "report, for adding up and not for reading: it may be negative.</p>"
+        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
+        "without the data: <code>discreet check-release</code>.</p>"
+    )
+    return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+
+
+def _caption(one: Mapping[str, Any], by: str) -> str:
+    named = f"{one['name']}: " if one["name"] not in (one["what"], one["kind"]) else ""
+    return f"{named}{one['kind']} of {one['what']} {by}".strip()
+
+
+_READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot
+
+Span = tuple[float, float, float]  # low, high, report; an end may be infinite
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From `low` to `high`; `cut` says that some rows lie beyond an end."""
+
+    low: float
+    high: float
+    cut: bool = False
+
+    @classmethod
+    def of(cls, spans: Sequence[Span]) -> Scale:
+        """The scale that shows most of the rows: those whose bars end on it, and reach farther than a dot.
+
+        One huge cell does not flatten the others: its bar is cut. Where several scales show as many, the longest is taken.
+
+        >>> Scale.of([(0, 12, 5), (2, 14, 8), (990_000, 1_010_000, 1_000_000)])
+        Scale(low=0.0, high=14.0, cut=True)
+        >>> Scale.of([(-40, 10, -15), (0, 90, 45)])
+        Scale(low=-40.0, high=90.0, cut=False)
+        """
+        reaches = sorted(reach for span in spans if 0 < (reach := _reach(span)) < math.inf)
+        if not reaches:
+            return cls(0.0, 1.0, any(math.isinf(_reach(span)) for span in spans))
+        longest = max(range(len(reaches)), key=lambda k: (k - bisect_left(reaches, reaches[k] / _READABLE), k))
+        shown = [span for span in spans if _reach(span) <= reaches[longest]]
+        low, high = min(0.0, *(float(s[0]) for s in shown)), max(0.0, *(float(s[1]) for s in shown))
+        return cls(low, high, len(shown) < len(spans))
+
+    def place(self, value: float) -> float:
+        """Where a value stands, in percent of the scale's length; what lies beyond stands at its end."""
+        return 100 * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+
+    def bar(self, span: Span) -> str:
+        """An interval as a small picture: a bar from low to high, a dot at the report, and a mark where the bar is cut."""
+        low, high, report = span
+        left, right = self.place(low), self.place(high)
+        zero = f"<i class='zero' style='left:{self.place(0.0):.1f}%'></i>" if self.low < 0 else ""
+        marks = ("<i class='cut left'></i>" if low < self.low else "") + (
+            "<i class='cut right'></i>" if high > self.high else ""
+        )
+        dot = f"<i class='dot' style='left:{self.place(report):.1f}%'></i>" if self.low <= report <= self.high else ""
+        return (
+            f"<div class='bar' aria-hidden='true'>{zero}<i class='span' style='left:{left:.1f}%;width:{right - left:.1f}%'></i>"
+            f"{dot}{marks}</div>"
+        )
+
+
+def _reach(span: Span) -> float:
+    return max(abs(span[0]), abs(span[1]))
+
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #566072; --paper: #fbfaf7; --card: #fff; --line: #e4e0d8;
+  --rail: #efeae0; --span: #c9a5bd; --dot: #7a3b69 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9e6df; --soft: #aab2bf; --paper: #16181d; --card: #1e2128;
+  --line: #363b45; --rail: #2c3038; --span: #7d5470; --dot: #e9a8d3 } }
+body { color: var(--ink); background: var(--paper) } p.lead, th, caption, .small { color: var(--soft) } a { color: var(--dot) }
+.box, table { background: var(--card) } .box, th, td { border-color: var(--line) } h1, h2, td, th { overflow-wrap: anywhere }
+
+.rows { margin-top: 1.2rem }
+.rows caption { text-align: left; font-size: .85rem; padding: .2rem .6rem; background: var(--paper) }
+.rows thead th { vertical-align: bottom; border-bottom-width: 2px }
+.rows tbody th { color: var(--ink); font-size: 1rem; font-weight: 500 }
+.narrow { display: none } .rows .number { white-space: nowrap } .rows tr:hover > * { background: var(--rail) }
+.rows .picture { width: 34%; min-width: 9rem; padding-left: 1rem; padding-right: 1rem }
+
+.bar { position: relative; height: 16px; background: linear-gradient(var(--rail), var(--rail)) no-repeat 0 50% / 100% 2px }
+.bar i { position: absolute; top: 4px; height: 8px; border-radius: 4px }
+.bar .span { background: var(--span); min-width: 2px } .bar .zero { width: 1px; background: var(--soft); top: 0; height: 16px }
+.bar .dot { width: 9px; height: 9px; margin-left: -4.5px; top: 3.5px; border-radius: 50%; background: var(--dot) }
+.bar .cut { width: 0; height: 0; top: 2px; border: 6px solid transparent; border-radius: 0 }
+.bar .right { right: -13px; border-left-color: var(--dot) } .bar .left { left: -13px; border-right-color: var(--dot) }
+
+@media (max-width: 640px) { body { margin: 1rem auto } .narrow { display: inline }
+  .rows, .rows caption, .rows tbody { display: block; width: auto }
+  .rows thead { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden }
+  .rows tr { display: flex; flex-wrap: wrap; column-gap: 1rem; align-items: baseline; padding: .5rem .6rem;
+    border-bottom: 1px solid var(--line) }
+  .rows tbody th, .rows td { border: 0; padding: 0 } .rows tbody th { font-weight: 600 } .rows td:empty { display: none }
+  .rows td.number::before { content: attr(data-name) ": "; color: var(--soft); font-size: .85rem }
+  .rows .picture { flex-basis: 100%; padding: .2rem .9rem } }
+@media print { body { background: #fff } tr { break-inside: avoid } }
+"""

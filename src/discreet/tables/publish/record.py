@@ -1,0 +1,226 @@
+"""The record of a release: what was asked, what protects it, what it cost and what to beware of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import FileError
+from ...exact.arithmetic import parse_exact
+from ...files import document
+from ...formats import VERSION, check_version
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.question import Question
+from ...questions.statistic import Statistic
+from ..ask.asked import Asked, groups_of_one
+from ..draw.measures import Measure
+from .coarse import AS_DRAWN, Coarse
+from .readings import COVERAGE, Reading
+
+Indices = NDArray[np.int64]
+
+RATIO = "of means and shares a ratio, not unbiased, and none where the interval is all that can be"
+ADDING_UP = "for adding up, not for reading"
+
+
+def release_record(
+    asked: Asked,
+    terms: Terms,
+    measures: Sequence[Measure],
+    readings: Sequence[Mapping[int, Reading]],
+    sizes: Indices,
+    charge: Fraction,
+    columns: list[str],
+    coarse: Coarse = AS_DRAWN,
+) -> dict[str, Any]:
+    """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
+    question = asked.question
+    plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
+    used = [
+        (m, reading)
+        for measure, mine in zip(measures, readings, strict=True)
+        if measure.part != "v"
+        for m, reading in ((m, mine[n]) for n, m in measure.plan.items() if m is not None)
+    ]
+    families = sorted({m.recipe.family for m, _ in used})
+    no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
+    empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
+    parts = [_told(measure, question, terms, charge) for measure in plans]
+    return {
+        "format": "discreet-release",
+        "format_version": VERSION,
+        "discreet": version("discreet"),
+        "released": None,
+        "repeated": False,
+        "dataset": asked.dataset,
+        "version": asked.version,
+        "relation": terms.relation,
+        "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
+        "unit": terms.unit,
+        "person": _person(terms, question),
+        "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
+        "statistics": parts,
+        "by": list(question.by),
+        "groups": len(sizes),
+        "domain_source": question.domain.source,
+        "pool_other": question.pool_other,
+        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
+        "max_count": question.max_count,
+        "max_groups": question.max_groups,
+        "purpose": question.purpose.written() if question.mechanism == "auto" else None,
+        "round_to": None if coarse.round_to is None else str(coarse.round_to),
+        "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
+        "empty_groups": empty,
+        "epsilon_charged": str(charge),
+        "epsilon_each_report": _same(part["epsilon"] for part in parts),
+        "alpha_each_report": _same(part["alpha"] for part in parts),
+        "budget": {},
+        "ledger_line": None,
+        "audience": None,
+        "ledger_head": None,
+        "mechanisms": [
+            {
+                "family": family,
+                "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
+                "sizes": len(
+                    {
+                        n
+                        for measure in plans
+                        for n, m in measure.plan.items()
+                        if m is not None and m.recipe.family == family
+                    }
+                ),
+            }
+            for family in families
+        ],
+        "question": None,
+        "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
+        "columns": columns,
+        "confidence": float(COVERAGE),
+        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
+        "whatever it is",
+        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
+        + (f"; {RATIO}" if any(m.part for m in measures) else ""),
+        "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
+        "no_estimate": [
+            f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
+            for family in no_estimate
+        ],
+        "files": {},
+    }
+
+
+def _number(question: Question) -> str:
+    return "count" if all(one.kind == "count" for one in question.statistics) else "number"
+
+
+def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
+    """One statistic: what it is, its part of the charge, and the level of each of its reports."""
+    one = measure.statistic
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "what": one.words(),
+        "where": one.where,
+        **_summed(one),
+        "part": str(one.weight),
+        "epsilon": str(charge * one.weight * question.cells_part / groups_of_one(question, terms)),
+        "alpha": str(measure.level.alpha),
+        "change": measure.change,
+        "pair": bool(measure.part),
+    }
+
+
+def _summed(one: Statistic) -> dict[str, Any]:
+    grid = one.grid
+    told = (None, None, None) if grid is None else (str(grid.low), str(grid.high), str(grid.step))
+    missing = None if one.missing is None else str(one.missing)
+    return {"column": one.column, "low": told[0], "high": told[1], "step": told[2], "missing": missing}
+
+
+def _same(texts: Iterable[str]) -> str | None:
+    """The one text that all of them are, if they are."""
+    found = set(texts)
+    return found.pop() if len(found) == 1 else None
+
+
+def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as it was written; anything else is refused. (Its "version" is that of the data.)"""
+    if written.get("format") != "discreet-release":
+        raise FileError("This is no record of a release; give the .json that release wrote.", kind="shape")
+    check_version("record of a release", written.get("format_version"), instead="release and save again")
+    return dict(written)
+
+
+PROTECTS = {
+    "change-one": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
+    "add-remove": "What is protected is whether a person is in the data at all, and everything about them.",
+}
+
+
+PROTECTS_VALUES = PROTECTS | {
+    "change-one": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
+}
+
+
+def _person(terms: Terms, question: Question) -> str:
+    if terms.unit is None:
+        return "A person is assumed to be one row: somebody with two rows is protected half as well."
+    return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _about(one: Statistic, terms: Terms) -> list[str]:
+    """What one statistic does not mean."""
+    if one.grid is None:
+        unknown = one.kind == "share" and terms.relation == "add-remove"
+        return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
+    person = "what a person adds in a group" if terms.unit is not None else "a value"
+    said = [f"{one.name}: {person} counts as the nearest number of {one.grid}, and beyond its ends as the end."]
+    if one.missing is not None:
+        said.append(f"{one.name}: a missing value stands for {one.missing}.")
+    elif terms.relation == "change-one":
+        divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
+        said.append(f"{one.name}: a missing value adds nothing{divided}.")
+    elif one.kind == "mean":
+        said.append(f"{one.name}: people without a value are left out; of a group of nobody nothing is claimed.")
+    return said
+
+
+def _beware(terms: Terms, question: Question) -> list[str]:
+    """What the numbers do not mean."""
+    warnings = []
+    if question.max_count is not None:
+        warnings.append(
+            f"Counts above {question.max_count} are counted as {question.max_count}: intervals and estimates are of the "
+            "capped counts."
+        )
+    if terms.unit is not None:
+        warnings.append(
+            f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
+            "where there are such people, counts are too low."
+        )
+    for one in question.statistics:
+        warnings += _about(one, terms)
+    if terms.relation == "change-one":
+        warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+    if any(_like_a_formula(x) for key in question.cells for x in key):
+        warnings.append(
+            "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
+            "them for formulas. Import those columns as text."
+        )
+    return warnings
+
+
+def _like_a_formula(key: Any) -> bool:
+    """Would a spreadsheet compute this text? A number with a sign it only reads."""
+    return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")

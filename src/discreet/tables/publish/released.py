@@ -1,0 +1,194 @@
+"""A release: reports that may be published, as rows, totals and a record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...exact.arithmetic import show_amount
+from ...present.views import Result, View, one_line, plain
+from ...present.words import csv_lines, text
+from ...questions.margins import OF_TOTALS, TOTAL
+from ...questions.question import MISSING
+
+_FOR_MACHINES = (
+    "digest",
+    "estimate",
+    "standard_error",
+    "epsilon",
+    "report_u",
+    "report_v",
+)  # columns that are not printed
+_FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
+_WHERE = "rows() and columns have all, save() writes them"
+_PRINTED = 30  # rows of each table that print shows
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Result):
+    """Reports that may be published, with what is needed to read them.
+
+    `columns` holds one list per column, one entry per declared group (and count, when there are several).
+    """
+
+    columns: Mapping[str, list[Any]]
+    margins: Mapping[str, list[dict[str, Any]]]
+    record: Mapping[str, Any]
+    make_table: Callable[[Mapping[str, list[Any]]], Any]
+
+    @property
+    def operator(self) -> Any:
+        """Of a table in memory, what was seen of it as it was admitted (a Profile): for you alone, not for publication.
+
+        It is no part of the release: neither shown nor written, nor pickled with it.
+        """
+        return getattr(self, "_operator", None)
+
+    @property
+    def dropped(self) -> int | None:
+        """How many rows stand in none of the groups: for whoever holds the data alone, outside the guarantee.
+
+        None where a stored answer was given without reading the file. Like `operator` it is no part of the release.
+        """
+        return getattr(self, "_dropped", None)
+
+    def for_operator(self, operator: Any, dropped: int | None) -> Release:
+        """The same release with what whoever holds the data may know beside it."""
+        object.__setattr__(self, "_operator", operator)
+        object.__setattr__(self, "_dropped", dropped)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_operator", "_dropped")}
+
+    @property
+    def table(self) -> Any:
+        """The rows as a table of the kind that went in (an Arrow table for a file)."""
+        return self.make_table(self.columns)
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.columns["report"])
+
+    def rows(self, most: int | None = None, start: int = 0) -> list[dict[str, Any]]:
+        """The rows as dictionaries, or the first ones from `start` on. `columns` holds the same and is quicker to go through."""
+        names, end = list(self.columns), None if most is None else start + most
+        lines = zip(*(values[start:end] for values in self.columns.values()), strict=True)
+        return [dict(zip(names, line, strict=True)) for line in lines]
+
+    def csv_text(self) -> str:
+        """All rows as CSV, numbers in full."""
+        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+
+    def to_arrow(self) -> Any:
+        """All rows as an Arrow table."""
+        from .frames import arrow_table
+
+        return arrow_table(self.columns)
+
+    def to_html(self) -> str:
+        """The whole page for people, in one text that needs nothing else."""
+        from .page import release_page
+
+        return release_page(self)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
+        """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.
+
+        `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
+        `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
+        """
+        from ..saved.release_files import save_release
+
+        return save_release(self, path, overwrite=overwrite, bom=bom)
+
+    def __str__(self) -> str:
+        return text(self.view(), _PRINTED)
+
+    def _title(self) -> str:
+        what = asked_in_words(self.record)
+        by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
+        return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} reports")
+
+    def view(self) -> View:
+        """The first rows without what is for machines, the totals, what protects them and what they cost."""
+        names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
+        first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
+        by = set(self.record["by"])
+        rows = tuple(
+            tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first
+        )
+        totals = tuple(
+            replace(
+                View.of(
+                    f"{totals_title(margin)}, matching the fitted parts:",
+                    [
+                        {
+                            n: _short(x if n in OF_TOTALS else key_for_people(x))
+                            for n, x in line.items()
+                            if n not in _FOR_MACHINES
+                        }
+                        for line in lines
+                    ],
+                ),
+                where="margins has all",
+            )
+            for margin, lines in self.margins.items()
+        )
+        return View(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows), where=_WHERE)
+
+    def _notes(self) -> tuple[str, ...]:
+        record, left = self.record, self.record["budget"]
+        notes = [f"{record['protects']} {record['person']}", *record["beware"]]
+        if record["empty_groups"]:
+            some = ", ".join(
+                "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
+            )
+            notes.append(
+                f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?"
+            )
+        cost, mine = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
+        if mine is not None:
+            own, charged = amount(mine["epsilon"]), amount(mine["charged"])
+            cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
+        repeated = "The same question was asked before: this is the stored answer, at no charge."
+        notes.append(repeated if record["repeated"] else cost)
+        spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
+        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rows, the totals and the record."""
+        return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def amount(written: str) -> str:
+    """A rational of a record, for people."""
+    return show_amount(Fraction(written))
+
+
+def asked_in_words(record: Mapping[str, Any]) -> str:
+    """What a release has of each group, for people."""
+    return ", ".join(
+        one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"]
+    )
+
+
+def totals_title(margin: str) -> str:
+    """What the totals of a margin are called."""
+    return "The grand total" if margin == TOTAL else f"Totals by {_short(margin.replace('+', ' and '))}"
+
+
+def key_for_people(key: Any) -> Any:
+    """A key for people: that of missing values has a name."""
+    return MISSING if key is None else key
+
+
+def _short(value: Any) -> Any:
+    """A key as it is printed: a long text is cut."""
+    return f"{value[:_LONGEST]}..." if isinstance(value, str) and len(value) > _LONGEST else value

@@ -1,0 +1,216 @@
+"""From stored reports to what is published: estimates, intervals and margins. All of it post-processing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels import Channel
+from ...errors import ReleaseError
+from ...ledger.chain import Totals
+from ...ledger.ledger import Answer, Terms
+from ...mechanism import Mechanism
+from ...questions.margins import Margin
+from ...questions.question import Question
+from ..ask.asked import Asked, groups_of_one
+from ..draw.measures import Measure, Tier, digest_of, family_of
+from ..totals.margin_rows import Sums, totals_beware, totals_record
+from .coarse import AS_DRAWN, Coarse, merged_reading
+from .readings import Reading, error_of, in_steps, published
+from .record import release_record
+from .released import Release
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Everything of a release that its reports do not change, made and checked before anything is charged.
+
+    What is left to do with reports are look-ups and sums that no report can make fail: a channel's exact intervals and
+    estimates are there for all its reports at once.
+    """
+
+    asked: Asked
+    terms: Terms
+    charge: Fraction
+    sizes: Indices
+    measures: tuple[Measure, ...]
+    margins: tuple[Margin, ...]
+    readings: tuple[Mapping[int, Reading], ...]  # of each measure
+    columns: Mapping[str, list[Any]]
+    tiers: tuple[Tier, ...]  # totals that are measured too
+    sums: Sums | None  # where there are margins
+    record: Mapping[str, Any]
+    make_table: Callable[[Mapping[str, list[Any]]], Any]
+    coarse: Coarse
+
+    @classmethod
+    def of(
+        cls,
+        asked: Asked,
+        terms: Terms,
+        charge: Fraction,
+        sizes: Indices,
+        measures: tuple[Measure, ...],
+        margins: tuple[Margin, ...],
+        make_table: Callable[[Mapping[str, list[Any]]], Any],
+        coarse: Coarse = AS_DRAWN,
+        tiers: tuple[Tier, ...] = (),
+    ) -> Sheet:
+        question = asked.question
+        readings = tuple(readings_of(measure, coarse) for measure in measures)
+        columns = _fixed_columns(question, terms, measures, sizes, charge)
+        columns |= {"fitted": []} if margins or tiers else {}
+        own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
+        sums = (
+            Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
+        )
+        record = release_record(asked, terms, measures, readings, sizes, charge, list(columns), coarse)
+        record |= totals_record(question, terms, charge, margins, tiers)
+        record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
+        json.dumps(record)
+        make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
+        return cls(
+            asked,
+            terms,
+            charge,
+            sizes,
+            measures,
+            margins,
+            readings,
+            columns,
+            tiers,
+            sums,
+            record,
+            make_table,
+            coarse,
+        )
+
+    @property
+    def question(self) -> Question:
+        return self.asked.question
+
+    def asking(self, question: Mapping[str, Any] | None) -> Sheet:
+        """The same, with the question in the record as the ledger knows it."""
+        return replace(self, record={**self.record, "question": question})
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Are there public zeros alone?"""
+        return not any(self.readings)
+
+    @property
+    def reports(self) -> int:
+        """How many reports are drawn: of the cells, and of the measured totals."""
+        cells = len(self.sizes) * len(self.measures)
+        return cells + sum(len(tier.sizes) * len(tier.measures) for tier in self.tiers)
+
+    def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
+        """The reports of public groups of nobody."""
+        cells = [np.zeros(len(self.sizes), dtype=np.int64) for _ in self.measures]
+        return cells, [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in self.tiers]
+
+    def filled(
+        self,
+        drawn: Sequence[NDArray[Any]],
+        totals: Sequence[Sequence[NDArray[Any]]],
+        spent: Totals | None,
+        answer: Answer | None,
+    ) -> Release:
+        """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
+
+        `drawn` has the reports of each measure, `totals` those of each measure of each tier.
+        """
+        parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
+        columns = dict(self.columns)
+        shown = [
+            published([self.measures[k] for k in mine], [parts[k] for k in mine], self.sizes)
+            for mine in self.places.values()
+        ]
+        for name in set().union(*shown):
+            columns[name] = [x for one in shown for x in one.get(name) or [None] * len(self.sizes)]
+        fitted: dict[str, list[dict[str, Any]]] = {}
+        if self.sums is not None:
+            columns["fitted"], fitted = self.sums.filled(self.places, parts, drawn, totals)
+        record = {
+            **self.record,
+            "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
+            "repeated": answer is not None and answer.repeated,
+            "budget": {}
+            if spent is None
+            else {name: str(getattr(spent, name)) for name in ("budget", "spent", "left")},
+            "ledger_line": None if answer is None else answer.charge,
+            "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
+        }
+        return Release(columns, fitted, record, self.make_table)
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Which measures belong to each statistic, by its name."""
+        return {name: [k for k, m in enumerate(self.measures) if m.name == name] for name in self.question.names}
+
+
+def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
+    """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
+    known: dict[Mechanism, Channel] = {}
+    for m in measure.plan.values():
+        if m is not None and m not in known:
+            known[m] = _readable(m, error_of(measure))
+    plain = {size: known[m] for size, m in measure.plan.items() if m is not None}
+    if not coarse:
+        return {**plain}
+    merged = {size: merged_reading(measure, size, channel, coarse) for size, channel in plain.items()}
+    for reading in merged.values():  # what reading any report needs is computed now
+        reading.estimate(np.zeros(1, dtype=np.int64))
+        reading.around(np.zeros(1, dtype=np.int64))
+    return {**merged}
+
+
+def _readable(m: Mechanism, error: Fraction) -> Channel:
+    """How to read a mechanism's reports, with everything computed that reading any of them needs; and its draws ready."""
+    first = np.zeros(1, dtype=np.int64)  # position 0 is a report of every grid, and 0 a truth
+    try:
+        reading = m.channel
+        reading.interval(first, error)  # of all reports: a table of them, or one reach
+        reading.estimate(first)
+        if math.isinf(reading.standard_error):
+            raise OverflowError
+        m.sample(first, clamp=True)  # a draw of a public 0, thrown away: what drawing needs is built now
+    except ArithmeticError:
+        raise ReleaseError(
+            f"The reports of {m!r} are too noisy to be read; use a larger epsilon. Nothing was charged."
+        ) from None
+    return reading
+
+
+def _fixed_columns(
+    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
+) -> dict[str, list[Any]]:
+    """The columns in their order, those that do not hang on the reports already filled."""
+    keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
+    columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
+    if len(asked) > 1:
+        columns[question.name_column] = [one.name for one in asked for _ in keys]
+    columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
+    if terms.relation == "change-one":
+        columns["n"] = sizes.tolist() * len(asked)
+    first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
+    used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
+    labels = [str(charge * one.weight * question.cells_part / groups_of_one(question, terms)) for one in asked]
+    columns["mechanism"] = [family_of(m) for mine in used for m in mine]
+    columns["digest"] = [digest_of(m) for mine in used for m in mine]
+    columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
+    if any(m.part for m in measures):
+        columns |= {"report_u": [], "report_v": []}
+    return columns

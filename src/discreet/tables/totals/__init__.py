@@ -1,0 +1,1 @@
+"""Totals that match their parts: fitted, bounded, in rows."""

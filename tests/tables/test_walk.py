@@ -1,0 +1,126 @@
+"""The walk of a release: a question whole or in parts, one read of the ledger, one charge, one storing."""
+
+from __future__ import annotations
+
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.errors import LedgerError, ReleaseError
+
+PARTS = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b"]}, "max_count": 100}
+
+
+@pytest.fixture
+def people() -> pandas.DataFrame:
+    return pandas.DataFrame({"town": ["a", "b"] * 30, "ill": ["yes", "no", "no"] * 20})
+
+
+@pytest.fixture
+def book(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("people", "9", relation="add-remove")
+        yield ledger
+
+
+@pytest.mark.parametrize("how", ["release", "preview", "release_to"])
+def test_a_question_is_given_whole_or_in_parts(people, book, how):
+    ask = getattr(dt, how)
+    level = {"audiences": {"public": 1}} if how == "release_to" else {"epsilon": 1}
+    whole = ask(people, dt.Question(**PARTS), dataset="people", ledger=book, **level)
+    parts = ask(people, dataset="people", ledger=book, **PARTS, **level)
+    if how == "preview":
+        assert whole.rows() == parts.rows()
+    else:
+        assert book.balance("people").spent == 1  # the same question: its stored answer
+    for name, value in PARTS.items():
+        with pytest.raises(ReleaseError, match=f"A Question was given, and {name} besides"):
+            ask(people, dt.Question(**PARTS), dataset="people", ledger=book, **level, **{name: value})
+    with pytest.raises(ReleaseError, match=r"The question is a discreet\.Question"):
+        ask(people, "ill = 'yes'", dataset="people", ledger=book, **level)
+    assert book.balance("people").spent == (0 if how == "preview" else 1)
+
+
+def test_a_part_that_says_nothing_may_stand_beside_a_question(people, book):
+    told = {"by": (), "pool_other": False, "mechanism": "auto", "max_groups": 1, "count": None}
+    assert dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, **told).rows()
+    with pytest.raises(ReleaseError, match="max_groups besides"):  # True is no 1 that nobody said
+        dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, max_groups=True)
+
+
+def statements(ledger: dt.Ledger) -> list[str]:
+    """From now on all that SQLite runs for a ledger."""
+    told: list[str] = []
+    for store in list(ledger._stores):
+        store._connection.set_trace_callback(told.append)
+    return told
+
+
+@pytest.mark.parametrize("audiences", [None, {"ministry": 1, "public": "1/4"}])
+@pytest.mark.parametrize("from_file", [True, False])
+def test_a_release_reads_charges_and_stores_in_three_transactions(people, book, tmp_path, from_file, audiences):
+    table = people
+    if from_file:
+        table = tmp_path / "people.csv"
+        people.to_csv(table, index=False)
+        for version in ("1", "2"):
+            dt.admit(table, dataset="people", ledger=book, version=version)
+
+    def ask(version: str):
+        given = {"dataset": "people", "ledger": book, "version": version, **PARTS}
+        return (
+            dt.release(table, epsilon=1, **given)
+            if audiences is None
+            else dt.release_to(table, audiences=audiences, **given)
+        )
+
+    ask("1")  # the first change of a connection audits the whole history
+    told = statements(book)
+    ask("2")
+    begun = [text for text in told if text.startswith("BEGIN")]
+    assert begun == ["BEGIN", "BEGIN IMMEDIATE", "BEGIN IMMEDIATE"]
+    assert len(told) <= 24
+    told.clear()
+    ask("2")  # the stored answer: of a file without a look at it, of a table after counting it
+    assert [text for text in told if text.startswith("BEGIN")] == (
+        ["BEGIN"] if from_file else ["BEGIN", "BEGIN IMMEDIATE"]
+    )
+    assert not [text for text in told if text.startswith(("INSERT", "UPDATE"))]
+    book.verify("people")
+
+
+def test_what_a_ledger_says_in_one_transaction(people, book, tmp_path):
+    path = tmp_path / "people.csv"
+    people.to_csv(path, index=False)
+    dt.admit(path, dataset="people", ledger=book, version="1")
+    told = statements(book)
+    with book.consult("people") as said:
+        admission = said.admission("1")
+        assert said.admission("2") is None
+        assert said.stored({"never": "asked"}, admission.number) is None
+    assert sum(text.startswith("BEGIN") for text in told) == 1
+    assert said.terms == book.terms("people")
+    assert (said.totals.budget, said.totals.spent, said.totals.left) == (9, 0, 9)
+    assert not said.is_admitted(admission, "sha256:another")
+    with pytest.raises(LedgerError, match="There is no data set"), book.consult("nobody"):
+        pass
+
+
+def test_another_secret_does_not_admit(people, book, tmp_path):
+    path = tmp_path / "people.csv"
+    people.to_csv(path, index=False)
+    dt.admit(path, dataset="people", ledger=book, version="1")
+    (tmp_path / "other.secret").write_text("ab" * 32)
+    (tmp_path / "other.secret").chmod(0o600)
+    with dt.Ledger(book.place, secret=tmp_path / "other.secret") as other:
+        with pytest.raises(LedgerError, match="holds another secret"):
+            dt.release(path, dt.Question(**PARTS), dataset="people", ledger=other, epsilon=1)
+        assert other.balance("people").spent == 0
+
+
+def test_the_record_has_the_totals_of_its_own_charge(people, book):
+    first = dt.release(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon="1/2")
+    second = dt.release(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon="1/4")
+    again = dt.release(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon="1/2")
+    assert [one.record["budget"]["spent"] for one in (first, second, again)] == ["1/2", "3/4", "3/4"]
+    assert first.record["budget"] == {"budget": "9", "spent": "1/2", "left": "17/2"}
