@@ -87,7 +87,6 @@ TESTED_IN = {
     "tables.draw.measures": "tables/test_statistics.py",
     "tables.ask.spelling": "tables/test_statistics.py tables/test_answers.py",
     "tables.publish.readings": "tables/test_statistics.py tables/test_own_mechanisms.py",
-    "measure.convolution": "measure/test_totals.py",
     "tables.totals.fitting": "tables/test_fitting.py channels/test_reading.py",
     "tables.totals.margin_rows": "tables/test_totals.py",
     "questions.margins": "tables/test_totals.py tables/test_release.py",

@@ -78,11 +78,6 @@ CIRCLES = {
         "channels.contract",
         "channels.then",
     ): "every channel can be followed by a map, and becomes another kind of channel",
-    (
-        "channels.noisy",
-        "channels.geometric",
-    ): "truncated noise may be the geometric channel, which is a kind of noisy one",
-    ("planning.compare", "planning.local"): "compare asks for local privacy, whose answer is a comparison",
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
     ("queries.queries", "queries.splits"): "the share of a level that a query's smooth sensitivity takes",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",

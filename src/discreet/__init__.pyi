@@ -16,10 +16,10 @@ from .exact.neighbours import Neighbours as Neighbours
 from .files import load as load
 from .ledger.ledger import Ledger as Ledger
 from .measure.auditing import audit as audit
+from .measure.description import properties as properties
 from .measure.loss import Loss as Loss
 from .measure.prior import Prior as Prior
 from .measure.privacy import check_privacy as check_privacy
-from .measure.properties import properties as properties
 from .measure.utility import expected_loss as expected_loss
 from .mechanism import Mechanism as Mechanism
 from .mechanisms.additive import geometric as geometric

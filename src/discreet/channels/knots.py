@@ -24,7 +24,7 @@ from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood
 
 if TYPE_CHECKING:
-    from .geometric import Geometric
+    from .noisy import Geometric
 
 Indices = NDArray[np.int64]
 

@@ -180,7 +180,7 @@ def compare_query(
 
     Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
     """
-    from ..planning.answers import compare_query as make
+    from ..planning.compare import compare_query as make
     from . import terminal
 
     with terminal.progress("designing") as progress:

@@ -103,7 +103,7 @@ def _read(name: str, column: str | None, counts: str | None) -> ReportCounts:
     """The reports in a file, counted as they are read: {report: how often}."""
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
-    from ..recovery.reading import listed, read_reports
+    from ..recovery.tallies import listed, read_reports
 
     if Path(name).suffix.lower() in _TABLES:
         return _read_table(name, column, counts)

@@ -13,10 +13,9 @@ from ..errors import DiscreetError, RecoveryError
 from ..measure.description import describe
 from ..mechanism import Mechanism
 from ..progress import tell
-from ..recovery.estimate import Estimate
-from ..recovery.pictures import group_intervals
-from ..recovery.reading import listed, read_reports
+from ..recovery.estimate import Estimate, group_intervals
 from ..recovery.recover import recover
+from ..recovery.tallies import listed, read_reports
 from .common import Form, Shelf, Text
 from .jobs import Promise, answered, promised
 

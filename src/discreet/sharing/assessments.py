@@ -54,7 +54,7 @@ class Drawn:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Assessment:
     """What is known about an estimate, per truth (one entry where all truths are alike), with the weights of the truths.
 
     `interval` and `exact_interval` (95 %) are there where it was drawn; `likeliest` is the chance that the median report
@@ -82,7 +82,7 @@ class Answer:
 ALONE = np.ones(1)
 
 
-def open_median(m: Procedure, k: int, loss: Any) -> Answer:
+def open_median(m: Procedure, k: int, loss: Any) -> Assessment:
     """The median of k reports on an open grid: far from an end, which can only make errors smaller."""
     noise, step = m.channel.noise, m.inputs.step
     assert noise is not None
@@ -93,10 +93,10 @@ def open_median(m: Procedure, k: int, loss: Any) -> Answer:
     above, below = -np.diff(up, append=0.0), -np.diff(down, append=0.0)
     middle = 1 - float(up[1] + down[1])
     chances = np.concatenate([below[:0:-1], [middle], above[1:]])
-    return Answer(np.array([mean]), np.array([middle]), ALONE, Errors(step, np.arange(-far, far + 1), chances))
+    return Assessment(np.array([mean]), np.array([middle]), ALONE, Errors(step, np.arange(-far, far + 1), chances))
 
 
-def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer | None:
+def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment | None:
     """The same on 0..n, where errors end with the grid (clamping keeps the order); None for a loss of another kind."""
     noise, n, step = m.channel.noise, m.inputs.n, m.inputs.step
     sides = distance_loss(loss, m.inputs)
@@ -114,10 +114,10 @@ def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer | None:
     below = -np.diff(down)[1:] * (sums[-1] - sums[d[:-1]]) if n > 1 else np.zeros(0)
     below = np.append(below, 0.0) + down[1:] * weights[d]
     chances = np.concatenate([below[::-1], [float(weights @ hits)], above])
-    return Answer(rise[::-1] + fall, hits, weights, Errors(step, np.arange(-n, n + 1), chances))
+    return Assessment(rise[::-1] + fall, hits, weights, Errors(step, np.arange(-n, n + 1), chances))
 
 
-def table_median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer:
+def table_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
     """The median of k reports of any finite channel; it lies on the grid of the reports."""
     exact = exact_law(m.finite(), k)
     matrix = table_law(m.finite(), k) if exact is None else as_floats(*exact)
@@ -130,7 +130,7 @@ def as_floats(weights: NDArray[Any], total: int) -> Floats:
 
 def of_matrix(
     m: Procedure, grid: Grid, matrix: Floats, loss: Any, prior: Any, likeliest: float | None = None
-) -> Answer:
+) -> Assessment:
     """What follows from Pr[estimate | truth], estimates being values of a grid."""
     law = prior_of(prior, m.inputs).floats
     losses = (matrix * loss_of(loss, m.inputs, grid).floats).sum(axis=1)
@@ -139,7 +139,7 @@ def of_matrix(
     chances = np.zeros(len(steps))
     np.add.at(chances, where.ravel(), (law[:, None] * matrix).ravel())
     hits = np.where(error == 0, matrix, 0.0).sum(axis=1)
-    return Answer(losses, hits, law, Errors(unit, steps, chances), likeliest=likeliest)
+    return Assessment(losses, hits, law, Errors(unit, steps, chances), likeliest=likeliest)
 
 
 def errors_between(truths: Grid, estimates: Grid, rows: int, columns: int) -> tuple[Steps, Fraction]:

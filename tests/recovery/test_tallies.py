@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import RecoveryError
-from discreet.recovery.reading import Reports, read_reports
+from discreet.recovery.tallies import Reports, read_reports
 
 SEVEN = {3: 5, 1: 2}
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.convolution import of_errors, of_noise
-from discreet.measure.totals import CHERNOFF, EXACT, WORST, SumBound, TotalBound
+from discreet.measure.total_bounds import CHERNOFF, EXACT, WORST, SumBound, TotalBound, of_errors, of_noise
 from tests.work import lines_of
 
 ERROR = Fraction(1, 20)
