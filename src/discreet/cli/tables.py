@@ -81,7 +81,7 @@ class QuestionOptions:
     ] = None
     loss: Annotated[str | None, LOSS] = None
     prior: Annotated[str | None, PRIOR] = None
-    max_count: Annotated[int | None, Parameter(help="With add-remove privacy: the largest count that can be.")] = None
+    max_count: Annotated[int | None, Parameter(help="With add-remove privacy: the largest possible count.")] = None
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1
     pool_other: Annotated[bool, switch("Pool undeclared and missing keys in one cell.")] = False
     measure_totals: Annotated[
