@@ -295,7 +295,7 @@ def whole_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iter
 def _check_free(target: Path, real: Path, overwrite: bool) -> None:
     if not overwrite and os.path.lexists(real):
         raise FileError(
-            f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+            f"{target} already exists; choose another name, or set overwrite=True to replace it.", kind="missing"
         )
 
 

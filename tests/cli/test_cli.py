@@ -726,7 +726,7 @@ def test_a_release_writes_rows_totals_record_and_page(run, survey):
     told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "Charged epsilon 1/2" in told.out
-    assert "Nobody is in: f/low, x/high" in told.out
+    assert "Empty groups: f/low, x/high" in told.out
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert len(rows) == 6
     totals = list(csv.DictReader(Path("out-by-sex.csv").read_text().splitlines()))
@@ -960,7 +960,7 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
 def test_a_preview_charges_nothing_and_dropped_rows_are_for_the_operator(run, survey, monkeypatch):
     told = run("preview", *survey)
     assert told.code == 0
-    assert "nothing charged" in told.out
+    assert "nothing was drawn or charged" in told.out
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
     with Path("people.csv").open("a") as more:
         more.write("z,high,1\n" * 7)

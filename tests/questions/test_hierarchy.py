@@ -55,16 +55,16 @@ def test_keys_that_are_numbers_missing_or_labels():
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        ({"of": "town", "map": {"a": "x", "b": "x"}}, "says nothing of 'c'"),
-        ({"of": "town", "map": {"a": "x", "b": "x", "c": "x", "d": "x"}}, "has 'd', which is no declared key"),
+        ({"of": "town", "map": {"a": "x", "b": "x"}}, "does not mention 'c'"),
+        ({"of": "town", "map": {"a": "x", "b": "x", "c": "x", "d": "x"}}, "has 'd', which is not a declared key"),
         ({"of": "town", "map": {"x": ["a", "b"], "y": ["b", "c"]}}, "a key in two places"),
         ({"of": "town", "map": {"x": [["a"], "b", "c"]}}, "a key in two places"),
         ({"of": "village", "map": {"a": "x"}}, "no values are declared"),
-        ({"of": "town", "map": {}}, "not known"),
-        ({"of": "town"}, "not known"),
-        ({"of": "town", "map": {"a": "x", "b": "x", "c": "x"}, "more": 1}, "not known"),
+        ({"of": "town", "map": {}}, "unknown kind of declaration"),
+        ({"of": "town"}, "unknown kind of declaration"),
+        ({"of": "town", "map": {"a": "x", "b": "x", "c": "x"}, "more": 1}, "unknown kind of declaration"),
         ({"of": "town", "map": {"a": 1, "b": 2, "c": 3}}, "must be texts"),
-        ({"of": "district", "map": {"a": "x"}}, "lies in itself"),
+        ({"of": "district", "map": {"a": "x"}}, "contains itself"),
     ],
 )
 def test_what_is_no_map(declared, words):

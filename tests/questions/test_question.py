@@ -109,7 +109,7 @@ def test_words_say_what_is_asked():
         ({"max_groups": 0}, "max_groups"),
         ({"pool_other": 1}, "True or False"),
         ({"pool_other": True, "by": ["a"], "domain": {"a": ["(other)"]}}, "pooled cell"),
-        ({"by": ["a"], "domain": {"a": [None, "(missing)"]}}, "stands for missing values"),
+        ({"by": ["a"], "domain": {"a": [None, "(missing)"]}}, "is the name of missing values"),
         ({"measure_totals": ["x"]}, "measure_totals are columns"),
         ({"weights": {"x": 1}}, "weights name"),
         ({"count": []}, "count is a"),

@@ -54,7 +54,7 @@ def test_an_office_file_is_read_right(office):
     assert found["Ort", "declared keys never seen"].what.endswith("Bern")
     assert found["Alter", "undeclared keys"].count == sum(int(r[2]) > 90 for r in rows)
     assert found["Einkommen", "missing"].count == 1000
-    assert ("Einkommen", "no number among numbers") not in found
+    assert ("Einkommen", "not a number in a column of numbers") not in found
     assert "For you alone, not for publication" in str(report)
     assert report.to_dict()["rows"] == 50_000
 
@@ -63,8 +63,8 @@ def test_an_office_file_is_read_right(office):
     ("change", "told"),
     [
         ({"encoding": "utf-8"}, "line [0-9]+ is no text in UTF-8; say its encoding, such as latin-1"),
-        ({"separator": None}, 'one column as it is read now.*--separator ";"'),
-        ({"separator": ","}, 'one column as it is read now.*--separator ";"'),
+        ({"separator": None}, 'reads as a single column.*--separator ";"'),
+        ({"separator": ","}, 'reads as a single column.*--separator ";"'),
         ({"encoding": "ascii"}, "no text in ascii; say another encoding"),
     ],
 )
@@ -81,7 +81,7 @@ def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
     assert dt.profile(office, **{**OFFICE, "decimal": "."}).grave  # no sum would have a single one of them
     assert dt.profile(office, **{**OFFICE, "decimal": "."}, codes=["einkommen"]).grave == ()  # who says so knows
     report = findings(dt.profile(office, **{**OFFICE, "null": ""}))
-    odd = report["Einkommen", "no number among numbers"]
+    odd = report["Einkommen", "not a number in a column of numbers"]
     assert (odd.count, odd.places[:2]) == (1000, (9, 59))
     assert '--null "-"' in odd.advice
     assert '--null "NA"' in report["Ort", "the text NA"].advice
@@ -105,8 +105,8 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
     path = tmp_path / "t.csv"
     path.write_text(f"id;x;y\n1;17;a\n2;{number};b\n3;18;{number}\n4;19;c\n", encoding="utf-8")
     found = findings(dt.profile(path, separator=";", decimal=decimal))
-    assert found["x", "marks between thousands"].places == (3,)
-    assert ("y", "marks between thousands") not in found
+    assert found["x", "thousands separators"].places == (3,)
+    assert ("y", "thousands separators") not in found
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     with pytest.raises(TableInputError, match="Declare groups as"):
         Domain.of(report.keys, ["Ort"])
     renamed = {"learnt" if name == "learned" else name: part for name, part in learned.items()} | {"source": "a list"}
-    with pytest.raises(TableInputError, match="'learnt', which is none of its parts"):
+    with pytest.raises(TableInputError, match="'learnt', which is not a part of a domain"):
         Domain.of(renamed, ["Ort"])
     del learned["learned"]
     with pytest.raises(TableInputError, match="where its keys come from"):

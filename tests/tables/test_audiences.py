@@ -207,7 +207,7 @@ def test_sums_means_and_shares_for_audiences(people, ledger):
         ({"audiences": {"a\n": 1}}, "printable"),
         ({"audiences": {7: 1}}, "printable"),
         ({"audiences": {"a" * 61: 1}}, "printable"),
-        ({"audiences": {"a b": 1, "A-b": 2}}, "told apart"),
+        ({"audiences": {"a b": 1, "A-b": 2}}, "files the same name"),
         ({"audiences": {"a": 1}, "mechanism": "explicit_fair"}, "geometric noise"),
         ({"audiences": {"a": 1}, "mechanism": dt.geometric(9, epsilon=1)}, "geometric noise"),
         ({"audiences": {"a": 1}, "purpose": "reading"}, "for adding"),

@@ -199,8 +199,12 @@ REFUSED = {
     "a decimal comma said": (written(ROWS, "."), OFFICE, r"number with a point.*--decimal \".\""),
     "one decimal point": (changed(8, 4, "12345.67"), OFFICE, r"number with a point \(in line 8\).*with a comma"),
     "thousands by points": (changed(8, 4, "12.345"), OFFICE, r"number with a point \(in line 8\).*thousands.*--codes"),
-    "thousands and a comma": (changed(8, 4, "12.345,67"), OFFICE, r"thousands \(in line 8\)"),
-    "thousands by blanks": (changed(8, 4, "12\xa0345,67"), OFFICE, r"thousands \(in line 8\).*take the marks out"),
+    "thousands and a comma": (changed(8, 4, "12.345,67"), OFFICE, r"thousands separators \(in line 8\)"),
+    "thousands by blanks": (
+        changed(8, 4, "12\xa0345,67"),
+        OFFICE,
+        r"thousands separators \(in line 8\).*remove the separators",
+    ),
     "a field too few": (
         "\n".join([*LINES[:8], LINES[8].partition(";")[2], *LINES[9:]]),
         OFFICE,
@@ -253,8 +257,8 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     assert found["einkommen", "below the declared 0"].places == (last - 1,)
     beyond = [k + 2 for k, r in enumerate(ROWS) if r.einkommen is not None and r.einkommen >= 60050]
     assert found["einkommen", "above the declared 60000"].count >= len([*beyond, last])
-    assert ("alter", "no number among numbers") in found
-    assert found["alter", "no number among numbers"].advice.startswith('say --null "unknown"')
+    assert ("alter", "not a number in a column of numbers") in found
+    assert found["alter", "not a number in a column of numbers"].advice.startswith('use --null "unknown"')
     assert any(what.startswith("ids with more than 10 rows") for _, what in found)
     assert found["gemeinde", "undeclared keys: Hinterwald"].places == (last - 1,)
     assert ("gemeinde", "declared keys never seen: Bern") in found

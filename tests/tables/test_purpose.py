@@ -139,8 +139,8 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
     [
         ({"purpose": "beauty"}, "not known"),
         ({"purpose": "adding", "mechanism": "geometric"}, "one of the two"),
-        ({"loss": "l1"}, "go with"),
-        ({"purpose": "adding", "prior": "uniform"}, "go with"),
+        ({"loss": "l1"}, "need purpose"),
+        ({"purpose": "adding", "prior": "uniform"}, "need purpose"),
         ({"purpose": "least error"}, "needs a loss"),
         ({"purpose": "least error", "loss": "l9"}, "not known"),
         ({"purpose": "least error", "loss": "l1", "prior": 7}, "public knowledge"),

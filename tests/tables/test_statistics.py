@@ -401,7 +401,7 @@ def test_a_preview_says_what_a_release_would_have_and_costs_nothing(people, ledg
     assert row["high"] - row["low"] == 2 * expected.rows()[0]["half width"]
     assert row["standard_error"] == expected.rows()[0]["standard error"]
     assert expected.rows()[1]["error by size"] > 0
-    assert "nothing charged" in str(expected)
+    assert "nothing was drawn or charged" in str(expected)
 
 
 ORDERED = {

@@ -96,7 +96,7 @@ def test_every_margin_matches_its_fitted_parts_and_costs_nothing_later(people, l
     [
         (["age"], "columns of `by` .town, sex, district., not age"),
         ([["sex", "town"]], "other columns"),
-        (7, "no list of margins"),
+        (7, "not a list of margins"),
         (["sex+age"], "not age"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_question_is_given_whole_or_in_parts(people, book, how):
     else:
         assert book.balance("people").spent == 1  # the same question: its stored answer
     for name, value in PARTS.items():
-        with pytest.raises(ReleaseError, match=f"A Question was given, and {name} besides"):
+        with pytest.raises(ReleaseError, match=f"Both a Question and {name} were given"):
             ask(people, dt.Question(**PARTS), dataset="people", ledger=book, **level, **{name: value})
     with pytest.raises(ReleaseError, match=r"The question is a discreet\.Question"):
         ask(people, "ill = 'yes'", dataset="people", ledger=book, **level)
@@ -44,7 +44,7 @@ def test_a_question_is_given_whole_or_in_parts(people, book, how):
 def test_a_part_that_says_nothing_may_stand_beside_a_question(people, book):
     told = {"by": (), "pool_other": False, "mechanism": "auto", "max_groups": 1, "count": None}
     assert dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, **told).rows()
-    with pytest.raises(ReleaseError, match="max_groups besides"):  # True is no 1 that nobody said
+    with pytest.raises(ReleaseError, match="max_groups were given"):  # True is no 1 that nobody said
         dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, max_groups=True)
 
 

@@ -1,8 +1,8 @@
 """The declared groups of a release: keys are declared, never learned from the data.
 
 In a file, {"column": [values], ...} declares every combination, with null for missing values where they are to be
-counted, {"column": {label: band or codes}} groups by labels (recoding.py), and {"column": {"of": column, "map": ...}} says in
-what the keys of a column lie (hierarchy.py). What `discreet profile` writes says so:
+counted, {"column": {label: band or codes}} groups by labels (recoding.py), and {"column": {"of": column, "map": ...}} says
+which column this one contains (hierarchy.py). What `discreet profile` writes says so:
 
     {"format": "discreet-domain", "version": 1, "learned": ..., "source": ..., "columns": {"column": [values], ...}}
 
@@ -15,6 +15,7 @@ import itertools
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,7 +71,7 @@ class Domain:
         ]  # a domain may serve several
         size = len(listed or ()) if explicit else math.prod(map(len, used))
         if not 1 <= size <= MOST_KEYS:
-            raise TableInputError(f"{size} groups are declared; there must be 1 to {MOST_KEYS}.")
+            raise TableInputError(f"{size} groups are declared; there must be between 1 and {MOST_KEYS}.")
         if explicit:
             names, keys = tuple(columns), tuple(tuple(map(_key, key)) for key in listed or ())
             if len({len(key) for key in keys} | ({len(names)} if names else set())) != 1:
@@ -81,7 +82,7 @@ class Domain:
             lacking = [name for name in names if name not in groups]
             if lacking and lacking[0] in declared:
                 raise TableInputError(
-                    f"{lacking[0]} contains {declared[lacking[0]]['of']} by its map and is never read: group by "
+                    f"{lacking[0]} is defined by its map of {declared[lacking[0]]['of']} and is never read: group by "
                     f"{declared[lacking[0]]['of']}, and ask for {lacking[0]} as a margin."
                 )
             if lacking:
@@ -91,10 +92,15 @@ class Domain:
                 )
             lists = [list(map(_key, groups[name])) for name in names]
             keys = tuple(itertools.product(*lists))
-        if any(len({type(value) for value in values} - {type(None)}) > 1 for values in lists):
-            raise TableInputError("A column of the declared keys mixes numbers, texts and booleans; keep to one kind.")
+        mixed = [k for k, values in enumerate(lists) if len({type(value) for value in values} - {type(None)}) > 1]
+        if mixed:
+            column = show(names[mixed[0]]) if names else f"column {mixed[0] + 1}"
+            raise TableInputError(f"The declared keys of {column} mix numbers, texts and booleans; use one kind.")
         if len(set(keys)) != size:
-            raise TableInputError("A declared key stands there twice; every key needs to be declared once.")
+            repeated = next(key for key, times in Counter(keys).items() if times > 1)
+            raise TableInputError(
+                f"The key {', '.join(map(show, repeated))} is declared twice; declare every key once."
+            )
         recodings = tuple(recoded.get(name) for name in names)
         listed_keys = {name: list(dict.fromkeys(values)) for name, values in zip(names, lists, strict=bool(names))}
         wanted = {
@@ -128,7 +134,7 @@ class Domain:
         )
 
     def contents(self, columns: Sequence[str]) -> str:
-        """Keys, and how values become them, as one text: what tells two domains apart, whatever the order of columns, keys, labels
+        """Keys, and how values become them, as one text: the identity of a domain, whatever the order of columns, keys, labels
         and codes; `columns` are the names that they are sorted by."""
         order = sorted(range(len(columns)), key=lambda k: columns[k].lower())  # the engine knows no case
         recodings = [self.recodings[k] for k in order] if self.recodings else []
@@ -168,7 +174,7 @@ def read_groups(path: str | os.PathLike[str]) -> Any:
 
 
 def declared_columns(groups: Any) -> dict[str, Any]:
-    """What is declared for each column, learned from the data or not; empty where keys are listed without their columns."""
+    """The declaration of each column, learned from the data or not; empty where keys are listed without their columns."""
     if isinstance(groups, Domain):
         plain = {name: list(dict.fromkeys(key[k] for key in groups.keys)) for k, name in enumerate(groups.columns)}
         return {**plain, **{r.column: r.declared() for r in groups.recodings if r is not None}}
@@ -196,18 +202,18 @@ def _unmarked(groups: Any) -> tuple[Any, str]:
         return groups, ""
     if groups.get("version") != VERSION:
         raise TableInputError(
-            f"This domain has version {show(groups.get('version'))}; this discreet reads version {VERSION}."
+            f"This domain has version {show(groups.get('version'))}; this version of discreet reads version {VERSION}."
         )
     if "learned" in groups:
         raise TableInputError(
-            "This domain was learned from the data, so its keys tell of them. Take the keys from a public "
-            'source, name it as "source", then take out "learned". Nothing was charged.'
+            "This domain was learned from the data, so its keys reveal something about them. Take the keys from "
+            'a public source, name it as "source", then remove "learned". Nothing was charged.'
         )
     others = [str(name) for name in groups if name not in ("format", "version", "source", "columns")]
     if others:  # the mark by another name, perhaps
         raise TableInputError(
-            f"This domain has {show(others[0])}, which is none of its parts; they are format, version, source "
-            "and columns. Nothing was charged."
+            f"This domain has {show(others[0])}, which is not a part of a domain; the parts are format, version, "
+            "source and columns. Nothing was charged."
         )
     source = groups.get("source")
     if not (isinstance(source, str) and source.strip() and encodable(source)):
@@ -228,7 +234,7 @@ def _key(value: Any) -> Key:
     if isinstance(value, (str, np.str_)) and "\0" not in value and encodable(str(value)):
         if len(value) > LONGEST_TEXT // 4 and len(value.encode()) > LONGEST_TEXT:
             raise TableInputError(
-                f"A declared key has more than {LONGEST_TEXT} bytes; texts are compared up to that many."
+                f"A declared key has more than {LONGEST_TEXT} bytes, the most that texts are compared by; shorten it."
             )
         return str(value)
     number = None if isinstance(value, str) else parse_exact(value)

@@ -21,7 +21,7 @@ Label = str
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """For each key of a declared column the container that it lies in; make one with `read_hierarchies`."""
+    """For each key of a declared column, the container that it lies in; make one with `read_hierarchies`."""
 
     column: str
     of: str  # the declared column
@@ -45,7 +45,7 @@ def read_hierarchies(groups: Mapping[str, Any], keys: Mapping[str, Sequence[Any]
         ready = {name: what for name, what in waiting.items() if what["of"] not in waiting}
         if not ready:
             raise TableInputError(
-                f"{show(next(iter(waiting)))} lies in itself by way of others; let each column contain a finer one."
+                f"{show(next(iter(waiting)))} contains itself by way of others; let each column contain a finer one."
             )
         for name, what in ready.items():
             below = found.get(what["of"])
@@ -67,7 +67,7 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
     listed = declared.get("map")
     if set(declared) != {"of", "map"} or not isinstance(listed, Mapping) or not listed:
         raise TableInputError(
-            f'{show(column)} is declared in a way that is not known; write {{"of": {show(declared["of"])}, '
+            f'{show(column)} has an unknown kind of declaration; write {{"of": {show(declared["of"])}, '
             '"map": {key: container, ...}}, or {container: [keys], ...} as its map.'
         )
     if all(isinstance(keys, (list, tuple)) for keys in listed.values()):
@@ -86,13 +86,13 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
     lacking = [key for key in finer if key not in found]
     if lacking:
         raise TableInputError(
-            f"The map of {show(column)} says nothing of {show(lacking[0])}, a declared key of "
+            f"The map of {show(column)} does not mention {show(lacking[0])}, a declared key of "
             f"{show(declared['of'])}; give every key a container ({len(lacking)} have none)."
         )
     stray = [key for key in found if key not in set(finer)]
     if stray:
         raise TableInputError(
-            f"The map of {show(column)} has {show(stray[0])}, which is no declared key of "
-            f"{show(declared['of'])}; correct the spelling or take it out."
+            f"The map of {show(column)} has {show(stray[0])}, which is not a declared key of "
+            f"{show(declared['of'])}; correct the spelling or remove it."
         )
     return {key: found[key] for key in finer}

@@ -44,12 +44,12 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
         margins = [_columns(one, known) for one in listed]
     except TypeError:
         raise ReleaseError(
-            f'{what} = {show(given)} is no list of margins; for example {what}=["sex", ["sex", "age"], []].'
+            f'{what} = {show(given)} is not a list of margins; for example {what}=["sex", ["sex", "age"], []].'
         ) from None
     for margin in margins:
         if set(margin) == set(by):
             raise ReleaseError(
-                f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the "
+                f"The counts themselves are by {', '.join(margin) or 'nothing'}; a margin is a total over the "
                 "other columns of `by`."
             )
         unknown = [name for name in margin if name not in known]
@@ -61,7 +61,7 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     found = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
     if len({margin_name(margin) for margin in found}) < len(found):
-        raise ReleaseError(f"Two of the {what} have one name; rename the column with a + in the data.")
+        raise ReleaseError(f"Two of the {what} have the same name; rename the column with a + in the data.")
     return found
 
 
@@ -139,7 +139,7 @@ def measure_of(text: str) -> list[str] | dict[str, str]:
 
 
 def best_parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Parts of epsilon for tables with so many numbers each, for the least expected squared error of all of them together.
+    """Parts of epsilon for tables of these sizes, for the least expected squared error of all of them together.
 
     The error of one report goes with 1/part^2, so that sum size/part^2 is least, under sum part = 1, where the parts go with
     the cube roots of the sizes. They are rounded to hundredths; the last, of the cells, takes the rest. (Fitting them together
@@ -152,7 +152,7 @@ def best_parts(sizes: Sequence[int]) -> list[Fraction]:
     parts = [Fraction(max(1, round(_PARTS * root / sum(roots))), _PARTS) for root in roots[:-1]]
     if sum(parts) >= 1:
         raise ReleaseError(
-            f"{len(parts)} levels are too many to measure at once; measure fewer totals, or give weights."
+            f"{len(parts)} tiers are too many to measure at once; measure fewer totals, or give weights."
         )
     return [*parts, 1 - sum(parts, Fraction(0))]
 
@@ -161,6 +161,6 @@ def _weight(given: Any) -> Fraction:
     number = parse_exact(given)
     if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
         raise ReleaseError(
-            f"measure_totals has the weight {show(given)}; a weight is a positive number of at most six digits."
+            f"measure_totals has the weight {show(given)}; a weight must be a positive number of at most six digits."
         )
     return number

@@ -1,10 +1,10 @@
-"""Predicates: which rows count, as SQL that can look at one row and at nothing else.
+"""Predicates: which rows count, as SQL that can look at a single row only.
 
 A predicate is read by DuckDB's own parser, but what is run is written anew from the few forms allowed here: columns,
-constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL. So a row's answer depends on that row alone, which
-is what the sensitivity of a count rests on, and nothing that an analyst writes can reach another row, file or function.
-Whatever is refused is refused before any data are read, in words about the analyst's own text: the engine's messages
-are never shown, for they may quote a value.
+constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL. So a row's answer depends on that row alone, on which
+the sensitivity of a count rests, and nothing that an analyst writes can reach another row, file or function. Whatever is
+refused is refused before any data are read, with a message about the analyst's own text: the engine's messages are never
+shown, for they may quote a value.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predica
     `quotable` is False where the columns' names may be data, as in a text file: then no message holds one.
     """
     if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or "\0" in text:
-        raise PredicateError(f'A predicate is a text of 1 to {_LONGEST} characters, such as "age >= 40".')
+        raise PredicateError(f'A predicate must be a text of 1 to {_LONGEST} characters, such as "age >= 40".')
     bare = _QUOTED.sub("''", text)
     for mark, what in (("--", "a comment"), ("/*", "a comment"), (";", "a second statement"), ("$", "a parameter")):
         if mark in bare:
@@ -111,7 +111,7 @@ def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predica
     used = frozenset(_columns(tree))
     if not used:
         raise PredicateError(
-            "The predicate uses no column, so it is the same for every row; leave it out to count all."
+            "The predicate uses no column, so it is the same for every row; leave it out to count everybody."
         )
     sql = _render(tree)
     return Predicate(canonical=sql, columns=used, sql=sql, tree=tree)
@@ -120,7 +120,7 @@ def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predica
 def check_types(predicate: Predicate, types: Mapping[str, str]) -> None:
     """Refuse a comparison that does not fit the type of its column (DuckDB's name of it, or UNTYPED).
 
-    The engine would cast such values one by one and stop at the first that fails: an error that tells of the data.
+    The engine would cast such values one by one and stop at the first that fails: an error that reveals something about the data.
     """
     _check(predicate.tree, types)
 
@@ -150,7 +150,7 @@ def literal(text: str) -> str:
 
 
 def number_text(text: str, type_name: str) -> str:
-    """SQL for a text that may be a number, as the engine writes numbers; a point is none where a comma is the mark."""
+    """SQL for a text that may be a number, as the engine writes numbers; no point where a comma is the decimal mark."""
     return f"CASE WHEN NOT contains({text}, '.') THEN replace({text}, ',', '.') END" if type_name == COMMA else text
 
 
@@ -160,9 +160,12 @@ def find_column(name: str, columns: Collection[str]) -> str | None:
 
 
 def unknown_column(name: str, columns: Collection[str] | None) -> str:
-    """What to say about a column that is not there; None where the names that are there may be somebody's data."""
+    """What to say about a missing column; other columns are not named where their names may be somebody's data."""
     if columns is None:
-        return f"There is no column {show(name)}. Check that the file's first line holds the names of its columns, this one too."
+        return (
+            f"There is no column {show(name)}. Check that the file's first line has the names of its columns, "
+            "including this one."
+        )
     lower = {c.lower(): c for c in columns}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
     guess = f" Did you mean {show(lower[near[0]])}?" if near else ""
@@ -195,7 +198,7 @@ def _refuse(what: str, near: str) -> NoReturn:
 
 
 def _syntax(text: str) -> Any:
-    """DuckDB's syntax tree of the condition, when it is one condition and nothing more."""
+    """DuckDB's syntax tree of the condition, when it is a single condition."""
     # read bare and in parentheses: the first keeps them balanced, the second leaves no room for clauses after it
     queries = [f"{_PREFIX}x", f"{_PREFIX}{text}", f"{_PREFIX}({text}\n)"]
     try:
@@ -271,7 +274,7 @@ class _Reader:
             return self.of_column(Node("LIKE" if node["function_name"] == "~~" else "NOT LIKE", parts), node)
         leaf = self.leaf(node)
         if leaf.kind not in ("column", "boolean", "null"):
-            self.refuse("a constant where a condition should stand", node)
+            self.refuse("a constant where a condition should be", node)
         return leaf
 
     def comparison(self, node: Any, sign: str) -> Node:
@@ -300,7 +303,7 @@ class _Reader:
         if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
             found, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
             if "\0" in text or (found == "number" and not _is_number(text)):
-                self.refuse("a constant that cannot be held", node)
+                self.refuse("a constant that cannot be represented", node)
             return Node(found, value=str(Decimal(text.replace("_", ""))) if found == "number" else text)
         if kind == "FUNCTION":
             word = str(node["function_name"])
@@ -352,7 +355,7 @@ def _check(node: Node, types: Mapping[str, str]) -> None:
     kind = family(types[column.value])
     if node.kind == "column":
         if kind != "boolean":
-            _misfit(column, types, "it is no condition by itself; compare it with a constant")
+            _misfit(column, types, "it is not a condition by itself; compare it with a constant")
         return
     if node.kind.endswith("LIKE"):
         if kind not in ("text", "untyped"):

@@ -1,7 +1,7 @@
 """What a release is for, which chooses its mechanisms: declared, and part of the question.
 
     reading        each count is read by itself: small groups get the explicit fair mechanism, whose reports are not drawn to
-                   the ends, larger ones the geometric. The default: what a call meant before there were purposes.
+                   the ends, larger ones the geometric. This is the default.
     adding         counts are added up: the geometric mechanism throughout. Its channel has an inverse, so its unbiased
                    estimate is the only one, and by Jensen's inequality that of no remap of it has a smaller variance.
     least error    the least expected loss for a declared loss and a public prior: a design with its certificate. Such
@@ -51,12 +51,12 @@ class Purpose:
         if purpose is not None and name not in PURPOSES:
             raise ReleaseError(f'purpose = {show(purpose)} is not known; use "reading", "adding" or "least error".')
         if name != LEAST and (loss is not None or prior is not None):
-            raise ReleaseError('A loss and a prior go with purpose="least error"; say that, or leave them out.')
+            raise ReleaseError('A loss and a prior need purpose="least error"; add it, or leave them out.')
         if name != LEAST:
             return cls(name, declared=True)
         if not isinstance(loss, str):
             raise ReleaseError(
-                'The least error needs a loss by its name, for groups of every size: loss="l1", "l2" or '
+                'The least error needs a loss given by name, for groups of every size: loss="l1", "l2" or '
                 '"threshold(5)", for example.'
             )
         spelled = "".join(loss.lower().split())
@@ -85,20 +85,20 @@ class Purpose:
         return "explicit_fair" if self.name == READING and top is not None and top <= SMALL_GROUP else "geometric"
 
     def check(self, kinds: Iterable[str], relation: str) -> None:
-        """Does it make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
+        """Does the purpose make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
         wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "add-remove")]
         if self.declared and self.name != ADDING and wrong:
             raise ReleaseError(
-                f'A {wrong[0]} is for adding, with noise that has no ends; for another purpose than "adding" ask '
-                "for counts in a call of their own."
+                f'A {wrong[0]} gets unbounded noise, which is for adding; for another purpose than "adding" ask '
+                "for counts in a separate call."
             )
 
     def check_sizes(self, sizes: int) -> None:
         """Are there few enough different sizes of group?"""
         if self.name == LEAST and sizes > _SIZES:
             raise ReleaseError(
-                f'purpose="least error" makes a design for each size of group, for at most {_SIZES} of them, and '
-                f'these are {sizes}; use "reading" or "adding", or fewer groups.'
+                f'purpose="least error" makes a design for each size of group, for at most {_SIZES} sizes, and '
+                f'there are {sizes}; use "reading" or "adding", or fewer groups.'
             )
 
 
@@ -118,7 +118,7 @@ def _spelled(prior: Any) -> str | Law | None:
     known = [(value, chance) for value, chance in found if value is not None and chance is not None]
     if not found or len(known) < len(found):
         raise ReleaseError(
-            'The prior is public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
+            'The prior must be public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
             "{value: probability}."
         )
     return tuple(sorted(known)) if isinstance(prior, Mapping) else tuple(chance for _, chance in known)

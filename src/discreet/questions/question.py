@@ -1,6 +1,6 @@
-"""A question: what is asked of each group, of which groups, and how it is to be drawn. Everything declared, checked once.
+"""A question: what is asked of each group, of which groups, and how it is to be drawn. Everything is declared, and checked once.
 
-A question knows no data set and no privacy level: those are said where it is asked (`release`, `preview`, `release_to`). So one
+A question knows no data set and no privacy level: those are given where it is asked (`release`, `preview`, `release_to`). So one
 question may be asked of several data sets, at several levels, and be written down.
 """
 
@@ -63,7 +63,7 @@ class Question:
         domain          the keys that these columns can have, declared and never learned from the data
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
-        max_count       with add-remove privacy: the largest count that can be
+        max_count       with add-remove privacy: the largest possible count
         max_groups      with an id column: in how many groups a person may count
         measure_totals  totals to measure besides the cells, for a part of epsilon. [[], "district"], or with weights
                         {"total": 1, "cells": 6}
@@ -114,7 +114,7 @@ class Question:
             )
         aim = Purpose.of(purpose, loss, prior)
         if purpose is not None and mechanism != "auto":
-            raise ReleaseError("The purpose chooses the mechanism: give one of the two, and leave the other out.")
+            raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
         columns = tuple([by] if isinstance(by, str) else by)
@@ -144,7 +144,7 @@ class Question:
             object.__setattr__(self, name, value)
 
     def _check_names(self) -> None:
-        """No column of the result has two meanings, and no declared key the name of a group of ours."""
+        """Refuse a column with two meanings in the result, and a declared key with the name of one of our own groups."""
         reserved = RESERVED if self.name_column == "count" else RESERVED | ALSO_RESERVED
         for names, where in ((self.by, "data"), ([h.column for h in self.domain.hierarchies], "domain")):
             taken = [name for name in names if name.lower() in reserved]
@@ -154,10 +154,10 @@ class Question:
                 )
         keys = self.domain.keys
         if self.pool_other and any(OTHER in key for key in keys):
-            raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
+            raise ReleaseError(f"{OTHER} is the name of the pooled cell; a declared key cannot have it.")
         if any({None, MISSING} <= {key[k] for key in keys} for k in range(len(self.by))):
             raise ReleaseError(
-                f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name."
+                f"{MISSING} is the name of missing values, which are declared too; a declared key cannot have it."
             )
 
     @classmethod
@@ -227,7 +227,7 @@ class Question:
 
     @property
     def name_column(self) -> str:
-        """The column that tells several statistics apart."""
+        """The column that names the statistic, where there are several."""
         return "count" if all(one.kind == "count" for one in self.statistics) else "statistic"
 
     def words(self) -> str:
@@ -279,7 +279,7 @@ class Question:
         """A question as `to_dict` wrote it, checked like a new one."""
         if not isinstance(written, Mapping) or (written.get("format"), written.get("version")) != (FORMAT, VERSION):
             raise ReleaseError(
-                f"This is no question of version {VERSION}; give what Question.to_dict wrote, or make one with Question(...)."
+                f"This is not a question of version {VERSION}; give what Question.to_dict wrote, or make one with Question(...)."
             )
         try:
             return _read(written)
@@ -319,7 +319,7 @@ def _domain_dict(domain: Domain) -> dict[str, Any]:
 
 
 def _labels(recoding: Recoding) -> dict[str, Any]:
-    """What each label stands for; the ends of bands are rationals, and so texts."""
+    """The meaning of each label; the ends of bands are rationals, and so texts."""
     return {
         label: {"bands": [[None if end is None else str(end) for end in band] for band in what]}
         if isinstance(what, list)
@@ -350,7 +350,7 @@ def _read(written: Mapping[str, Any]) -> Question:
     measured = {tuple(one["by"]): Fraction(one["part"]) for one in written["measure_totals"]}
     weights = {one["name"]: Fraction(one["weight"]) for one in written["statistics"]}
     if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
-        raise ReleaseError("The parts of epsilon in this question are no positive numbers that add up to 1.")
+        raise ReleaseError("The parts of epsilon in this question are not positive numbers that add up to 1.")
     parts: dict[str, Any] = kinds
     made = Question(
         **parts,

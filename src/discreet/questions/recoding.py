@@ -1,8 +1,8 @@
 """Recoding: a column's values as the groups of a table, by bands of a number or lists of codes, declared with the keys.
 
 A value's group depends on that value alone, so that whatever holds of one person's rows holds after recoding too: rows of
-a person that fall into one group are one there. Bands hold both ends and may not overlap; what lies between two of them,
-and a code that stands in no list, is undeclared.
+a person that fall into one group are one there. Bands include both ends and may not overlap; a value between two of them, or
+a code in no list, is undeclared.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ class Recoding:
         if len({type(code) for code in listed}) > 1:
             _refuse(column, "mixes numbers and texts among its codes")
         if len(set(listed)) < len(listed):
-            _refuse(column, "has a code that stands there twice")
+            _refuse(column, "has the same code twice")
         if len(listed) > MOST_CODES:
-            raise TableInputError(f"The recoding of {show(column)} has {len(listed)} codes; there may be {MOST_CODES}.")
+            raise TableInputError(
+                f"The recoding of {show(column)} has {len(listed)} codes; at most {MOST_CODES} are allowed."
+            )
         return cls(column, tuple(declared), bands, codes, absent[0] if absent else None)
 
     @property
@@ -68,7 +70,7 @@ class Recoding:
         return any(self.bands) or any(isinstance(code, int) for mine in self.codes for code in mine)
 
     def to_list(self) -> list[Any]:
-        """The same for whoever tells questions apart: labels with their ends or codes, as texts where they are exact."""
+        """The same as part of a question's identity: labels with their ends or codes, as texts where they are exact."""
         ends = [[[None if end is None else str(end) for end in band] for band in mine] for mine in self.bands]
         return [[*row] for row in zip(self.labels, ends, map(list, self.codes), strict=True)] + [[self.missing]]
 
@@ -96,7 +98,7 @@ class Recoding:
 
 
 def missing_sql(column: str, type_name: str, as_numbers: bool, as_boolean: bool = False) -> str:
-    """SQL that is true where a value is missing: none, or in a file without types one that is no number where numbers are."""
+    """SQL that is true where a value is missing, or, in a file without types, is not a number among numbers."""
     name = quoted(column)
     if family(type_name) == "untyped" and as_numbers:
         number = f"TRY_CAST({number_text(name, type_name)} AS DOUBLE)"
@@ -114,12 +116,12 @@ def _bands(column: str, what: Any) -> tuple[Band, ...]:
     """A band, or a list of them; empty for anything else."""
     if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
         return tuple(
-            band for part in what for band in _bands(column, part) or _refuse(column, "has a band of no two ends")
+            band for part in what for band in _bands(column, part) or _refuse(column, "has a band without two ends")
         )
     if not isinstance(what, (list, tuple)) or any(isinstance(end, (str, bool)) for end in what):
         return ()
     if len(what) != 2 or list(what) == [None, None]:
-        _refuse(column, "has a list of numbers that is no band of two ends")
+        _refuse(column, "has a list of numbers that is not a band of two ends")
     low, high = (_end(column, end) for end in what)
     if low is not None and high is not None and low > high:
         _refuse(column, "has a band that ends before it begins")
@@ -129,7 +131,7 @@ def _bands(column: str, what: Any) -> tuple[Band, ...]:
 def _end(column: str, given: Any) -> Fraction | None:
     number = None if given is None else parse_exact(given)
     if given is not None and (number is None or _decimal(number) is None):
-        _refuse(column, "has an end that is no decimal number")
+        _refuse(column, "has an end that is not a decimal number")
     return number
 
 
@@ -164,8 +166,8 @@ def _check_apart(column: str, bands: Sequence[Band]) -> None:
     for (_, high), (low, _) in pairwise(bands):
         if high is None or low is None or low <= high:
             raise TableInputError(
-                f"Two bands of the recoding of {show(column)} overlap; both ends of a band belong to it, so let "
-                "the next one begin after them."
+                f"Two bands of the recoding of {show(column)} overlap; both ends belong to a band, so let the next "
+                "one begin after its upper end."
             )
 
 

@@ -32,7 +32,7 @@ class Statistic:
     where: str | None = None  # a condition on one row
     column: str | None = None  # of sums and means
     grid: Grid | None = None  # what one person may add
-    missing: Fraction | None = None  # what a missing value stands for; None: it adds nothing
+    missing: Fraction | None = None  # what a missing value counts as; None: it adds nothing
     weight: Fraction = Fraction(1)
 
     @property
@@ -47,7 +47,7 @@ class Statistic:
         return SumOf(self.column, self.grid, self.where, self.missing, origin)
 
     def words(self) -> str:
-        """As it may be written."""
+        """The text that declares it."""
         return str(self.sum_of()) if self.of_values else self.where or "people"
 
 
@@ -104,7 +104,7 @@ def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
         raise ReleaseError(str(error)) from None
     for name, one in found.items():
         if not (name and encodable(name)):
-            raise ReleaseError(f"The name of a {kind} is a text.")
+            raise ReleaseError(f"The name of a {kind} must be a text.")
         if one.missing is not None and one.grid.place(one.missing) is None:
             raise ReleaseError(
                 f"The {kind} {show(name)} reads a missing value as {one.missing}, which is not on {one.grid}."
@@ -120,7 +120,7 @@ def _weighed(found: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
     names = [one.name for one in found]
     unknown = [name for name in given if name not in names]
     if unknown:
-        raise ReleaseError(f"weights name {show(unknown[0])}, but what is asked for is named {', '.join(names)}.")
+        raise ReleaseError(f"weights name {show(unknown[0])}, but the statistics are named {', '.join(names)}.")
     numbers = [_weight(given.get(name, 1)) for name in names]
     total = sum(numbers, Fraction(0))
     return tuple(replace(one, weight=number / total) for one, number in zip(found, numbers, strict=True))
@@ -129,5 +129,5 @@ def _weighed(found: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
 def _weight(given: Any) -> Fraction:
     number = parse_exact(given)
     if number is None or number <= 0 or max(number.as_integer_ratio()) > _LARGEST:
-        raise ReleaseError("A weight is a positive number of at most six digits, such as 3 or 1/2.")
+        raise ReleaseError("A weight must be a positive number of at most six digits, such as 3 or 1/2.")
     return number

@@ -57,11 +57,11 @@ class SumOf:
 
     def __post_init__(self) -> None:
         if not (self.column and encodable(self.column)):
-            raise TableInputError(f"A sum is of a column, which is a text, not {show(self.column)}.")
+            raise TableInputError(f"The column of a sum must be named by a text, not {show(self.column)}.")
         if not isinstance(self.grid, Grid) or self.grid.low is None or self.grid.high is None:
             raise TableInputError(
-                f"The sum of {show(self.column)} needs bounds: what one person may add, at least and at most, "
-                "as Grid(low, high, step)."
+                f"The sum of {show(self.column)} needs bounds: the least and the most that one person may add, as "
+                "Grid(low, high, step)."
             )
         for name in ("missing", "origin"):
             given = getattr(self, name)
@@ -74,8 +74,8 @@ class SumOf:
                 object.__setattr__(self, name, number)
         if max(map(abs, self.steps)) > MOST_STEPS:
             raise TableInputError(
-                f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, too many for all "
-                "people together; use a coarser step, or narrower bounds."
+                f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, so that the sum "
+                "could overflow; use a coarser step, or narrower bounds."
             )
         shift = self.origin / self.grid.step
         parts = (shift.numerator, shift.denominator, self.grid.step.numerator, self.grid.step.denominator)
@@ -127,7 +127,7 @@ def read_sum(text: str) -> SumOf:
     """  # noqa: E501
     named = _COLUMN.fullmatch(text) if isinstance(text, str) else None
     if named is None:
-        raise TableInputError(f"{show(text)} is no sum of a column; {_HOW}.")
+        raise TableInputError(f"{show(text)} is not a sum of a column; {_HOW}.")
     column = named["plain"] or named["quoted"].replace('""', '"')
     return _read_bounds(column, named["rest"])
 
@@ -136,7 +136,7 @@ def _read_bounds(column: str, text: str) -> SumOf:
     """The part after the colon."""
     bounds = _BOUNDS.fullmatch(text)
     if bounds is None:
-        raise TableInputError(f"{show(text)} are no bounds of the sum of {show(column)}; {_HOW}.")
+        raise TableInputError(f"{show(text)} are not bounds of the sum of {show(column)}; {_HOW}.")
     rest, missing = (bounds["rest"] or "").strip(), None
     if first := _MISSING_FIRST.fullmatch(rest):
         rest, missing = first["after"].strip(), first["value"]
@@ -177,5 +177,5 @@ def _one(name: str, what: Any) -> SumOf:
     if isinstance(what, Grid):
         return SumOf(name, what)
     if not isinstance(what, str):
-        raise TableInputError(f"The sum {show(name)} is declared by a Grid or a text, not {show(what)}; {_HOW}.")
+        raise TableInputError(f"The sum {show(name)} must be declared by a Grid or a text, not {show(what)}; {_HOW}.")
     return _read_bounds(name, what) if _BOUNDS.fullmatch(what) else read_sum(what)

@@ -1,8 +1,8 @@
 """Releasing counts: from a table, a question and a budget to reports that may be published.
 
 The order matters. Everything declared is checked first; then the data are counted; then the charge is written and
-synced; then the reports are drawn; then they are stored; only then are they shown. Nothing that is shown depends on the
-data but the reports, and, where group membership is public, the sizes of the groups.
+synced; then the reports are drawn; then they are stored; only then are they shown. Of what is shown, only
+the reports depend on the data, and, where group membership is public, the sizes of the groups.
 
 One walk serves one audience or many: at each level there is a sheet, and one audience has one level.
 """
@@ -86,9 +86,9 @@ def release(
 
     The ledger's terms for the data set say what is protected. Under "change-one", group membership is public and what a person
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
-    one person is added or removed: give `max_count`, the largest count that can be, or the noise of counts has no upper end.
+    one person is added or removed: give `max_count`, the largest possible count, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
-    admitted as this `version` (`admit`); a table in memory is admitted by this call, and `made.operator` has the report,
+    admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
         version     your name for this version of the data
@@ -158,9 +158,10 @@ def release_to(
 ) -> Audiences:
     """A release for each of several audiences, {name: epsilon}, for example {"ministry": "1", "public": "1/4"}.
 
-    Each audience gets a release of its own (`made["public"]`). They are drawn such that whoever shares learns what the least
-    private of them knows, so all of it is charged the largest of the epsilons, once. Audiences with the same epsilon get the same
-    reports. The names are for people: the same question with the same epsilons under other names has the stored answer.
+    Each audience gets a release of its own (`releases["public"]`). They are drawn such that audiences that share
+    theirs learn no more than the least private of them knows, so the charge is the largest of the epsilons, once. Audiences
+    with the same epsilon get the same reports. The names are for people: the same question with the same epsilons under
+    other names has the stored answer.
     The rest is as in `release`; only geometric noise leads from every level to every more private one.
     """
     asked = Asked.of_audiences(
@@ -219,7 +220,7 @@ def preview(
     hide_below: object = None,
     progress: Progress | None = None,
 ) -> Preview:
-    """The errors to expect of the release that would be made, from declared and public quantities: nothing is drawn or charged."""
+    """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged."""
     asked = Asked.at_level(
         _question(
             question,
@@ -273,8 +274,8 @@ def _question(question: Question | None, **parts: Any) -> Question:
     given = [name for name, value in parts.items() if not _is_unsaid(value, _UNSAID.get(name))]
     if given:
         raise ReleaseError(
-            f"A Question was given, and {', '.join(given)} besides, which is a part of it: say that in the Question, or give all "
-            "parts as keywords and no Question."
+            f"Both a Question and {', '.join(given)} were given: put everything "
+            "into the Question, or give all of it as keywords without a Question."
         )
     return question
 
@@ -285,7 +286,7 @@ def _is_unsaid(value: Any, default: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Walk:
-    """What a walk ends with: a release at each level, what was charged for all of them, and what is for the operator alone."""
+    """The result of a walk: a release at each level, what was charged for all of them, and what is for the operator alone."""
 
     releases: list[Release]
     charged: Fraction
@@ -317,7 +318,7 @@ def _walked(
 
 @dataclass(frozen=True)
 class _Allowed:
-    """What the ledger says of a question before any data are read: its terms, how the file was admitted, and an answer."""
+    """What the ledger says about a question before any data are read: its terms, how the file was admitted, and an answer."""
 
     said: Consulted
     margins: tuple[Margin, ...]
@@ -444,7 +445,7 @@ def _repeated(
     make_table: Callable[[Mapping[str, list[Any]]], Any],
     coarse: Coarse,
 ) -> _Walk:
-    """A stored answer once more, read without the data: with the mechanisms and sizes that it was drawn with."""
+    """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
     made = list[Release]()
     texts = answers_of(answer.text) if asked.audiences else [answer.text]

@@ -1,1 +1,1 @@
-"""What is asked, of what, and how the ledger tells it apart."""
+"""The question, the data that it is about, and how the ledger identifies it."""

@@ -1,4 +1,4 @@
-"""A question with what it is asked of: a version of a data set, at a privacy level or at those of several audiences."""
+"""A question about a version of a data set, at one privacy level or at those of several audiences."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
         raise ReleaseError('audiences are {name: epsilon}, for example audiences={"ministry": "1", "public": "1/4"}.')
     for name in given:
         if not (isinstance(name, str) and name.strip() == name != "" and name.isprintable() and len(name) <= _LONGEST):
-            raise ReleaseError(f"The name of an audience is a text of 1 to {_LONGEST} printable characters.")
+            raise ReleaseError(f"The name of an audience must be a text of 1 to {_LONGEST} printable characters.")
     if len({file_part(name).lower() for name in given}) < len(given):
-        raise ReleaseError("Two audiences have names that their files could not be told apart by; rename one.")
+        raise ReleaseError("Two audiences have names that would give their files the same name; rename one.")
     return tuple(
         (name, one if isinstance(one, Level) else Level.of(epsilon=one.strip() if isinstance(one, str) else one))
         for name, one in given.items()
@@ -89,19 +89,19 @@ def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
 
 
 def file_part(name: str) -> str:
-    """A name as it stands in the names of files: 3/10 as 3_10."""
+    """A name as file names spell it: 3/10 as 3_10."""
     return "".join(c if c.isalnum() or c == "-" else "_" if c == "/" else "-" for c in name)
 
 
 def _check_several(question: Question) -> None:
     if isinstance(question.mechanism, Mechanism) or question.mechanism not in ("auto", "geometric"):
         raise ReleaseError(
-            "Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
-            "at every two levels. Leave the mechanism out, or release it at one level alone."
+            "Several audiences need geometric noise: other mechanisms cannot be remapped from every level to every "
+            "more private one. Leave the mechanism out, or release at a single level."
         )
     if question.purpose.declared and question.purpose.name != ADDING:
         raise ReleaseError(
-            'Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.'
+            'Several audiences get geometric noise, which is for adding: set purpose="adding", or leave it out.'
         )
     if question.tiers:
         raise ReleaseError("Totals are measured for one level; release to several audiences without measure_totals.")
@@ -109,7 +109,7 @@ def _check_several(question: Question) -> None:
 
 def _version(version: object) -> str:
     if not (isinstance(version, str) and version and encodable(version)):
-        raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
+        raise ReleaseError('The version of the data must be a text of your choice, for example version="2026-11".')
     return version
 
 
@@ -122,8 +122,8 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         outside = [c for c in question.by if c.lower() not in public]
         if outside:
             raise ReleaseError(
-                f"{', '.join(outside)} is not public in {asked.dataset!r}, where only what is counted is "
-                f"private; group by {', '.join(terms.public) or 'nothing'}, or create the data set with "
+                f"{', '.join(outside)} is not public in {asked.dataset!r}, and under change-one privacy only "
+                f"public columns define groups; group by {', '.join(terms.public) or 'nothing'}, or create the data set with "
                 "relation add-remove."
             )
         if any(one.where is None and not one.of_values for one in question.statistics):
@@ -133,12 +133,12 @@ def check_relation(asked: Asked, terms: Terms) -> None:
             )
         if question.max_count is not None:
             raise ReleaseError(
-                "max_count goes with add-remove privacy; under change-one privacy the public size of a group bounds it."
+                "max_count is for add-remove privacy; under change-one privacy the public size of a group bounds its count."
             )
         partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
         if partial:
             raise ReleaseError(
-                f"The mean {partial[0]!r} is of people who are chosen by a condition, and under change-one privacy their "
+                f"The mean {partial[0]!r} is taken over people chosen by a condition, and under change-one privacy their "
                 "number is private; ask for a sum and a count with that condition."
             )
     counted = [
@@ -148,7 +148,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
     ]
     if not counted and (question.max_count is not None or question.mechanism != "auto"):
         word = "mechanism" if question.max_count is None else "max_count"
-        raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
+        raise ReleaseError(f"{word} is for counts, and this question asks for none; leave it out.")
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError(
             "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
@@ -159,7 +159,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
 
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
-    """What a statistic may look at, by the relation."""
+    """Refuse a statistic that the relation does not allow."""
     for one in question.statistics:
         columns = {name.lower() for name in looked_at[one.name]}
         if terms.unit is not None and terms.unit.lower() in columns:
@@ -171,7 +171,7 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
 
 
 def level_of(asked: Asked, terms: Terms, part: Fraction) -> Level:
-    """The level of one report of a statistic that gets a part of epsilon: all that one person touches keep what was asked.
+    """The level of each report of a statistic with this part of epsilon: all reports on a person together keep what was asked.
 
     beta with beta^groups >= alpha^part. The parts add up to 1, so the product over all groups and statistics of one person
     is at least alpha.

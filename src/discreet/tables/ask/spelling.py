@@ -1,4 +1,4 @@
-"""What tells questions apart, however they are spelled: the same in another order of columns, keys or conditions is the same."""
+"""The identity of a question, however it is spelled: the order of columns, keys and conditions does not matter."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .asked import Asked
 
 @dataclass(frozen=True)
 class Spelling:
-    """A question as the ledger knows it, and of each statistic what tells it apart."""
+    """A question as the ledger knows it, with the identity of each statistic."""
 
     question: Mapping[str, Any]
     contents: Mapping[str, Mapping[str, Any]]
 
     def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
-        """Of all that was looked at, whatever the statistics are called."""
+        """A fingerprint of all the true numbers, whatever the statistics are called."""
         each = sorted([one_text(dict(self.contents[name])), one.fingerprint] for name, one in found.items())
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
 def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
-    """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
     question = asked.question
     conditions = {
         one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
@@ -58,12 +58,12 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
 
 
 def measured_of(question: Question) -> str:
-    """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
+    """The identity of measured totals: their parts of epsilon, and which cells each of them adds up."""
     return _digest(one_text({"tiers": _tiers_told(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
-    """What tells a statistic apart from others, whatever it is called."""
+    """The identity of a statistic, whatever its name."""
     found: dict[str, Any] = {
         "kind": one.kind,
         "where": None if where is None else unordered(where),
@@ -83,7 +83,7 @@ def _digest(text: str) -> str:
 
 
 def _tiers_told(question: Question) -> list[Any]:
-    """What tells tiers apart: their parts, and which cells each of their totals adds up."""
+    """The identity of tiers: their parts, and which cells each of their totals adds up."""
     found = []
     for margin, part in question.tiers:
         groups = groups_of(margin, question.by, question.domain, question.cells)

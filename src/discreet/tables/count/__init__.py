@@ -1,1 +1,1 @@
-"""What opens the table: its admission, and the true numbers of a question from one pass."""
+"""Reading the table: its admission, and the true numbers of a question from one pass."""

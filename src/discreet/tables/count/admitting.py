@@ -1,8 +1,8 @@
-"""Admission, and looking at data before anybody asks about them: what a file holds, what will not be counted, what to say about it.
+"""Admission and profiling: what a file holds, what will not be counted, and what to do about it, before anybody asks.
 
-All of this is for whoever holds the data, and none of it for publication. What no reading can mend (bytes that are no
-text, lines of other lengths, broken quotation marks) is refused by the reader itself, with the lines' numbers; what is
-read but may not be meant is a finding, and a grave one keeps a file from being admitted.
+All of this is for whoever holds the data, and none of it for publication. The reader itself refuses what cannot be
+repaired (bytes that are not text, lines of other lengths, broken quotation marks), with the numbers of the lines; what can
+be read but looks like a mistake is a finding, and a serious one keeps a file from being admitted.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ _NULLS = (
     "#N/A",
 )
 _OFTEN = 10
-_OR_CODES = ", or, if these are codes and no numbers, name the column with --codes"
+_OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
 _FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to know: in which column, how many values, where the first of them stand, and what would help."""
+    """One finding: its column, how many values it concerns, where the first of them are, and what to do."""
 
     column: str
     what: str
@@ -102,20 +102,20 @@ class Profile(Result):
         return {
             "format": FORMAT,
             "version": VERSION,
-            "learned": "from the data: put in the keys of a public source, name it as source, then take this line out",
+            "learned": "from the data: replace the keys by those of a public source, name it as source, then remove this line",
             "source": "",
             "columns": {name: list(keys) for name, keys in self.keys},
         }
 
     def with_dropped(self, rows: int) -> Profile:
-        """The same, with how many rows stood in none of the groups of a question."""
+        """The same, with the number of rows in none of a question's groups."""
         lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with pool_other")
         return replace(self, findings=(*self.findings, *([lost] if rows else [])))
 
     def _title(self) -> str:
-        return (
-            f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
-        )
+        rows = f"{self.size} row{'' if self.size == 1 else 's'}"
+        columns = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        return f"{self.name}: {'the first ' if self.first else ''}{rows}, {columns}. {ALONE}"
 
     def view(self) -> View:
         rows = [
@@ -128,7 +128,7 @@ class Profile(Result):
             }
             for f in self.findings
         ]
-        found = View.of("What may not be meant:", rows) if rows else View("Nothing that may not be meant was found.")
+        found = View.of("Possible problems:", rows) if rows else View("No problems found.")
         return View(
             self._title(),
             ("column", "holds", "different values", "missing"),
@@ -175,7 +175,7 @@ def profile(
     codes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Profile:
-    """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
+    """Profile a file or a table that you hold: its columns, what is missing, and what may be misread.
 
         encoding   how characters are written: utf-8, latin-1, cp1252 and others of one byte each
         separator  what stands between fields: ";", "|", tab; by default what the name of the file says
@@ -192,7 +192,7 @@ def profile(
 
     >>> import pyarrow
     >>> profile(pyarrow.table({"town": ["a", "b", None]}))
-    <Profile a table: 3 rows, 1 columns. For you alone, not for publication.>
+    <Profile a table: 3 rows, 1 column. For you alone, not for publication.>
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
@@ -215,7 +215,7 @@ def admit(
     codes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Profile:
-    """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
+    """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
 
     How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
     the report is the error's `report`.
@@ -343,13 +343,13 @@ def _unreadable() -> TableInputError:
 
 
 def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
-    """A first line of one name with another separator in it was written with that one."""
+    """A first line that is a single name with another separator in it was written with that separator."""
     other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
     if other is not None and path is not None:
         word = "tab" if other == "\t" else other
         raise TableInputError(
-            f'The first line of {show(path.name)} is one column as it is read now, with "{word}" in its name; '
-            f'say --separator "{word}".'
+            f'The first line of {show(path.name)} reads as a single column with "{word}" in its name; '
+            f'use --separator "{word}".'
         )
 
 
@@ -358,7 +358,7 @@ def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool =
 
 
 def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) -> set[str]:
-    """Columns in which what looks like a number is none: ids, those that were said to be so, those with declared texts."""
+    """Columns of codes that only look like numbers: ids, those named as codes, those with declared texts."""
     found = set()
     for name in said:
         mine = find_column(name, names) if isinstance(name, str) else None
@@ -373,8 +373,8 @@ def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) ->
 
 
 def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
-    """What one column tells by itself."""
-    found = _finding(column, "missing", column.missing, "declare null as a key where they are to be counted")
+    """The findings about one column by itself."""
+    found = _finding(column, "missing", column.missing, "declare null as a key to count them")
     found = (
         [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found]
         if cells
@@ -383,14 +383,16 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         found += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
-        advice = f"it would be missing where numbers are: take the marks out{_OR_CODES}"
-        found += _finding(column, "marks between thousands", column.grouped, advice, grave=not codes)
+        advice = f"it would be read as missing: remove the separators{_OR_CODES}"
+        found += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
     if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
         advice = (
-            f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
+            f'use --null "{",".join(words)}" if they mean missing'
+            if words
+            else "they are read as missing in a column of numbers"
         )
-        found += _finding(column, "no number among numbers", column.texts, advice)
+        found += _finding(column, "not a number in a column of numbers", column.texts, advice)
     elif untyped or column.told_kind == "texts":
         words = [word for word in _NULLS if column.values and word in column.values]
         for word in words:
@@ -401,21 +403,21 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
                     f"the text {word}",
                     column.values[word],
                     (column.first[word],),
-                    f'say --null "{word}" if it stands for missing',
+                    f'use --null "{word}" if it means missing',
                 )
             )
         found += _finding(
-            column, "blanks around a text", column.spaced, "a key without them is another key: take them out"
+            column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
     return found
 
 
 def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
-    """Numbers with the other mark: the file's own mark was not said, or there are two, or it stands between thousands."""
+    """Numbers with the other decimal mark: the file's own was not given, or there are two, or it separates thousands."""
     mark, name, other = (".", "point", "comma") if reading.decimal == "," else (",", "comma", "point")
     mixed = reading.decimal is not None and column.numbers.count > column.foreign.count
-    remedy = f"write it with a {other}" if mixed else f'say --decimal "{mark}"'
-    advice = f"it would be missing where numbers are: {remedy} and without marks between thousands{_OR_CODES}"
+    remedy = f"write it with a {other}" if mixed else f'use --decimal "{mark}"'
+    advice = f"it would be read as missing: {remedy} and without thousands separators{_OR_CODES}"
     return _finding(column, f"number with a {name}", column.foreign, advice, grave=not codes)
 
 
@@ -427,21 +429,21 @@ def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding
             "a number as the name of a column",
             1,
             (1,),
-            "put a line of names first, or nobody counts the first person",
+            "put a line of column names first, or the first person is not counted",
         )
         for name in odd
     ]
     if nameless:
         found.append(
-            Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: name what is meant")
+            Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: give them names")
         )
     if not size:
-        found.append(Finding("", "no rows", 0, (), "nobody is in this file: check that it is complete"))
+        found.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
     return found
 
 
 def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
-    found = _finding(column, "no id", column.missing, "these rows are counted nowhere")
+    found = _finding(column, "no id", column.missing, "these rows are not counted")
     often = {k: n for k, n in ids.items() if n > _OFTEN}
     if often:
         found.append(
@@ -457,13 +459,13 @@ def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
 
 
 def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str, Column]) -> list[Finding]:
-    """Declared keys against what is there, column by column, as the engine matches them."""
+    """Declared keys compared with the data, column by column, as the engine matches them."""
     found = []
     for name, keys in declared_columns(domain).items():
         mine = find_column(name, columns)
         if mine is None:
             advice = f"the columns are {', '.join(columns)}"
-            found.append(Finding(name, "a declared column that is not there", 1, (), advice, grave=True))
+            found.append(Finding(name, "a declared column is missing", 1, (), advice, grave=True))
             continue
         declared, column = Domain.of({mine: keys}), columns[mine]
         counted = count_groups(table, predicate=None, by=[mine], domain=declared, reading=reading)
@@ -493,13 +495,13 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
 
 
 def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: str | None) -> list[Finding]:
-    """Values beyond the declared bounds, and those that are no numbers, by the rule by which they will be added up."""
+    """Values beyond the declared bounds, and values that are not numbers, by the rule that the sum will use."""
     found = []
     for one, out in zip(
         sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
     ):
         low, high = one.grid.reach
-        clamp = "a person adds no less and no more than the bounds; take bounds from public knowledge, not from this"
+        clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
         missing = "they add nothing" if one.missing is None else f"a person without a number adds {one.missing}"
         told = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
@@ -526,7 +528,7 @@ def _is_number(text: str) -> bool:
 
 
 def _keys(column: Column) -> tuple[Any, ...]:
-    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and what varies much."""
+    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and columns of many values."""
     values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
     if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
         return ()

@@ -1,4 +1,4 @@
-"""What stands in the columns of a table, counted in one pass: for whoever holds the data, and for nobody else."""
+"""What the columns of a table hold, counted in one pass: for whoever holds the data, and for nobody else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_WORDS = 50  # texts among numbers that are kept
 MOST_PLACES = 5  # lines that are named
 BY_POINT = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 BY_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
-_GROUPED = (  # marks between thousands: points, commas, or apostrophes and blanks
+_GROUPED = (  # thousands separators: points, commas, or apostrophes and blanks
     r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
 )
 _SPACED = r"^\s|\s$"
@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass
 class Tally:
-    """How many values are of some kind, and where the first of them stand."""
+    """How many values are of some kind, and where the first of them are."""
 
     count: int = 0
     places: list[int] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Column:
     numbers: Tally = field(default_factory=Tally)
     foreign: Tally = field(default_factory=Tally)  # numbers with the other decimal mark
     texts: Tally = field(default_factory=Tally)  # no numbers
-    grouped: Tally = field(default_factory=Tally)  # of these, numbers with marks between thousands
+    grouped: Tally = field(default_factory=Tally)  # of these, numbers with thousands separators
     spaced: Tally = field(default_factory=Tally)
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
     kind: str = ""

@@ -1,8 +1,8 @@
-"""Spellings in a file that differ from those of a question only in case or form: for whoever holds the file, before it pays.
+"""Spellings in a file that differ from those of a question only in case or form: for the file's holder, before anything is charged.
 
 A condition `asthma = 'Yes'` counts nobody where the file writes yes; a declared key Süd, written with another code for ü,
-stays empty. What is compared is the form alone: capitals, compatible letters (Unicode's NFKC) and blanks. So it mends typing
-errors, and offers no key: one that the file lacks altogether, or has and nobody declared, is never told.
+stays empty. What is compared is the form alone: capitals, compatible letters (Unicode's NFKC) and blanks. So it corrects
+typing errors and suggests no keys: one that the file lacks, or has and nobody declared, is never revealed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Other:
     there: str
 
     def __str__(self) -> str:
-        return f"{self.column}: you wrote {show(self.asked)}; the file has {show(self.there)}, which is another value."
+        return (
+            f"{self.column}: you wrote {show(self.asked)}; the file has {show(self.there)}, which is a different value."
+        )
 
 
 def other_spellings(
@@ -104,7 +106,7 @@ def _compared(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _different(array: Any) -> list[str]:
-    """The different texts of a column, some rows at a time; none of what is no text."""
+    """The different texts of a column, some rows at a time; values that are not texts are left out."""
     import pyarrow as pa
 
     if not (

@@ -38,9 +38,9 @@ FORMAT = "discreet-audiences"
 
 @dataclass(frozen=True, repr=False)
 class Audiences(Result):
-    """A release for each audience, by its name: made["public"].
+    """A release for each audience, by its name: releases["public"].
 
-    Give each audience its own release, never this: together they are as sensitive as the least private of them.
+    Give each audience its own release, never this object: together they are as sensitive as the least private of them.
     """
 
     audiences: Mapping[str, Release]
@@ -48,7 +48,7 @@ class Audiences(Result):
     def __getitem__(self, name: str) -> Release:
         """The release of one audience, by its name."""
         if name not in self.audiences:
-            raise ReleaseError(f"There is no such audience; there are {', '.join(self.audiences)}.")
+            raise ReleaseError(f"There is no such audience; the audiences are {', '.join(self.audiences)}.")
         return self.audiences[name]
 
     def __len__(self) -> int:
@@ -59,12 +59,12 @@ class Audiences(Result):
 
     @property
     def operator(self) -> Any:
-        """Of a table in memory, what was seen of it as it was admitted: for you alone, and in none of the releases."""
+        """For a table in memory, its profile at admission: for you alone, and in none of the releases."""
         return getattr(self, "_operator", None)
 
     @property
     def dropped(self) -> int | None:
-        """How many rows stand in none of the groups: for you alone, and in none of the releases. None where a stored answer was
+        """How many rows are in none of the groups: for you alone, and in none of the releases. None where a stored answer was
         given without reading the file."""
         return getattr(self, "_dropped", None)
 
@@ -99,7 +99,7 @@ class Audiences(Result):
             View.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
             notes=(
                 paid,
-                "Give each audience its own release alone: together they tell what the least private one tells.",
+                "Give each audience its own release alone: together they reveal what the least private one reveals.",
             ),
         )
 
@@ -114,7 +114,7 @@ def each_release(made: Release | Audiences) -> list[Release]:
 
 
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
-    """One cascade for each size of group, from what one measure is at each level, the most accurate first."""
+    """One cascade for each size of group, from one measure at all levels, the most accurate first."""
     found: dict[tuple[Any, ...], Cascade] = {}
     plan: dict[int, Cascade] = {}
     for size, m in measures[0].plan.items():
@@ -168,7 +168,7 @@ def audiences_text(answers: Sequence[str]) -> str:
 
 
 def answers_of(text: str) -> list[str]:
-    """The answer of each level again."""
+    """The answer of each level, read back."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise ReleaseError("The stored answer is not one for several audiences; nothing was charged.")

@@ -136,12 +136,10 @@ def change_of(one: Statistic, terms: Terms) -> tuple[int, Fraction]:
     if everybody if terms.relation == "change-one" else one.kind == "mean":
         return whole_change(one)
     if (grid.low / grid.step).denominator != 1:
-        why = (
-            "what a person adds who is there" if terms.relation == "add-remove" else "a missing value or the condition"
-        )
+        why = "what a person adds" if terms.relation == "add-remove" else "a missing value or the condition"
         raise ReleaseError(
-            f"The bounds of {show(one.words())} must be multiples of its step: else the remainder of the sum tells "
-            f"of {why}. Move the bounds, or choose a step that divides them."
+            f"The bounds of {show(one.words())} must be multiples of its step: otherwise the remainder of the sum "
+            f"reveals {why}. Move the bounds, or choose a step that divides them."
         )
     if terms.relation == "add-remove":
         return _steps(one, max(abs(grid.low), abs(grid.high))), Fraction(0)
@@ -157,7 +155,7 @@ def whole_change(one: Statistic) -> tuple[int, Fraction]:
 
 
 def family_of(m: Mechanism | None) -> str:
-    """What the column of mechanisms says."""
+    """What the mechanism column says."""
     return PUBLIC_ZERO if m is None else m.recipe.family
 
 
@@ -178,13 +176,13 @@ def _pair(one: Statistic, level: Level, sizes: Indices) -> list[Measure]:
 
 
 def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
-    """One mechanism for every size of group; a public group of nobody needs none."""
+    """One mechanism for every size of group; an empty public group needs none."""
     return {size: None if size == 0 else m for size in np.unique(sizes).tolist()}
 
 
 @lru_cache(maxsize=1024)
 def open_noise(family: str, change: int, level: Level) -> Mechanism:
-    """Noise on the whole numbers that hides a change of so many steps."""
+    """Noise on the whole numbers that hides a change of `change` steps."""
     make = {"geometric": geometric, "staircase": staircase}[family]
     try:
         m = make(_OPEN, alpha=level.alpha, sensitivity=change)
@@ -211,7 +209,7 @@ def _mean_error(m: Mechanism) -> Fraction | float:
 def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int, Mechanism | None]:
     """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
 
-    A public group of nobody needs none: its count is 0, exactly.
+    An empty public group needs none: its count is 0, exactly.
     """
     found: dict[int, Mechanism | None] = {}
     occurring = np.unique(sizes).tolist()
@@ -240,7 +238,7 @@ def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
 def made(family: str, top: int | None, level: Level) -> Mechanism:
     """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
-        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest count that can be.")
+        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest possible count.")
     return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
 
 
@@ -250,7 +248,7 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     if m.inputs.high is not None and top is None:
         raise ReleaseError(
             f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
-            "declare max_count, the largest count that can be, or let auto choose."
+            "declare max_count, the largest possible count, or let auto choose."
         )
     if m.inputs.high is not None and top is not None and m.inputs.high < top:
         raise ReleaseError(
@@ -264,11 +262,11 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
         )
     if not level.admits(m.alpha):
         raise ReleaseError(
-            f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."
+            f"The mechanism guarantees epsilon {m.epsilon:.6g}, but each report must guarantee {level.epsilon:.6g}."
         )
     if not _told_apart(m.outputs):
         raise ReleaseError(
-            f"The mechanism reports {m.outputs}, too fine for floats to tell apart; remap its reports to a "
+            f"The mechanism reports {m.outputs}, too fine for floats to distinguish; remap its reports to a "
             "coarser grid."
         )
     return m
@@ -287,7 +285,7 @@ def _told_apart(grid: Grid) -> bool:
 def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
     """The certified optimum for counts up to `top`; made once for each size."""
     if top is None:
-        raise ReleaseError("The least error needs an upper end: declare max_count, the largest count that can be.")
+        raise ReleaseError("The least error needs an upper end: declare max_count, the largest possible count.")
     if top > LARGEST:
         raise ReleaseError(
             f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
@@ -315,7 +313,7 @@ class Tier:
     measures: tuple[Measure, ...]
 
     def added(self, cells: Indices, max_count: int | None = None) -> Indices:
-        """The true totals, from the true numbers of the cells: of the capped ones, where counts are, as in the cells."""
+        """The true totals, from the true numbers of the cells (counts are capped as in the cells)."""
         totals = np.zeros(len(self.groups.keys), dtype=np.int64)
         np.add.at(totals, self.groups.place, cells if max_count is None else np.minimum(cells, max_count))
         return totals

@@ -3,7 +3,7 @@
 Reports are merged into cells: those that round to one multiple of `round_to` (halves upwards), and all whose rounded value
 lies below `hide_below`. From here on a report is its cell and nothing else; whatever is published is computed from that, so
 two reports of one cell lead to the same bytes. Intervals invert the merged channel (`Channel.interval_between`). Hiding by
-the *true* count would be something else: whether a cell is hidden would then tell the count, without any noise.
+the *true* count would be something else: whether a cell is hidden would then reveal the count, without any noise.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True)
 class Coarse:
-    """How reports are merged before they are published; nothing given: not at all.
+    """How reports are merged before they are published; by default not at all.
 
     >>> import numpy as np
     >>> from discreet.exact.grid import Grid
@@ -94,7 +94,7 @@ class Coarse:
         return Cells(first, last, shown)
 
     def some_place(self, line: Line, shown: Fraction | None) -> int:
-        """The position of one of the reports that are shown like this (hidden ones: None), to make again what follows."""
+        """The position of one of the reports that are shown like this (hidden ones: None), to compute again what follows."""
         if shown is None:
             place = self._last_hidden(line)
         elif self.round_to is None:
@@ -145,7 +145,7 @@ class MergedReports:
     """How reports are read after merging: from their cells alone.
 
     An unbiased estimate rarely survives: of geometric noise there is one function of the report with the truth as its mean
-    (the channel has an inverse), and that one tells all reports apart. Where there is none, `estimate` is NaN, and `around`
+    (the channel has an inverse), and that one distinguishes all reports. Where there is none, `estimate` is NaN, and `around`
     says between which estimates the report's own lay.
     """
 

@@ -38,7 +38,7 @@ def statement(record: Mapping[str, Any]) -> str:
 
 
 def times_at_most(epsilon: Fraction) -> str:
-    """e^epsilon for a reader, never below it: three digits, or two of what is above 1 where that is little."""
+    """e^epsilon for a reader, rounded up: three digits, or two of what is above 1 where that is little."""
     if epsilon > 40:  # log10(e) = 0.43429448190325182..., rounded up
         return f"10<sup>{math.ceil(epsilon * Fraction('0.43429448190325183'))}</sup>"
     factor = Decimal(float_above(lambda: ball(epsilon).exp()))
@@ -106,7 +106,7 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
 
 
 def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
-    """A report that is not shown though something is known of it was hidden; but for means of people that may be nobody."""
+    """A report that is not shown though something is known of it was hidden, except for means of groups that may be empty."""
     hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
     return "hidden" if hidden else "not determined"
 
@@ -208,7 +208,7 @@ class Scale:
         return cls(low, high, len(shown) < len(spans))
 
     def place(self, value: float) -> float:
-        """Where a value stands, in percent of the scale's length; what lies beyond stands at its end."""
+        """The place of a value, in percent of the scale's length; values beyond the scale are placed at its end."""
         return 100 * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
 
     def bar(self, span: Span) -> str:

@@ -1,4 +1,4 @@
-"""The dry run: how far off each report must be expected to be, from declared and public quantities; nothing is charged."""
+"""The dry run: the error to expect of each report, from declared and public quantities; nothing is charged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Preview(Result):
 
     def _title(self) -> str:
         return one_line(
-            f"{self.record['dataset']}: {asked_in_words(self.record)}; a dry run of {len(self.lines)} reports"
+            f"{self.record['dataset']}: {asked_in_words(self.record)}; a dry run of {len(self.lines)} "
+            f"report{'' if len(self.lines) == 1 else 's'}"
         )
 
     def view(self) -> View:
@@ -58,7 +59,7 @@ class Preview(Result):
             ],
         )
         notes = (
-            f"It would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn, nothing charged.",
+            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
         tables = [View.of("Parts of epsilon:", parts)]
@@ -72,16 +73,16 @@ class Preview(Result):
                 }
                 for level in self.record["measured"]
             ]
-            tables.append(View.of("Levels that are measured, and their parts of it:", levels))
+            tables.append(View.of("Tiers that are measured, and their parts of epsilon:", levels))
         return View(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows, and the record that the release would have but for its answer."""
+        """All rows, and the record that the release would have, without its answer."""
         return {"rows": plain(self.rows()), "record": plain(self.record)}
 
 
 def preview_of(sheet: Sheet) -> Preview:
-    """The dry run of everything that a sheet is ready for."""
+    """The dry run of a release that is ready to be drawn."""
     question, lines = sheet.question, list[dict[str, Any]]()
     for k, measure in enumerate(sheet.measures):
         if measure.part == "v":

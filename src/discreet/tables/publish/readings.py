@@ -30,7 +30,7 @@ _ROUNDING = 2.0**-48  # of the scale: more than the few roundings of a ratio in 
 
 
 def members(sizes: Indices) -> dict[int, Indices]:
-    """Where the groups of each size stand, in one pass: there may be as many sizes as groups."""
+    """The positions of the groups of each size, in one pass: there may be as many sizes as groups."""
     order = np.argsort(sizes, kind="stable")
     found, starts = np.unique(sizes[order], return_index=True)
     return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
@@ -89,7 +89,7 @@ def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices
 
 
 def _over_size(measure: Measure, part: Part, sizes: Indices) -> Published:
-    """A sum or count over the public size of its group; nothing is said of a group of nobody."""
+    """A sum or count over the public size of its group; nothing is said about an empty group."""
     shown = _valued(measure, part, sizes, np.maximum(sizes, 1))
     for name in shown:
         shown[name] = [None if n == 0 else x for n, x in zip(sizes.tolist(), shown[name], strict=True)]
@@ -111,7 +111,7 @@ def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: 
 def _in_units(
     sizes: Indices, start: Fraction, places: NDArray[Any], step: Fraction, over: Indices, whole: bool
 ) -> list[Any]:
-    """(sizes start + places step) / over: whole numbers where all are meant to be, else the floats nearest to the rationals."""
+    """(sizes start + places step) / over: whole numbers where all of them should be, else the floats nearest to the rationals."""
     unit = math.lcm(start.denominator, step.denominator)
     first, each = int(start * unit), int(step * unit)
     if places.dtype.kind == "f":  # of a mechanism that reports between the whole numbers
@@ -133,7 +133,7 @@ def _in_units(
 def _ratio(measure: Measure, u: Part, v: Part) -> Published:
     """low + (high - low) u / (u + v): its interval from those of u and v, and its value where the interval says something.
 
-    The mean lies in it whenever u and v lie in theirs and anybody is there. Floats are moved outwards by more than all
+    The mean lies in it whenever u and v lie in theirs and the group is not empty. Floats are moved outwards by more than all
     their roundings.
     """
     low, high = measure.bounds
@@ -170,7 +170,7 @@ def _part_of(x: Floats, y: Floats) -> Floats:
 
 
 def blank(values: NDArray[Any]) -> list[Any]:
-    """As a list, with None for what is no finite number."""
+    """As a list, with None for what is not a finite number."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return list(values.tolist())
     return [x if math.isfinite(x) else None for x in values.tolist()]

@@ -26,7 +26,7 @@ from .readings import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
 
-RATIO = "of means and shares a ratio, not unbiased, and none where the interval is all that can be"
+RATIO = "for means and shares a ratio, not unbiased, and missing where only the interval can be given"
 ADDING_UP = "for adding up, not for reading"
 
 
@@ -146,7 +146,7 @@ def _summed(one: Statistic) -> dict[str, Any]:
 
 
 def _same(texts: Iterable[str]) -> str | None:
-    """The one text that all of them are, if they are."""
+    """The text that all of them share, if they do."""
     found = set(texts)
     return found.pop() if len(found) == 1 else None
 
@@ -154,7 +154,7 @@ def _same(texts: Iterable[str]) -> str | None:
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
     """A record as it was written; anything else is refused. (Its "version" is that of the data.)"""
     if written.get("format") != "discreet-release":
-        raise FileError("This is no record of a release; give the .json that release wrote.", kind="shape")
+        raise FileError("This is not the record of a release; give the .json that release wrote.", kind="shape")
     check_version("record of a release", written.get("format_version"), instead="release and save again")
     return dict(written)
 
@@ -177,24 +177,24 @@ def _person(terms: Terms, question: Question) -> str:
 
 
 def _about(one: Statistic, terms: Terms) -> list[str]:
-    """What one statistic does not mean."""
+    """Caveats about one statistic."""
     if one.grid is None:
         unknown = one.kind == "share" and terms.relation == "add-remove"
-        return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
+        return [f"{one.name}: nothing is claimed about an empty group."] if unknown else []
     person = "what a person adds in a group" if terms.unit is not None else "a value"
-    said = [f"{one.name}: {person} counts as the nearest number of {one.grid}, and beyond its ends as the end."]
+    said = [f"{one.name}: {person} is rounded to the nearest number of {one.grid}, and clamped to its ends."]
     if one.missing is not None:
-        said.append(f"{one.name}: a missing value stands for {one.missing}.")
+        said.append(f"{one.name}: a missing value counts as {one.missing}.")
     elif terms.relation == "change-one":
         divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
         said.append(f"{one.name}: a missing value adds nothing{divided}.")
     elif one.kind == "mean":
-        said.append(f"{one.name}: people without a value are left out; of a group of nobody nothing is claimed.")
+        said.append(f"{one.name}: people without a value are left out; nothing is claimed about an empty group.")
     return said
 
 
 def _beware(terms: Terms, question: Question) -> list[str]:
-    """What the numbers do not mean."""
+    """Caveats about the numbers."""
     warnings = []
     if question.max_count is not None:
         warnings.append(
@@ -209,7 +209,9 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     for one in question.statistics:
         warnings += _about(one, terms)
     if terms.relation == "change-one":
-        warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+        warnings.append(
+            "The count of an empty group is an exact zero without noise; its mechanism is named public zero."
+        )
     if any(_like_a_formula(x) for key in question.cells for x in key):
         warnings.append(
             "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
@@ -219,7 +221,7 @@ def _beware(terms: Terms, question: Question) -> list[str]:
 
 
 def _like_a_formula(key: Any) -> bool:
-    """Would a spreadsheet compute this text? A number with a sign it only reads."""
+    """Would a spreadsheet take this text for a formula? A number with a sign is only read."""
     return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
 
 

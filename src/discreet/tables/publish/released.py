@@ -42,17 +42,17 @@ class Release(Result):
 
     @property
     def operator(self) -> Any:
-        """Of a table in memory, what was seen of it as it was admitted (a Profile): for you alone, not for publication.
+        """For a table in memory, its profile at admission (a Profile): for you alone, not for publication.
 
-        It is no part of the release: neither shown nor written, nor pickled with it.
+        It is not part of the release: it is neither shown nor written, nor pickled with it.
         """
         return getattr(self, "_operator", None)
 
     @property
     def dropped(self) -> int | None:
-        """How many rows stand in none of the groups: for whoever holds the data alone, outside the guarantee.
+        """How many rows are in none of the groups: for whoever holds the data alone, outside the guarantee.
 
-        None where a stored answer was given without reading the file. Like `operator` it is no part of the release.
+        None where a stored answer was given without reading the file. Like `operator` it is not part of the release.
         """
         return getattr(self, "_dropped", None)
 
@@ -113,10 +113,10 @@ class Release(Result):
     def _title(self) -> str:
         what = asked_in_words(self.record)
         by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
-        return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} reports")
+        return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} report{'' if self.size == 1 else 's'}")
 
     def view(self) -> View:
-        """The first rows without what is for machines, the totals, what protects them and what they cost."""
+        """The first rows in the columns for people, the totals, what protects them and what they cost."""
         names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
         by = set(self.record["by"])
@@ -150,7 +150,7 @@ class Release(Result):
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
             )
             notes.append(
-                f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?"
+                f"Empty groups: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Check their spelling."
             )
         cost, mine = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
         if mine is not None:

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Everything of a release that its reports do not change, made and checked before anything is charged.
+    """Everything about a release that does not depend on its reports, made and checked before anything is charged.
 
     What is left to do with reports are look-ups and sums that no report can make fail: a channel's exact intervals and
     estimates are there for all its reports at once.
@@ -107,7 +107,7 @@ class Sheet:
 
     @property
     def draws_nothing(self) -> bool:
-        """Are there public zeros alone?"""
+        """Are there only public zeros?"""
         return not any(self.readings)
 
     @property
@@ -117,7 +117,7 @@ class Sheet:
         return cells + sum(len(tier.sizes) * len(tier.measures) for tier in self.tiers)
 
     def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
-        """The reports of public groups of nobody."""
+        """The reports of empty public groups."""
         cells = [np.zeros(len(self.sizes), dtype=np.int64) for _ in self.measures]
         return cells, [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in self.tiers]
 
@@ -197,7 +197,7 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
 def _fixed_columns(
     question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
 ) -> dict[str, list[Any]]:
-    """The columns in their order, those that do not hang on the reports already filled."""
+    """The columns in their order, those that do not depend on the reports already filled."""
     keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:

@@ -61,18 +61,20 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
         record["unit"],
         number_in(record["budget"]["budget"]),
     ):
-        yield "The terms of the data set are others."
+        yield "The ledger has other terms for this data set."
     totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
-        yield f"So much was not spent at line {line}, nor later." if line else "So much was never spent."
+        yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
     if line is None:
         if number_in(record["epsilon_charged"]):
-            yield "It names no line of the ledger, but what it cost is on one."
-        yield Unknown("Nothing was charged, so that no line vouches for it: that its groups are empty was not checked.")
+            yield "The record names no line of the ledger, but a line of the ledger charged for it."
+        yield Unknown(
+            "Nothing was charged, so no line of the ledger confirms it: whether its groups are empty was not checked."
+        )
         return
     charged, answer = next((entry for entry in history if entry.number == line), None), ledger.answer(name, line)
     if answer is None or charged is None:
-        yield f"Line {line} of {name!r} is no charge with a stored answer."
+        yield f"Line {line} of {name!r} is not a charge with a stored answer."
         return
     if head is None or answer.head != Head(head["count"], head["hash"]):
         yield f"The head is not the one after the answer of line {line}."
@@ -92,7 +94,7 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
 
 
 def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any], charged: Entry) -> Iterator[str]:
-    """What of a release is not as its stored answer makes it; the question is the one that was charged for."""
+    """Where a release differs from its stored answer; the question is the one that was charged for."""
     record, sheet, line = saved.record, rebuilt.sheet, charged.number
     asked = record["question"]
     again_asked = _typed(sheet.asked, content, asked, record["containers"])
@@ -107,7 +109,7 @@ def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any
             text, again_asked, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse
         )
     except DiscreetError:
-        yield f"It is another question than the one of the stored answer of line {line}."
+        yield f"The question is not that of the stored answer of line {line}."
         return
     made = again.sheet.filled(again.reports, again.totals, None, None)
     yield from _compared(made, rebuilt.release, record, line)

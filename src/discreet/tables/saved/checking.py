@@ -49,7 +49,7 @@ class ReleaseVerdict(Result):
 
     @property
     def holds(self) -> bool:
-        """Did nothing fail of what could be checked? (`complete` says whether that was everything.)"""
+        """Did everything hold that could be checked? (`complete` says whether that was everything.)"""
         return all(check.held is not False for check in self.checks)
 
     @property
@@ -58,7 +58,7 @@ class ReleaseVerdict(Result):
         return all(check.held is not None for check in self.checks)
 
     def __bool__(self) -> bool:
-        """Was everything checked, and did all of it hold? What nobody looked at is no good news."""
+        """Was everything checked, and did all of it hold? An unchecked matter counts as a failure."""
         return self.holds and self.complete
 
     def view(self) -> View:
@@ -67,7 +67,7 @@ class ReleaseVerdict(Result):
         return View(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows)
 
     def _verdict(self) -> str:
-        """In a few words, with what is missing from the verdict before anything else."""
+        """A short verdict; what could not be checked comes first."""
         unchecked = ", ".join(check.matter for check in self.checks if check.held is None)
         if not self.holds:
             return "does not hold" + (f"; not checked: {unchecked}" if unchecked else "")
@@ -95,7 +95,7 @@ class Case:
 
     @property
     def made_by_us(self) -> bool:
-        """Was it written by this version of discreet? Only then its words must be today's."""
+        """Was it written by this version of discreet? Only then must its wording be today's."""
         return bool(self.saved.record["discreet"] == version("discreet"))
 
 
@@ -143,7 +143,7 @@ def _checked(case: Case) -> ReleaseVerdict:
 
 
 def judged(case: Case, matter: str) -> Check:
-    """One matter of a case. What is so broken that a checker stumbles over it does not hold."""
+    """One matter of a case. What is so broken that its checker fails does not hold."""
     unknown = ""
     try:
         for found in CHECKERS[matter](case):
@@ -155,7 +155,7 @@ def judged(case: Case, matter: str) -> Check:
     except RowsMissingError:  # said once, of the files
         return Check(matter, None, "It needs the rows.")
     except _BROKEN as error:
-        return Check(matter, False, f"It cannot be made again from what is written: {_first_line(error)}")
+        return Check(matter, False, f"It cannot be rebuilt from what is written: {_first_line(error)}")
     return Check(matter, None if unknown else True, unknown)
 
 
@@ -168,9 +168,9 @@ def _record_file(case: Case) -> Iterator[str | Unknown]:
     saved = case.saved
     body = {name: value for name, value in saved.document.items() if name != "digest"}
     if saved.document.get("digest") != body_digest(body) or set(body) != {"record", "margins"}:
-        yield "Its digest is of another content."
+        yield "Its digest does not match its content."
     if saved.text != written(saved.document):
-        yield "It is not spelled as it was written."
+        yield "Its spelling was changed after it was written."
 
 
 @checker("digests of the files")
@@ -181,11 +181,11 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
         if content is None:
             yield f"{name} is missing; put it beside the record."
         elif name not in listed:
-            yield f"The record names no file {name}. Give every file of a release the name that it was written under."
+            yield f"The record names no file {name}. Keep every file of a release under the name that it was written with."
         elif listed[name] != digest_of(content):
-            yield f"{name} has another content than was written."
+            yield f"{name} was changed after it was written."
     if {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
-        yield "The files that it lists are not those of its rows, totals and page."
+        yield "The listed files are not those of its rows, totals and page."
 
 
 @checker("rows and their keys")
@@ -195,7 +195,7 @@ def _rows(case: Case) -> Iterator[str | Unknown]:
     if list(columns) != list(record["columns"]):
         yield "The CSV has other columns than the record says."
     if saved.csv_at(saved.rows_name) != csv_lines(columns, zip(*columns.values(), strict=True)):
-        told = "The CSV is not spelled as it was written: its quotation marks, line ends or empty lines are others."
+        told = "The CSV is not spelled as it was written: its quotation marks, line ends or empty lines differ."
         yield told if case.made_by_us else Unknown(told)
     if len(columns["report"]) != size * len(record["statistics"]):
         yield f"There are {len(columns['report'])} rows, not {size} for each of {len(record['statistics'])} statistics."
@@ -214,14 +214,14 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
     if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
         yield "The budget does not add up."
     if groups != record["max_groups"] or type(groups) is not int or groups < 1:
-        yield "Without an id column a person is in one group, and else in a whole number of them."
+        yield "Without an id column a person is in one group; with one, max_groups must be a whole number of 1 or more."
     weights = {one["name"]: number_in(one["part"]) for one in record["statistics"]}
     if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
         yield "The parts of the statistics do not add up to the whole charge."
     if charge and not _is_worth(charge, whole):
         yield f"The question was asked at alpha {whole.alpha}, which is not worth epsilon {charge}."
     if (charge == 0) is not case.rebuilt.sheet.draws_nothing:
-        yield "Nothing is free but public groups of nobody, and those are."
+        yield "Empty public groups, and nothing else, are free of charge."
     levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
     parts = [number_in(level["part"]) for level in levels]
     if sum(parts) != 1 or min(parts) <= 0 or list(levels[-1]["by"]) != list(record["by"]):
@@ -254,22 +254,22 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
         for k, n in enumerate(sheet.sizes.tolist()):
             row = place * size + k
             if (measure.plan[n] is None) != (n == 0):
-                yield f"{_row(saved, row)}: a public group of nobody, and no other, needs no mechanism."
+                yield f"{_row(saved, row)}: an empty public group, and no other, needs no mechanism."
             if saved.columns["digest"][row] != digests[n]:
-                yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has another digest."
+                yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has a different digest."
         yield from _unproved(measure)
     for tier in sheet.tiers:  # their digests are compared with the rows of the totals
         for measure in tier.measures:
             if any((m is None) != (n == 0) for n, m in measure.plan.items()):
-                yield f"{measure.name}: a public total of nobody, and no other, needs no mechanism."
+                yield f"{measure.name}: an empty public total, and no other, needs no mechanism."
             yield from _unproved(measure)
 
 
 def _unproved(measure: Measure) -> Iterator[str]:
-    """The mechanisms of a measure that do not hold its level, each law once."""
+    """The mechanisms of a measure that do not hold its level, each distribution once."""
     for m in {m.digest: m for m in measure.plan.values() if m is not None}.values():
         if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
-            yield f"{measure.name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
+            yield f"{measure.name}: {m!r} does not guarantee alpha {measure.level.alpha} against a change by one person."
 
 
 @checker("intervals and estimates")
@@ -300,9 +300,7 @@ def _words(case: Case) -> Iterator[str | Unknown]:
             if case.made_by_us or not alike:
                 yield f"{name} does not follow from the rest."
             else:
-                yield Unknown(
-                    f"It was written by discreet {saved.record['discreet']}, and says {name} in words of its own."
-                )
+                yield Unknown(f"It was written by discreet {saved.record['discreet']}, which words {name} differently.")
 
 
 _WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate"}
@@ -324,7 +322,7 @@ def _page(case: Case) -> Iterator[str | Unknown]:
 @checker("the ledger")
 def _ledger(case: Case) -> Iterator[str | Unknown]:
     if case.ledger is None:
-        yield Unknown("No ledger was given: whether these are the stored reports, only the ledger can tell.")
+        yield Unknown("No ledger was given, and only the ledger can tell whether these are the stored reports.")
     else:
         try:
             yield from differences(case.ledger, case.saved, case.rebuilt)

@@ -36,7 +36,7 @@ def unmatched_totals(saved: Saved, rebuilt: Rebuilt) -> Iterator[str | Unknown]:
     """What is wrong with the totals."""
     again = rebuilt.release.margins
     if set(saved.margins) != set(again):
-        yield "There are totals by other columns than the record says."
+        yield "The totals are by other columns than the record says."
     groups = {} if rebuilt.sheet.sums is None else {margin_name(one.margin): one for one in rebuilt.sheet.sums.margins}
     for margin, rows in saved.margins.items():
         yield from _in_its_file(saved, margin, rows)
@@ -61,11 +61,11 @@ def _as_made_again(margin: str, rows: Rows, again: Rows) -> Iterator[str]:
         if wrong:
             yield f"Totals by {margin}, row {k}: {wrong[0]} is {row.get(wrong[0])}, but must be {must.get(wrong[0])}."
         elif list(row) != list(must):
-            yield f"Totals by {margin}, row {k}: its columns are not those of such totals, in their order."
+            yield f"Totals by {margin}, row {k}: its columns, or their order, are not those of such totals."
 
 
 def _unlike_their_parts(saved: Saved, groups: Groups, rows: Rows) -> Iterator[str]:
-    """Do the fitted parts, as they stand in the CSV, add up to each total; of means, weighted by public sizes?"""
+    """Do the fitted parts, as the CSV has them, add up to each total; of means, weighted by public sizes?"""
     size = saved.record["groups"]
     for k, one in enumerate(saved.record["statistics"]):
         if one["pair"]:  # a ratio of two totals: all of it was made again from the two

@@ -307,7 +307,7 @@ def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
 
 
 def contents(told: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]:
-    """What tells each statistic of a record apart, with the names of columns as the question spells them."""
+    """The identity of each statistic of a record, with the names of columns as the question spells them."""
     names = {one["column"] for one in told["statistics"] if "column" in one}
     for one in told["statistics"]:
         bare = _TEXT.sub("''", one["where"] or "")

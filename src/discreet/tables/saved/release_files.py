@@ -42,7 +42,7 @@ def outputs(path: Path, margins: Sequence[str]) -> list[Path]:
 
 
 def _in_a_name(margin: str) -> str:
-    """A margin as it stands in its file's name: sex+age as sex-and-age where both are plain words; else everything but letters,
+    """A margin as its file's name spells it: sex+age as sex-and-age where both are plain words; else everything but letters,
     digits, _ and - is %XX, and so is a - that would look like that "and".
 
     >>> [_in_a_name(margin) for margin in ("sex+age", "sex-and-age", "sex+age group", "total")]
@@ -54,25 +54,25 @@ def _in_a_name(margin: str) -> str:
 
 
 def check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | None], overwrite: bool) -> list[Path]:
-    """Refuse to write where nothing can be written, over what is read (`inputs`) or over what is there.
+    """Refuse to write where nothing can be written, over what is read (`inputs`) or over existing files.
 
     Returns the totals that an earlier release wrote here and this one does not: they go when the others are replaced.
     """
     if path.suffix.lower() != ".csv":
         raise FileError(f"{path} must end in .csv; the record and the page are written beside it.", kind="missing")
     if not path.parent.is_dir():
-        raise FileError(f"There is no folder {path.parent} to write to; make it first.", kind="missing")
+        raise FileError(f"There is no folder {path.parent} to write to; create it first.", kind="missing")
     targets = outputs(path, margins)
     if len({unicodedata.normalize("NFC", target.name.casefold()) for target in targets}) < len(targets):
         raise FileError(
-            "Two of the margins have names that some systems take for one file's; ask for them one at a time.",
+            "Some systems would give the files of two margins the same name; ask for them one at a time.",
             kind="missing",
         )
     old = _old_totals(path, targets)
     try:
         real = {target: target.resolve() for target in [*targets, *old]}
     except (OSError, RuntimeError):
-        raise FileError(f"{path} leads through links in a circle; choose another name.", kind="missing") from None
+        raise FileError(f"{path} is a circular link; choose another name.", kind="missing") from None
     if len(set(real.values())) < len(real):
         raise FileError(f"Two of the files of {path} are links to one; remove them.", kind="missing")
     taken = {Path(name).resolve() for name in inputs if name is not None and "://" not in name}
@@ -81,7 +81,7 @@ def check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | Non
             raise FileError(f"{target} is read here and would be overwritten; choose another name.", kind="missing")
         if not overwrite and os.path.lexists(target):
             raise FileError(
-                f"{target} is there already; choose another name, or pass overwrite=True to replace it and the files that were "
+                f"{target} already exists; choose another name, or pass overwrite=True to replace it and the files that were "
                 "written with it.",
                 kind="missing",
             )
@@ -126,7 +126,7 @@ def write_releases(
 
 
 def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, str]:
-    """What stands in each file of a release, in their order."""
+    """The content of each file of a release, in their order."""
     page, *totals, rows, record = outputs(path, list(made.margins))
     mark = MARK if bom else ""
     contents = {page: release_page(made)}

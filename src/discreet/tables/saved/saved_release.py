@@ -39,7 +39,7 @@ def without_words(name: str, value: Any) -> Any:
 
 
 def number_in(value: Any) -> Fraction:
-    """A number of a record or a CSV. Anybody may have written it: one that would fill the memory, such as 1e999999999, is none."""
+    """A number of a record or a CSV. Anybody may have written it: 1e999999999, which would fill the memory, is refused."""
     found = parse_exact(value)
     if found is None:
         raise ValueError("not a number that a release can have")
@@ -92,7 +92,7 @@ class Saved:
             ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(
-                f"{place} is no record of a release; give the .json that release wrote.", kind="shape"
+                f"{place} is not the record of a release; give the .json that release wrote.", kind="shape"
             ) from None
         return cls(place, text, document, record)
 
@@ -128,9 +128,9 @@ class Saved:
         try:
             head, *lines = (line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line)
         except csv.Error as error:
-            raise ValueError(f"{self.rows_name} is no CSV ({error})") from None
+            raise ValueError(f"{self.rows_name} is not a CSV file ({error})") from None
         if len({*head}) < len(head) or any(len(line) != len(head) for line in lines):
-            raise ValueError(f"{self.rows_name} is no table of rows that are all as long as its head")
+            raise ValueError(f"{self.rows_name} has rows that are not as long as its header")
         return {name: [line[k] for line in lines] for k, name in enumerate(head)}
 
     @property

@@ -9,9 +9,9 @@ stored says which ones were used, and an answer is always read with those, never
 and, where totals were measured, "tiers": [the same for each of them, with the columns of its totals as "by"].
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
-Names tell statistics apart that are alike in all else, and nothing more: the question knows none.
+Names only distinguish statistics that are otherwise alike: the question itself has none.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
-all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file.
+all sizes of group at once, with a digest over their distributions; any other, and every design, is stored whole, as its file.
 
 Who asks again is served from this, without the data, and check-release compares it with what was saved.
 """
@@ -57,7 +57,7 @@ def mechanisms_text(
 ) -> str:
     """All of an answer but the reports, as JSON: it is written before anything is charged.
 
-    `contents` says of each statistic what tells it apart from others.
+    `contents` has the identity of each statistic.
     """
     head = {
         "format": FORMAT,
@@ -163,9 +163,9 @@ def _read(
 
 
 def _places(stored: Sequence[Document], measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[int]:
-    """Where the reports of each measure stand; of as many as there are.
+    """The positions of each measure's reports.
 
-    One condition may stand there under several names: then each name gets its own reports again, and names that are new the
+    One condition may occur under several names: then each name gets its own reports again, and names that are new the
     others in the order of names, in whatever order all of them are asked for.
     """
     theirs, mine = dict[str, list[int]](), dict[str, list[int]]()
@@ -189,7 +189,7 @@ def _told(statistic: Any, part: str) -> str:
 
 
 def _order(content: Document, question: Question) -> Indices | None:
-    """Where each group of the question stands in the stored answer; None when it has other groups."""
+    """The position of each group of the question in the stored answer; None when it has other groups."""
     stored, asked = [name.lower() for name in content["by"]], [name.lower() for name in question.by]
     if sorted(stored) != sorted(asked):
         return None
@@ -262,7 +262,7 @@ def _whole(document: Document, question: Question) -> Mechanism:
 
 
 def _digest(plan: Mapping[int, Mechanism]) -> str:
-    """One digest over the laws of all sizes, of which there may be as many as groups: a citation may be mended, a law not."""
+    """One digest over the distributions of all sizes, which may be as many as groups: citations may change, distributions not."""
     together, laws = hashlib.sha256(), dict[int, str]()
     for size, m in plan.items():
         if id(m) not in laws:  # one mechanism may serve many sizes
@@ -299,7 +299,7 @@ def served(
 
 
 def as_stored(asked: Asked, measures: Sequence[Measure]) -> Asked:
-    """With one's own mechanism as it was stored: one with the same law may be told in other words."""
+    """With one's own mechanism as it was stored: one with the same distribution may be described in other words."""
     if not isinstance(asked.question.mechanism, Mechanism):
         return asked
     used = [m for one in measures if one.counts_people for m in one.plan.values() if m is not None]

@@ -39,7 +39,7 @@ def channels_of(measure: Measure) -> dict[int, Channel]:
 
 @dataclass(frozen=True)
 class Own:
-    """The reports of one measured level."""
+    """The reports of one measured tier."""
 
     tier: Tier
     measure: Measure
@@ -74,7 +74,7 @@ class Adding:
         order: Indices,
         merged: bool,
     ) -> None:
-        """`order` is one of the cells that does not hang on the order in which they were asked for."""
+        """`order` is an order of the cells that does not depend on the order in which they were asked for."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
         self.channels, self._order, self._merged = channels_of(measure), order, merged
         readings = self.channels
@@ -127,13 +127,13 @@ class Adding:
 
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
-        """Where the same total stands among those of a measured level."""
+        """Where the same total stands among those of a measured tier."""
         cell = int(np.flatnonzero(groups.place == place)[0])
         return int(own.tier.groups.place[cell])
 
     @cached_property
     def _weighted(self) -> WeightedBound | None:
-        """For sums of all reports, those of the cells and then those of every level; None where their laws are too many."""
+        """For sums of all reports, those of the cells and then those of every tier; None where they have too many distributions."""
         laws: dict[object, int] = {}
         channels: list[Channel] = []
         kinds = []

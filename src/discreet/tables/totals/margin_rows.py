@@ -192,7 +192,7 @@ def names_of_totals(margins: Any, question: Question) -> list[str]:
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
-    """What totals do not mean."""
+    """Caveats about totals."""
     if any_totals and groups_of_one(question, terms) > 1:
         return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
     return []
