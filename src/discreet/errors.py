@@ -14,10 +14,10 @@
         ├── SingularError        a channel that cannot be inverted
         ├── StructureError       a question about the seven properties that has no meaning here
         ├── LossError            a loss or gain that cannot be read
-        ├── PriorError           a prior that cannot be read, or is no law on the true values
+        ├── PriorError           a prior that cannot be read, or is no distribution on the true values
         ├── DesignError          a design problem that cannot be read, or that the solver could not finish
-        ├── RecoveryError        reports, or options, from which no law of the true values can be recovered
-        ├── MetricError          a distance between true values, or between laws, that cannot be read
+        ├── RecoveryError        reports, or options, from which no distribution of the true values can be recovered
+        ├── MetricError          a distance between true values, or between distributions, that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
         │   └── BudgetError      a charge beyond what is left of the budget or of a cap; `asked` and `left`
@@ -97,7 +97,7 @@ class LossError(DiscreetError):
 
 
 class PriorError(DiscreetError):
-    """A prior that cannot be read, or is no law on the true values."""
+    """A prior that cannot be read, or is no distribution on the true values."""
 
 
 class DesignError(DiscreetError):
@@ -105,11 +105,11 @@ class DesignError(DiscreetError):
 
 
 class RecoveryError(DiscreetError):
-    """Reports, or options, from which no law of the true values can be recovered. `position` where one is to blame."""
+    """Reports, or options, from which no distribution of the true values can be recovered. `position` where one is to blame."""
 
 
 class MetricError(DiscreetError):
-    """A distance between true values, or between laws, that cannot be read."""
+    """A distance between true values, or between distributions, that cannot be read."""
 
 
 class AuditError(DiscreetError):

@@ -62,7 +62,7 @@ def law(m: Procedure) -> dict[str, Any]:
 
 
 def digest(m: Procedure) -> str:
-    """A digest over what makes two mechanisms equal: the law, alpha and the neighbours in their shortest form."""
+    """A digest over what makes two mechanisms equal: the distribution, alpha and the neighbours in their shortest form."""
     _check_depth(m)
     return verify.digest(
         {**law(m), "alpha": str(m.claim.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)}

@@ -27,7 +27,7 @@ from .seal import stochastic_table
 class Recipe:
     """How a mechanism was made: its family, what it was given, and whose idea it is. The channel itself is the truth.
 
-    `distance` bounds the total variation, in any row, between the integers and the law the citation describes (or the
+    `distance` bounds the total variation, in any row, between the integers and the distribution the citation describes (or the
     remap that was given); 0 means that they are the same. `of` is the recipe of the mechanism this one post-processes.
     """
 
@@ -126,12 +126,12 @@ class Procedure:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The law as floats, read-only: rows are true values, columns reports. Refused when unbounded or too large."""
+        """The distribution as floats, read-only: rows are true values, columns reports. Refused when unbounded or too large."""
         return self.finite().matrix
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over what makes two mechanisms equal: the law, grids, alpha and neighbours. A file has its own besides."""
+        """SHA-256 over what makes two mechanisms equal: distribution, grids, alpha and neighbours. A file has its own besides."""
         from .files import digest
 
         return digest(self)
@@ -168,7 +168,7 @@ class Procedure:
         save(self, path)
 
     def plot(self, kind: str = "channel", *, at: Any = None, loss: Any = "l1") -> Any:
-        """A picture, as a chart of Altair: the "channel" as a heat map with the diagonal marked, the "law" of the reports
+        """A picture, as a chart of Altair: the "channel" as a heat map with the diagonal marked, the "distribution" of the reports
         when the truth is `at` (the middle unless you say otherwise), or the mean "loss" at each truth.
 
         Save it with `.save("picture.svg")`, or as .png, or with discreet.present.plot.save as a page that needs no network.
@@ -205,7 +205,7 @@ class Mechanism(Procedure):
     """A channel from a grid of true values to a grid of reports, private at a proven level.
 
     The level holds between all true values that are `neighbours` (see discreet.exact.neighbours; a bare number is that
-    many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same law,
+    many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same distribution,
     grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
     """
 
@@ -345,7 +345,7 @@ class Mechanism(Procedure):
 
 
 def allows(level: Level, ratio: Ratio, distance: Fraction) -> bool:
-    """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
+    """Is ratio <= alpha^-distance? At distance 0 the distributions must be the same."""
     return _allows(level, ratio.alpha, ratio.power, distance)
 
 

@@ -20,7 +20,7 @@ class Family:
 
     `planned`: of two levels the more private one never keeps nearer to the truth (see discreet.planning.one_report).
     `released`: it serves counts from 0 to any number of people at any level. `collected`: it is made for many reports,
-    of which the law of the values is recovered. `compared`: the rows that it has beside others, short names with what is
+    of which the distribution of the values is recovered. `compared`: the rows that it has beside others, short names with what is
     given besides the level.
     """
 

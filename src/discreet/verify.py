@@ -599,7 +599,7 @@ def _read_geometric(part: Any) -> _Channel:
     """Geometric noise on 0..n."""
     _, n, a = _fields(part, "channel", "kind", "n", "a")
     n, a = _integer(n, "n"), _rational(a, "a")
-    _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
+    _need(n >= 1 and 0 < a < 1, "shape", "A geometric distribution needs n >= 1 and 0 < a < 1.")
     return _Geometric(n, a)
 
 
@@ -690,7 +690,7 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
 
 
 def _noise(part: Any) -> _Noise:
-    """The law of the noise: geometric or staircase."""
+    """The distribution of the noise: geometric or staircase."""
     family = _field(part, "family", "noise")
     _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
     if family == "geometric":
@@ -800,7 +800,7 @@ class _Neighbours:
 
 
 def _keeps(ratio: _Ratio, alpha: Fraction, distance: Fraction, effort: Effort) -> bool:
-    """Is the ratio at least alpha^distance? At distance 0 the two laws must be the same."""
+    """Is the ratio at least alpha^distance? At distance 0 the two distributions must be the same."""
     if distance == 0 or alpha == 1:
         return ratio.alpha == 1
     if alpha == 0 or ratio.alpha == 1:
@@ -1092,7 +1092,7 @@ def _certificate(
 def _family(
     part: Any, law: list[int], risks: list[Fraction], grids: dict[str, _Grid], effort: Effort
 ) -> tuple[Fraction, str]:
-    """What no prior of a set exceeds with these losses of the truths, and the set in words; the law must lie in it."""
+    """What no prior of a set exceeds with these losses of the truths, and the set in words; the distribution must lie in it."""
     kind = _field(part, "kind", "set of priors")
     _need(kind in ("hull", "limits"), "shape", "The set of priors is of an unknown kind.")
     names = ("priors", "mixture") if kind == "hull" else ("limits", "prices")
@@ -1251,7 +1251,7 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
 
 
 def _prior_fits(name: Any, law: list[int]) -> str:
-    """The same for a prior; laws that stand in rounded numbers must be near the exact ones."""
+    """The same for a prior; distributions that stand in rounded numbers must be near the exact ones."""
     kind, numbers = _parsed(name)
     n, total = len(law) - 1, sum(law)
     if kind == "uniform" and not numbers:

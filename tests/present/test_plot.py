@@ -80,8 +80,8 @@ def test_a_long_channel_is_put_together_without_losing_anything():
 
 
 def test_the_pictures_of_a_mechanism():
-    assert [row["share"] for row in values(G.plot("law", at=1))] == pytest.approx(G.matrix[1], rel=1e-14)
-    assert [row["here"] for row in values(G.plot("law", at=1))] == [False, True, False, False, False]
+    assert [row["share"] for row in values(G.plot("distribution", at=1))] == pytest.approx(G.matrix[1], rel=1e-14)
+    assert [row["here"] for row in values(G.plot("distribution", at=1))] == [False, True, False, False, False]
     loss = [sum(G.matrix[i, j] * abs(i - j) for j in range(5)) for i in range(5)]
     assert [row["share"] for row in values(G.plot("loss", loss="l1"))] == pytest.approx(loss, rel=1e-12)
     assert "true value" in words(dt.staircase(dt.Grid(0, 2, "1/4"), epsilon=1, sensitivity="1/2").plot())
@@ -90,7 +90,7 @@ def test_the_pictures_of_a_mechanism():
     with pytest.raises(SizeError, match="truncate"):
         dt.laplace(epsilon=1).plot()
     with pytest.raises(DiscreetError, match="at"):
-        G.plot("law", at=9)
+        G.plot("distribution", at=9)
     with pytest.raises(SizeError, match="coarser"):
         dt.geometric(10**9, alpha="1/2").plot()
     assert "<svg" not in dt.geometric(10**9, alpha="1/2")._repr_html_()
@@ -195,7 +195,7 @@ def test_every_kind_of_file(tmp_path):
 
 
 def test_pictures_in_one_page_do_not_share_names():
-    law = dt.geometric(4, alpha="1/2").plot("law")
+    law = dt.geometric(4, alpha="1/2").plot("distribution")
     first, second = plot.inline(G.plot), plot.inline(lambda: law)
     names = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
     assert names[0]
@@ -205,7 +205,7 @@ def test_pictures_in_one_page_do_not_share_names():
 
 
 def test_pictures_stand_beside_each_other():
-    both = plot.beside(G.plot(), G.plot("law"), title="Both")
+    both = plot.beside(G.plot(), G.plot("distribution"), title="Both")
     assert len(both.to_dict()["concat"]) == 2
     assert "Both" in words(both)
     under = plot.beside(both, G.plot(), columns=1).to_dict()

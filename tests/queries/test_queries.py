@@ -454,8 +454,8 @@ def test_a_function_of_floats_says_so_and_counts_the_records_that_are_given():
 
 def test_the_next_move_is_one_that_can_be_made():
     q = dt.queries.query("mean", records=2, low=0, high=1)
-    with pytest.raises(LevelError, match=r'not for release; use law="cauchy" or law="student\(3\)"'):
-        q.release([0, 1], step="1/2", epsilon=1, law="laplace")
+    with pytest.raises(LevelError, match=r'not for release; use distribution="cauchy" or distribution="student\(3\)"'):
+        q.release([0, 1], step="1/2", epsilon=1, distribution="laplace")
     with pytest.raises(OutOfRangeError, match="neither 0 nor 1") as refused:
         dt.queries.sensitivity("count", [0, 1, 7])
     assert (refused.value.position, refused.value.value) == (2, 7)

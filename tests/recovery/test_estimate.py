@@ -287,7 +287,7 @@ def test_bands_repeat_and_are_distribution_functions(e):
         assert curve[-1] == 1
     assert (low < np.cumsum(LAW) + 1e-12).all()
     assert (np.cumsum(LAW) < high + 1e-12).all()
-    for by in ("laws", "direct"):
+    for by in ("distributions", "direct"):
         one = e.band(0.95, seed=5, by=by)
         assert (one[0] <= np.cumsum(LAW) + 1e-12).all()
         assert (np.cumsum(LAW) <= one[1] + 1e-12).all()
@@ -298,7 +298,7 @@ def test_bands_repeat_and_are_distribution_functions(e):
 def test_a_band_over_laws_covers_rare_values_too():
     """A law with one value in a hundred: the bootstrap knew too little of it, and such bands covered 87 to 93 %."""
     m, truth, runs = dt.geometric(10, alpha="1/2"), 0.99 * np.eye(11)[0] + 0.01 * np.eye(11)[5], 200
-    goal, rng, hits = np.cumsum(truth), np.random.default_rng(14), {"laws": 0, "auto": 0}
+    goal, rng, hits = np.cumsum(truth), np.random.default_rng(14), {"distributions": 0, "auto": 0}
     for k, counts in enumerate(rng.multinomial(2_000, truth @ m.matrix, size=runs)):
         e = dt.recover(counts, m, "inverse", kind="counts")
         for by in hits:
@@ -363,10 +363,10 @@ def test_bands_of_noisy_and_of_large_mechanisms():
     e = dt.recover(np.full(401, 10), big, "ibu", kind="counts", iterations=5)
     assert len(e.band(draws=50, seed=1)[0]) == 401
     with pytest.raises(SizeError, match="up to 250"):
-        e.band(by="laws")
+        e.band(by="distributions")
     odd = dt.recover([1000, 0, 0, 0, 1000], dt.randomized_response(4, alpha="1/2"), "ibu", iterations=10)
-    with pytest.raises(RecoveryError, match="No law of the true values fits"):
-        odd.band(by="laws", seed=1)
+    with pytest.raises(RecoveryError, match="No distribution of the true values fits"):
+        odd.band(by="distributions", seed=1)
     with pytest.raises(RecoveryError, match="No distribution function lies within the band"):
         odd.band(seed=1)
 

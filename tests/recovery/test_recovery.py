@@ -327,7 +327,7 @@ def test_projections():
     q = np.array([35, 5, 30, 5, 25])
     raw = dt.recover(q, FOUR, "inverse", projection="none")
     np.testing.assert_allclose(raw.distribution, q / 100 @ np.linalg.inv(FOUR.matrix), atol=1e-13)
-    assert "this is no law" in raw.notes[0]
+    assert "this is no distribution" in raw.notes[0]
     clip = dt.recover(q, FOUR, "inverse", projection="clip")
     kept = np.maximum(raw.distribution, 0)
     np.testing.assert_allclose(clip.distribution, kept / kept.sum())

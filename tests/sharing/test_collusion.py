@@ -102,9 +102,9 @@ def test_everything_by_hand(name, strategy):
             for e, chance in row.items():
                 errors[e - t] = errors.get(e - t, Fraction(0)) + p * chance
         assert found.exact_answer == pytest.approx(float(errors.get(Fraction(0), 0)), abs=1e-13)
-        assert isinstance(found.error_law, MappingProxyType)
-        for error in {*errors, *found.error_law}:
-            assert found.error_law.get(error, 0.0) == pytest.approx(float(errors.get(error, 0)), abs=1e-13)
+        assert isinstance(found.error_distribution, MappingProxyType)
+        for error in {*errors, *found.error_distribution}:
+            assert found.error_distribution.get(error, 0.0) == pytest.approx(float(errors.get(error, 0)), abs=1e-13)
         one = tight(m, [{y: m.finite().entry(x, y) for y in range(m.finite().reports)} for x in range(size)])
         assert found.joint_level.alpha == one**k
         assert found.level.exact
@@ -129,8 +129,10 @@ def test_the_closed_sums_of_the_geometric_median(k):
     for a in (Fraction(1, 2), Fraction(3, 10)):
         found = dt.sharing.collude(dt.geometric(OPEN, alpha=a), k)
         assert found.expected_loss == pytest.approx(geometric_median_loss(a, k, 120 if k < 3 else 40), rel=1e-12)
-        assert sum(found.error_law.values()) == pytest.approx(1, abs=1e-14)
-        assert sum(abs(e) * p for e, p in found.error_law.items()) == pytest.approx(found.expected_loss, rel=1e-12)
+        assert sum(found.error_distribution.values()) == pytest.approx(1, abs=1e-14)
+        assert sum(abs(e) * p for e, p in found.error_distribution.items()) == pytest.approx(
+            found.expected_loss, rel=1e-12
+        )
 
 
 def test_a_second_report_that_makes_the_number_even_is_worth_nothing():
@@ -352,7 +354,7 @@ def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
     floats = dt.sharing.collude(m, 4, "mle")
     assert exact.level.exact
     assert floats.expected_loss == pytest.approx(exact.expected_loss, rel=1e-12)
-    assert floats.error_law == pytest.approx(exact.error_law, abs=1e-12)
+    assert floats.error_distribution == pytest.approx(exact.error_distribution, abs=1e-12)
     assert floats.level.alpha <= exact.level.alpha
     if exact.level.alpha > exact.joint_level.alpha:
         assert not floats.level.exact
@@ -405,7 +407,8 @@ def test_the_best_guess_is_never_worse():
     # each loss has its own guess, and each prior
     fair = SMALL["fair"]
     squares = [
-        sum(e**2 * p for e, p in dt.sharing.collude(fair, 2, "bayes", loss).error_law.items()) for loss in ("l2", "l0")
+        sum(e**2 * p for e, p in dt.sharing.collude(fair, 2, "bayes", loss).error_distribution.items())
+        for loss in ("l2", "l0")
     ]
     assert squares[0] < squares[1]
     low = [0.9, 0.1, 0, 0, 0]
@@ -451,7 +454,7 @@ def test_the_median_on_the_line_by_an_integral(law, k):
     found = dt.sharing.collude(law, k)
     assert found.expected_loss == pytest.approx(direct, rel=1e-7)
     assert (found.exact_answer, found.level, found.joint_level) == (0, None, None)
-    middle = found.error_law
+    middle = found.error_distribution
     assert float(middle.cdf(middle.quantile(0.9))) == pytest.approx(0.9)
     mass = integrate.quad(middle.density, 0.1, 0.3, points=[0.2])[0]
     assert mass == pytest.approx(float(middle.cdf(0.3) - middle.cdf(0.1)), rel=1e-4)
@@ -570,7 +573,7 @@ def test_a_median_beyond_the_true_values_is_told():
     """Reports of a square wave go beyond 0..n, and so may their median; the result says so, in words, rows and JSON."""
     wave = dt.square_wave(4, epsilon=1)
     found = dt.sharing.collude(wave, 3)
-    beyond = [error for error, p in found.error_law.items() if abs(error) > 4 and p > 0]
+    beyond = [error for error, p in found.error_distribution.items() if abs(error) > 4 and p > 0]
     assert beyond  # from the truth 4 to a report above 4 and beyond 4 steps from another truth
     (note,) = found.notes
     assert f"one of {wave.outputs}" in note

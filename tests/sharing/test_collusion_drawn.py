@@ -80,8 +80,12 @@ def test_the_unit_is_the_sensitivity():
     for strategy in ("mle", "bayes", "median"):
         small, large = (dt.sharing.collude(law, 5, strategy, runs=200, seed=2) for law in (one, four))
         assert large.expected_loss == pytest.approx(4 * small.expected_loss, rel=1e-9)
-        assert float(large.error_law.quantile(0.9)) == pytest.approx(4 * float(small.error_law.quantile(0.9)), rel=1e-9)
-        assert float(large.error_law.cdf(1.0)) == pytest.approx(float(small.error_law.cdf(0.25)), rel=1e-9)
+        assert float(large.error_distribution.quantile(0.9)) == pytest.approx(
+            4 * float(small.error_distribution.quantile(0.9)), rel=1e-9
+        )
+        assert float(large.error_distribution.cdf(1.0)) == pytest.approx(
+            float(small.error_distribution.cdf(0.25)), rel=1e-9
+        )
 
 
 def test_drawn_intervals_cover_what_is_exact():
@@ -114,7 +118,7 @@ def test_too_many_types_are_drawn():
     )
     assert (found.level.alpha, found.level.exact) == (found.joint_level.alpha, False)
     assert found.worst is None
-    assert sum(found.error_law.values()) == pytest.approx(1)
+    assert sum(found.error_distribution.values()) == pytest.approx(1)
     assert (
         dt.sharing.collude(m, 100, "mle", runs=500).expected_loss < found.expected_loss
     )  # counts, not lists of reports

@@ -338,7 +338,7 @@ def test_a_law_that_is_not_found_is_not_used(monkeypatch):
 def test_cell_keys_of_large_tables_are_quick_or_refused():
     m = cell_key(1020, 5, 2)
     assert m.channel.weights.shape == (1021, 1026)
-    with pytest.raises(SizeError, match="from 6 on share one law, so check it with a smaller n"):
+    with pytest.raises(SizeError, match="from 6 on share one distribution, so check it with a smaller n"):
         cell_key(1024, 5, 2)
 
 

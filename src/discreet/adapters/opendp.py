@@ -1,8 +1,8 @@
 """A mechanism as a measurement of OpenDP, to be used in its pipelines and by its accountants.
 
 OpenDP takes a function and a privacy map on trust, behind its feature "honest-but-curious". Both are as proved here: the
-function draws the mechanism's own law, and the map says for a distance d between true values the epsilon that holds between
-any two values at most d apart, as a float that is never below the truth. Where nothing is proved, the map refuses.
+function draws the mechanism's own distribution, and the map says for a distance d between true values the epsilon that
+holds between any two values at most d apart, as a float that is never below the truth. Where nothing is proved, the map refuses.
 """
 
 from __future__ import annotations

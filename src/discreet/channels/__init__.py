@@ -1,11 +1,11 @@
-"""Channels: the conditional law of reports given true values, one contract and eight final kinds.
+"""Channels: the conditional distribution of reports given true values, one contract and eight final kinds.
 
     Channel                 ratio, worst: every privacy verdict derives from these two; draw; how a report is read
     ├── Noisy               noise added to the truth, clamped where the grid ends
     │   ├── Additive        on an open grid
     │   └── Closed          on 0..n, finite
-    │       ├── Geometric   the truncated geometric law on a grid of any size, no matrix
-    │       └── Clamped     other laws
+    │       ├── Geometric   the truncated geometric distribution on a grid of any size, no matrix
+    │       └── Clamped     other distributions
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
         ├── Mixture            the value is kept, or drawn uniformly or by another channel

@@ -84,7 +84,7 @@ class Fault:
 class GridRoom:
     """How much room there is around the truth on a grid: on how many sides a report can miss, how many values lie near.
 
-    The grid is 0..n (None: open), with the weights of a law on it; without a law the worst true value counts.
+    The grid is 0..n (None: open), with the weights of a distribution on it; without a distribution the worst true value counts.
     """
 
     n: int | None
@@ -123,7 +123,7 @@ class GridRoom:
 
 
 class Channel(Frozen, ABC):
-    """The conditional law of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
+    """The conditional distribution of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
@@ -167,7 +167,7 @@ class Channel(Frozen, ABC):
 
     @final
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
-        """A report for each true value, both as positions, in `out` (apart from `places`), exactly by its row's law."""
+        """A report for each true value, both as positions, in `out` (apart from `places`), exactly by its row's distribution."""
         first, last = self._span
         if places.size and not first <= places.min() <= places.max() <= last:
             raise AssertionError(_NO_ROW)
@@ -184,7 +184,7 @@ class Channel(Frozen, ABC):
     @cached_property
     def _span(self) -> tuple[int, int]:
         """The first and the last position of a true value. What is read from data lies within; a position that does not has
-        no row, and a report for it would follow no law that was checked."""
+        no row, and a report for it would follow no distribution that was checked."""
         if self.rows is not None:
             return 0, self.rows - 1
         low, high = self.ends
@@ -201,7 +201,7 @@ class Channel(Frozen, ABC):
 
     @property
     def noise(self) -> DiscreteNoise | None:
-        """The law of report - truth, where that is one law and only the grid's ends cut it off; else None."""
+        """The distribution of report - truth, where that is one distribution and only the grid's ends cut it off; else None."""
         return None
 
     @abstractmethod
@@ -262,7 +262,7 @@ class Finite(Channel):
 
     @abstractmethod
     def push(self, p: ArrayLike) -> Floats:
-        """pC: the law of the reports when the true value has the law p."""
+        """pC: the distribution of the reports when the true value has the distribution p."""
 
     @abstractmethod
     def pull(self, v: ArrayLike) -> Floats:
@@ -296,22 +296,22 @@ class Finite(Channel):
         condition, _ = lapack.dgecon(factors, float(np.abs(self.matrix).sum(axis=1).max()))
         if broken or condition < _SINGULAR:
             raise SingularError(
-                "The reports do not determine the law of the true value: the channel has no inverse; "
+                "The reports do not determine the distribution of the true value: the channel has no inverse; "
                 "use a maximum likelihood estimate."
             )
         return np.asarray(lapack.dgetrs(factors, pivots, q)[0])
 
     @abstractmethod
     def integers(self) -> tuple[Integers, int] | None:
-        """The exact law as integer weights over one common total; None when too large to write out."""
+        """The exact distribution as integer weights over one common total; None when too large to write out."""
 
     @abstractmethod
     def _matrix(self) -> Floats:
-        """The law as floats, for analysis."""
+        """The distribution as floats, for analysis."""
 
     @cached_property
     def matrix(self) -> Floats:
-        """A read-only float view of the law; refused beyond 2^24 entries."""
+        """A read-only float view of the distribution; refused beyond 2^24 entries."""
         if self.rows * self.reports > MATRIX_ENTRIES:
             raise SizeError(
                 f"A matrix of {self.rows} x {self.reports} is too large to write out (at most 2^24 entries); "
@@ -323,7 +323,7 @@ class Finite(Channel):
         return self
 
     def row(self, i: int) -> Floats:
-        """The law of the reports when the true value is at position i."""
+        """The distribution of the reports when the true value is at position i."""
         if self.rows > MATRIX_ENTRIES:
             raise SizeError(f"A row of {self.reports} reports is too long to write out; entry gives one probability.")
         return self.push(np.eye(1, self.rows, i)[0])
@@ -350,7 +350,7 @@ class Finite(Channel):
 
     @property
     def is_structured(self) -> bool:
-        """Are products O(n), and does the law of the reports determine that of the true values?"""
+        """Are products O(n), and does the distribution of the reports determine that of the true values?"""
         return False
 
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:

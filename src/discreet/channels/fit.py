@@ -1,8 +1,8 @@
-"""A law of the true values fitted to frequencies of reports, and the certificate that says how good it is.
+"""A distribution of the true values fitted to frequencies of reports, and the certificate that says how good it is.
 
-Notation of Fernandes, Lefki and Palamidessi: C is the channel, q the frequencies of the reports, p a law of the true
-values; pC is the law of the reports that p implies. The mean log-likelihood L(p) = sum_j q_j ln (pC)_j is concave in p,
-with the gradient g = C (q / pC). Since sum_i p_i g_i = 1, concavity gives for every law p'
+Notation of Fernandes, Lefki and Palamidessi: C is the channel, q the frequencies of the reports, p a distribution of the true
+values; pC is the distribution of the reports that p implies. The mean log-likelihood L(p) = sum_j q_j ln (pC)_j is concave in p,
+with the gradient g = C (q / pC). Since sum_i p_i g_i = 1, concavity gives for every distribution p'
 
     L(p') - L(p) <= sum_i p'_i g_i - 1 <= max_i g_i - 1,
 
@@ -26,11 +26,11 @@ Trace = tuple[tuple[int, float, float], ...]
 @final
 @dataclass(frozen=True, eq=False)
 class Fit(Frozen):
-    """A law of the true values fitted to frequencies of reports.
+    """A distribution of the true values fitted to frequencies of reports.
 
-    `gap` is the certificate: no law has a mean log-likelihood higher by more. It is infinite where the law calls a
-    report impossible that was seen. `trace` has (iteration, mean log-likelihood, gap), kept thinly. `unique` says
-    whether the maximum likelihood estimate is the only one, or None where that is not known.
+    `gap` is the certificate: no distribution has a mean log-likelihood higher by more. It is infinite where the
+    distribution calls a report impossible that was seen. `trace` has (iteration, mean log-likelihood, gap), kept
+    thinly. `unique` says whether the maximum likelihood estimate is the only one, or None where that is not known.
     """
 
     law: Floats
@@ -46,7 +46,7 @@ class Fit(Frozen):
 
 
 def certificate(channel: Finite, q: Floats, p: Floats) -> float:
-    """max_i (C (q / pC))_i - 1: no law has a mean log-likelihood above L(p) by more (see above); 0 at a maximum.
+    """max_i (C (q / pC))_i - 1: no distribution has a mean log-likelihood above L(p) by more (see above); 0 at a maximum.
 
     One push and one pull. Reports that were not seen count for nothing: 0/0 is 0 here.
     """

@@ -26,7 +26,7 @@ from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws
-_MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
+_MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
 
 
 @final
@@ -54,7 +54,7 @@ class Mixture(Finite):
             raise TableError(f"The channel that draws otherwise must have {self.size} true values and reports.")
         if self.other is None and self.ends_kept is not None:
             raise TableError("The ends are kept otherwise only beside another channel; leave that out.")
-        if self.ends_kept == self.keep:  # one law, one form: it decides what is equal, and what is drawn
+        if self.ends_kept == self.keep:  # one distribution, one form: it decides what is equal, and what is drawn
             object.__setattr__(self, "ends_kept", None)
 
     @property
@@ -210,7 +210,7 @@ class Mixture(Finite):
         return matrix
 
     def push(self, p: ArrayLike) -> Floats:
-        vector = self._vector(p, self.size, "The law of the true value")
+        vector = self._vector(p, self.size, "The distribution of the true value")
         if self.other is None:
             return np.asarray(float(self.keep) * vector + float(self._guess) * vector.sum())
         return self._shares * vector + self.other.push((1 - self._shares) * vector)
@@ -239,7 +239,7 @@ class Mixture(Finite):
 
     def solve(self, q: ArrayLike) -> Floats:
         """With uniform draws by Sherman-Morrison: (q - guess sum(q)) / keep."""
-        vector = self._vector(q, self.size, "The law of the reports")
+        vector = self._vector(q, self.size, "The distribution of the reports")
         if self.other is not None:
             return self._solved(vector)
         if self.keep == 0:

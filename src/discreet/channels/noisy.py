@@ -1,10 +1,10 @@
 """Noise added to the true value: on a grid that is open at one end or both, or on a finite one, where it is clamped.
 
-Noisy            the contract: what all of them share follows from the law of the noise and the ends of the grid
+Noisy            the contract: what all of them share follows from the distribution of the noise and the ends of the grid
 ├── Additive     an open grid
 └── Closed       the grid 0..n
-    ├── Clamped    any law
-    └── Geometric  the truncated geometric law on a grid of any size, with everything in O(n)
+    ├── Clamped    any distribution
+    └── Geometric  the truncated geometric distribution on a grid of any size, with everything in O(n)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .table import MAX_ENTRIES
 if TYPE_CHECKING:
     from .fit import Fit
 
-_MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
+_MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
 _DENSE = 2**24  # entries up to which push and pull multiply a matrix; beyond they convolve
 
 
@@ -303,7 +303,7 @@ class Clamped(Closed):
         return np.asarray(fftconvolve(v, kernel)[self.n : 2 * self.n + 1])
 
     def push(self, p: ArrayLike) -> Floats:
-        vector = self._vector(p, self.rows, "The law of the true value")
+        vector = self._vector(p, self.rows, "The distribution of the true value")
         if self.rows * self.reports <= _DENSE:
             return vector @ self.matrix
         pushed, tails = self._smooth(vector), self._tails()
@@ -319,7 +319,7 @@ class Clamped(Closed):
         return np.asarray(self._smooth(inner) + vector[0] * tails + vector[-1] * tails[::-1])
 
     def solve(self, q: ArrayLike) -> Floats:
-        return self._solved(self._vector(q, self.reports, "The law of the reports"))
+        return self._solved(self._vector(q, self.reports, "The distribution of the reports"))
 
 
 @final
@@ -335,7 +335,9 @@ class Geometric(Closed):
 
     def __post_init__(self) -> None:
         if self.n < 1 or not 0 < self.a < 1:
-            raise TableError(f"A truncated geometric law needs n >= 1 and 0 < a < 1, not n = {self.n}, a = {self.a}.")
+            raise TableError(
+                f"A truncated geometric distribution needs n >= 1 and 0 < a < 1, not n = {self.n}, a = {self.a}."
+            )
 
     @cached_property
     def _law(self) -> GeometricNoise:
@@ -403,7 +405,7 @@ class Geometric(Closed):
         return weighed
 
     def push(self, p: ArrayLike) -> Floats:
-        return self._weigh(self._smooth(self._vector(p, self.rows, "The law of the true value")))
+        return self._weigh(self._smooth(self._vector(p, self.rows, "The distribution of the true value")))
 
     def pull(self, v: ArrayLike) -> Floats:
         return self._smooth(self._weigh(self._vector(v, self.reports, "The values of the reports")))
@@ -420,7 +422,7 @@ class Geometric(Closed):
 
     def solve(self, q: ArrayLike) -> Floats:
         """q G^-1; G^-1 has the rows [1, -a]/(1-a), [-a, 1+a^2, -a]/(1-a)^2, [-a, 1]/(1-a)."""
-        vector = self._vector(q, self.reports, "The law of the reports")
+        vector = self._vector(q, self.reports, "The distribution of the reports")
         a, gap = float(self.a), float(1 - self.a)
         scaled = vector / gap**2
         scaled[[0, -1]] = vector[[0, -1]] / gap

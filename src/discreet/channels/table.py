@@ -18,7 +18,7 @@ from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 
 MAX_TOTAL = 2**63
-MAX_ENTRIES = 2**20  # tables are for up to 1024 x 1024; larger mechanisms keep their law
+MAX_ENTRIES = 2**20  # tables are for up to 1024 x 1024; larger mechanisms keep their distribution
 _HALF = np.uint64(32)
 
 
@@ -113,13 +113,13 @@ class Table(Finite):
         return self._alias.one(place, stream)
 
     def push(self, p: ArrayLike) -> Floats:
-        return self._vector(p, self.rows, "The law of the true value") @ self.matrix
+        return self._vector(p, self.rows, "The distribution of the true value") @ self.matrix
 
     def pull(self, v: ArrayLike) -> Floats:
         return self.matrix @ self._vector(v, self.reports, "The values of the reports")
 
     def solve(self, q: ArrayLike) -> Floats:
-        vector = self._vector(q, self.reports, "The law of the reports")
+        vector = self._vector(q, self.reports, "The distribution of the reports")
         return self._solved(vector)
 
     def mapped(self, targets: Indices, size: int) -> Finite:

@@ -69,14 +69,14 @@ class Map(Finite):
         return matrix
 
     def push(self, p: ArrayLike) -> Floats:
-        weights = self._vector(p, self.rows, "The law of the reports")
+        weights = self._vector(p, self.rows, "The distribution of the reports")
         return np.bincount(self.targets, weights=weights, minlength=self.size).astype(np.float64)
 
     def pull(self, v: ArrayLike) -> Floats:
         return self._vector(v, self.reports, "The values of the new reports")[self.targets]
 
     def solve(self, q: ArrayLike) -> Floats:
-        vector = self._vector(q, self.reports, "The law of the new reports")
+        vector = self._vector(q, self.reports, "The distribution of the new reports")
         if self.rows != self.reports or len(np.unique(self.targets)) != self.size:
             raise SingularError("The map merges reports: it has no inverse.")
         return vector[self.targets]
@@ -123,7 +123,7 @@ class Then(Finite):
 
     @cached_property
     def _product(self) -> tuple[tuple[tuple[int, ...], ...], int] | None:
-        """The exact law, row by row, and its total. Tuples, since an array of Python's integers cannot be protected."""
+        """The exact distribution, row by row, and its total. Tuples, since an array of Python's integers cannot be protected."""
         if self.rows * self.first.reports * self.reports > _MAX_PRODUCT:
             return None
         left, right = self.first.integers(), self.second.integers()
@@ -193,7 +193,7 @@ class Then(Finite):
         return super().mapped(targets, size)
 
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        """Where the law of both steps is too large to write out, a mapped report stands for all that lead to it: the hull
+        """Where the distribution of both steps is too large to write out, a mapped report stands for all that lead to it: the hull
         of their intervals holds the truth whenever that of the report itself does."""
         if not isinstance(self.second, Map) or self._product is not None:
             return super().interval(reports, error)
@@ -237,7 +237,7 @@ class Then(Finite):
         except SingularError:
             if self.first.rows == self.first.reports:  # square parts: the product is no better than they are
                 raise
-            return self._solved(self._vector(q, self.reports, "The law of the reports"))
+            return self._solved(self._vector(q, self.reports, "The distribution of the reports"))
 
     def unpull(self, f: ArrayLike) -> Floats:
         """One after the other; where that fails, another solution of the first may still do: look at the product."""

@@ -32,7 +32,7 @@ class Window(Finite):
     """Reports 0..n + 2 width; from the truth x those of x..x + 2 width have weight 1, all others weight a.
 
     The window is centred when report j stands for the value j - width. Turned by -x around the circle of reports it is
-    the same for every truth, so one law of turns serves all of them. Without a width it is Mixture.
+    the same for every truth, so one distribution of turns serves all of them. Without a width it is Mixture.
     """
 
     n: int
@@ -160,7 +160,7 @@ class Window(Finite):
         return np.asarray(float(self._outside) * functions.sum(axis=1, keepdims=True) + self._step * inside)
 
     def push(self, p: ArrayLike) -> Floats:
-        return np.asarray(self.push_rows(self._vector(p, self.rows, "The law of the true value")[None])[0])
+        return np.asarray(self.push_rows(self._vector(p, self.rows, "The distribution of the true value")[None])[0])
 
     def pull(self, v: ArrayLike) -> Floats:
         return np.asarray(self.pull_rows(self._vector(v, self.reports, "The values of the reports")[None])[0])
@@ -173,7 +173,7 @@ class Window(Finite):
 
     def solve(self, q: ArrayLike) -> Floats:
         """There are more reports than true values, hence no inverse; `unpull` has the estimates."""
-        return self._solved(self._vector(q, self.reports, "The law of the reports"))
+        return self._solved(self._vector(q, self.reports, "The distribution of the reports"))
 
     def unpull(self, f: ArrayLike) -> Floats:
         """Of all h with Ch = f the one closest to the mean of f, in O(n).
@@ -207,7 +207,7 @@ class Window(Finite):
 
     @property
     def is_structured(self) -> bool:
-        """The window's left ends tell the law: p[x] - p[x - length] is a difference of two chances."""
+        """The window's left ends tell the distribution: p[x] - p[x - length] is a difference of two chances."""
         return True
 
     def loss_by_distance(self, high: Floats, low: Floats) -> Floats:

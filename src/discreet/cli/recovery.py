@@ -38,7 +38,7 @@ def recover(
     ] = None,
     method: Annotated[
         Literal["auto", "mle", "ibu", "inverse"],
-        Parameter(help="A regularised law, the likeliest one, the iterative Bayesian update, or the inverse."),
+        Parameter(help="A regularised distribution, the likeliest one, the iterative Bayesian update, or the inverse."),
     ] = "auto",
     iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,
     confidence: Annotated[Number, entry("How often the intervals cover.")] = "0.95",

@@ -134,7 +134,7 @@ def progress(what: str) -> Iterator[Progress]:
 
 
 def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:
-    """A law as horizontal bars, neighbouring values together where there are many."""
+    """A distribution as horizontal bars, neighbouring values together where there are many."""
     size = len(law)
     together = -(-size // MOST_ROWS)
     groups = [np.arange(size)[k : k + together] for k in range(0, size, together)]

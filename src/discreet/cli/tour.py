@@ -221,7 +221,7 @@ def _collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str,
         f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}."
     )
     law = np.bincount(truth, minlength=101) / len(truth)
-    picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("law", "cdf"))  # type: ignore[misc]
+    picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("distribution", "cdf"))  # type: ignore[misc]
     if not picture:  # without the extra plots
         ages = range(len(law))
         shares = {

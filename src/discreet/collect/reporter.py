@@ -1,9 +1,9 @@
 """A report from a single device, with the standard library alone:  python reporter.py mechanism.json VALUE
 
 This file imports nothing from discreet, so that it can be copied to where the value is. It reads a mechanism file, checks
-that nobody changed it (its digest) and that it understands all of its law, and draws one report exactly by that law: whole
-numbers from the operating system's randomness, no floats. What privacy the law gives is proved by verify.py, once, by
-whoever hands the file out.
+that nobody changed it (its digest) and that it understands all of its distribution, and draws one report exactly by
+that distribution: whole numbers from the operating system's randomness, no floats. What privacy the distribution gives
+is proved by verify.py, once, by whoever hands the file out.
 
 For repeated collection give a memo:  python reporter.py mechanism.json VALUE --memo memo.json --most 5
 A value that comes again gets the report it got before; after 5 different values the last report is repeated for good. Then,
@@ -83,7 +83,7 @@ class Chances:
         raise AssertionError("the weights are no weights")
 
 
-# The law of a file
+# The distribution of a file
 
 
 def _need(condition: object, why: str) -> None:
@@ -283,7 +283,7 @@ def _geometric_number(p: int, q: int) -> Callable[[Chances], int]:
 
 
 class Reporter:
-    """The law of one mechanism file, ready to draw."""
+    """The distribution of one mechanism file, ready to draw."""
 
     def __init__(self, data: bytes) -> None:
         try:

@@ -41,7 +41,7 @@ from .theorems import Solution, by_theorem
 GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
 _FEW = 17  # values up to which the whole linear program is quicker
-_LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
+_LONG = 2**12  # bits of a distribution's denominator beyond which it is sealed: its risk would be too long to write
 _SETS = 401  # values up to which there are designs for sets of priors: a row of every entry for each value
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps with properties, is solved
 _STEPS = 401  # values up to which a sensitivity of several steps is solved

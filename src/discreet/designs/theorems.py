@@ -27,7 +27,7 @@ class Solution:
     matrix: Floats
     dual: Dual
     method: str
-    channel: Finite | None = None  # the law itself, where there is one that needs no sealing
+    channel: Finite | None = None  # the distribution itself, where there is one that needs no sealing
     by_theorem: bool = False
 
 

@@ -1,4 +1,4 @@
-"""What people write, read once: whole numbers, shares, positive numbers, lists, laws and matrices, as exact values.
+"""What people write, read once: whole numbers, shares, positive numbers, lists, distributions and matrices, as exact values.
 
 Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is no number. A float that is a
 parameter is its shortest decimal, in a list or a matrix its binary value (see discreet.exact.arithmetic). What is wrong is
@@ -112,7 +112,7 @@ def _short(bound: int) -> str:
     return f"2^{power.bit_length() - 1} - 1" if bound > 0 else f"1 - 2^{power.bit_length() - 1}"
 
 
-# Lists and laws
+# Lists and distributions
 
 Bounds = tuple[float, float, str]  # of an entry; and what is said of one that is not within them, or no number
 ANY: Bounds = (-math.inf, math.inf, "; give a finite number")
@@ -244,7 +244,7 @@ def matrix(
 
 
 def stochastic(given: Any, what: str, *, least: int = 1, error: Error = DiscreetError) -> list[list[Fraction]]:
-    """A matrix whose rows are laws, up to the rounding of floats."""
+    """A matrix whose rows are distributions, up to the rounding of floats."""
     read = matrix(given, what, bounds=CHANCE, least=least, error=error)
     rows = [[Fraction(x) for x in row] for row in read]
     for i, row in enumerate(rows):

@@ -169,7 +169,7 @@ class Neighbours:
         """The number of steps, where all true values at most so many steps apart are meant; None for pairs and distances."""
         if self.kind == "any" and grid.n is None:
             raise MetricError(
-                "On an open grid two values may be any distance apart, and no noise law hides that; "
+                "On an open grid two values may be any distance apart, and no noise distribution hides that; "
                 "truncate the mechanism first, or give a number of steps."
             )
         reach = grid.n if self.kind == "any" else self.reach

@@ -1,6 +1,6 @@
 """An auditor for samplers: how much privacy do the draws themselves disprove?
 
-A proof speaks of a law; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
+A proof speaks of a distribution; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
 true values it bounds epsilon from below, by exact (Clopper-Pearson) binomial confidence: for any sampler whose draws are
 independent, the bound exceeds its true epsilon with probability at most 1 - confidence. It can find a fault, never prove
 that there is none.
@@ -224,7 +224,7 @@ def _bound(
 
 
 def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Reports as numbers of classes. Many different ones (a continuous law) are sorted into bins set by the first halves."""
+    """Reports as numbers of classes. Many different ones (of a continuous distribution) go into bins that the first halves set."""
     both = np.concatenate(drawn)
     learned = np.concatenate([part[:half] for part in drawn])
     if both.dtype.kind in "iuf" and len(np.unique(learned[: _BINS * 8])) > _BINS:

@@ -100,7 +100,7 @@ class Description(Result):
             lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
         if m.recipe.distance:
             lines.append(
-                f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved"
+                f"integers within {m.recipe.distance:.2g} of the distribution in total variation; drawn is what was proved"
             )
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))

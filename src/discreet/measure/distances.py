@@ -1,4 +1,4 @@
-"""How far apart two laws are: Kantorovich, total variation, Kullback-Leibler."""
+"""How far apart two distributions are: Kantorovich, total variation, Kullback-Leibler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 200  # values up to which transport with any cost is solved: a linear pr
 
 
 def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
-    """The least mean distance over which probability must be moved to turn one law into the other (earth mover's).
+    """The least mean distance over which probability must be moved to turn one distribution into the other (earth mover's).
 
     It is also the largest difference between the means of a function that changes no faster than the distance
     (Fernandes, Lefki and Palamidessi, Definition 2; the two are equal by Kantorovich and Rubinstein). On a line it is
@@ -31,7 +31,7 @@ def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
     if cost is not None:
         if points is not None:
             raise MetricError("Give the points of a line or a matrix of costs, not both.")
-        return _transport(_law(p, "The first law"), _law(q, "The second law"), cost)
+        return _transport(_law(p, "The first distribution"), _law(q, "The second distribution"), cost)
     first, second = _laws(p, q)
     difference = first - second
     if points is None:
@@ -63,22 +63,22 @@ def kl_divergence(p: Any, q: Any) -> float:
     held = first > 0
     if (second[held] <= 0).any():
         return float("inf")
-    # p ln(p/q) - p + q is never negative, and the laws sum to 1: a small divergence keeps its sign
+    # p ln(p/q) - p + q is never negative, and the distributions sum to 1: a small divergence keeps its sign
     terms = first[held] * np.log(first[held] / second[held]) - first[held] + second[held]
     return max(float(terms.sum() + second[~held].sum()), 0.0)
 
 
 def _laws(p: Any, q: Any) -> tuple[Floats, Floats]:
-    first, second = _law(p, "The first law"), _law(q, "The second law")
+    first, second = _law(p, "The first distribution"), _law(q, "The second distribution")
     if first.shape != second.shape:
         raise MetricError(
-            f"The laws have {len(first)} and {len(second)} probabilities; both must be on the same values."
+            f"The distributions have {len(first)} and {len(second)} probabilities; both must be on the same values."
         )
     return first, second
 
 
 def _law(values: Any, what: str) -> Floats:
-    # an inverse without projection may lie below 0: then it is no law
+    # an inverse without projection may lie below 0: then it is no distribution
     plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1 and values.size > 0
     if plain and values.min() >= -float(WITHIN) and abs(float(values.sum()) - 1) <= float(WITHIN):  # NaN is neither
         return np.asarray(np.maximum(values, 0.0))  # without looking at entries one by one

@@ -36,7 +36,7 @@ Numerators = NDArray[Any]  # int64 where they fit, else Python integers
 
 _KINDS = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}  # how many numbers each takes
 _USE = 'use "l0", "l1", "l2", "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)", a function or a matrix'
-# laws, which people put in the place of a loss
+# distributions, which people put in the place of a loss
 PRIORS = {"uniform": 0, "binomial": 1, "normal": 2, "beta": 2, "maximum": 1, "minimum": 1}
 _MOST = 2**24  # entries of a loss that is written out
 

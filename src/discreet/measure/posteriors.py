@@ -1,4 +1,4 @@
-"""What one report says: a law on the true values under a prior, intervals with and without one, unbiased estimates.
+"""What one report says: a distribution on the true values under a prior, intervals with and without one, unbiased estimates.
 
     posterior             Bayes' rule: the prior times the chance of the report
     credible_interval     the shortest run of values that holds so much of the posterior
@@ -37,7 +37,7 @@ _SLACK = 1e-12  # floats: an interval holds at least so much more than was asked
 
 
 def posterior(mechanism: Procedure, report: Any, prior: PriorLike | None = None) -> Floats:
-    """The law of the true value given a report: prior times likelihood, divided by its sum (Bayes).
+    """The distribution of the true value given a report: prior times likelihood, divided by its sum (Bayes).
 
     >>> import discreet as dt
     >>> dt.measure.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1

@@ -9,7 +9,7 @@
     a list                     one probability for each value
     a mapping                  {value: probability}, 0 for the others: side information
     from_counts(...)           estimated from a histogram that is public or has been released
-    Prior.binned(grid, cdf)    any law of a real answer, rounded to the grid
+    Prior.binned(grid, cdf)    any distribution of a real answer, rounded to the grid
 
 A prior must rest on public or already released facts: one that is taken from private data gives them away.
 """
@@ -41,7 +41,9 @@ _USE = (
 )
 _MOST = 2**24
 _RECORDS = 10**5
-_PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
+_PARTS = (
+    2**60
+)  # a binned distribution's weights in all, about: floats and powers are rounded to that, alike on every machine
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +60,8 @@ class Prior(Frozen):
 
     @classmethod
     def binned(cls, grid: Grid | int, cdf: Callable[[Any], Any], name: str = "binned") -> Prior:
-        """The law of a real answer on a grid: each value gets the probability of what is rounded to it, half a step either way.
+        """The distribution of a real answer on a grid: each value gets the probability of what is rounded to it, half a
+        step either way.
 
         `cdf(x)` is the probability of at most x, for exact x; what lies beyond the ends is cut off.
 

@@ -121,7 +121,7 @@ def user_utility(
     user_utility(m, prior) is that of "identity".
 
     `channel` is a mechanism; or a matrix of probabilities with a row for each database and a column for each report, not
-    necessarily oblivious. Then `query` has the answer for each database, `prior` is a law on the databases (numbered from
+    necessarily oblivious. Then `query` has the answer for each database, `prior` is a distribution on the databases (numbered from
     0), guesses are answers, and the rows and columns of a matrix of gains are the different answers, in rising order.
 
     >>> import discreet as dt

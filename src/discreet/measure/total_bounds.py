@@ -2,16 +2,16 @@
 
 Three ways, and the one that promises most is taken before any report is looked at (proofs: docs/theory/totals.md):
 
-    exact convolution        the parts' noise has no ends: their sum has one law, whatever the parts are
-    worst case over parts    truncated reports: no parts with that total make the miss likelier than the bound says, by laws
-                             that lie above the errors of every part (by their tails, or in the convex order)
+    exact convolution        the parts' noise has no ends: their sum has one distribution, whatever the parts are
+    worst case over parts    truncated reports: no parts with that total make the miss likelier than the bound says, by
+                             distributions that lie above the errors of every part (by their tails, or in the convex order)
     Chernoff                 by exponential moments, where convolving would take too long or helps no more
 
-The tails of totals come from laws that lie above a sum of errors, by exact convolutions in whole numbers. An `ErrorBound` is a
-law on the multiples of a unit, with whole weights that add up to 2^60. It lies above an error X in the sense that
-Pr[X >= k] <= tail(k) + lost and E(X - t)+ <= the law's own + excess: probabilities are rounded up, masses are moved up, and
-what is cut off far out is accounted for in `lost` and `excess`. Both relations survive adding independent errors, so the
-product of two polynomials, in whole numbers, lies above the sum (docs/theory/totals.md).
+The tails of totals come from distributions that lie above a sum of errors, by exact convolutions in whole numbers. An
+`ErrorBound` is a distribution on the multiples of a unit, with whole weights that add up to 2^60. It lies above an
+error X in the sense that Pr[X >= k] <= tail(k) + lost and E(X - t)+ <= the distribution's own + excess: probabilities
+are rounded up, masses are moved up, and what is cut off far out is accounted for in `lost` and `excess`. Both relations
+survive adding independent errors, so the product of two polynomials, in whole numbers, lies above the sum (docs/theory/totals.md).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _AT_AN_END = 0.5  # the share of the parts that is taken to lie at an end of the
 
 BITS = 60
 WHOLE = 1 << BITS
-_CUT = WHOLE >> 36  # mass that may be cut off at either end of a law: 1.5e-11
-_LONGEST = 1 << 14  # places of a law; a longer one goes to a unit twice as wide
+_CUT = WHOLE >> 36  # mass that may be cut off at either end of a distribution: 1.5e-11
+_LONGEST = 1 << 14  # places of a distribution; a longer one goes to a unit twice as wide
 _SLACK = WHOLE >> 40  # what floats may be off by, in a tail that was summed in them
 
 
@@ -114,7 +114,7 @@ class ErrorBound:
         )
 
     def times(self, count: int) -> ErrorBound:
-        """Above the sum of `count` >= 1 independent errors of this law, by squaring."""
+        """Above the sum of `count` >= 1 independent errors of this distribution, by squaring."""
         found, square = None, self
         while True:
             if count & 1:
@@ -126,7 +126,7 @@ class ErrorBound:
             square = square.plus(square)
 
     def reach(self, tail: Fraction) -> Fraction:
-        """The smallest of the law's places s with Pr[X > s] <= tail."""
+        """The smallest of the distribution's places s with Pr[X > s] <= tail."""
         left = math.floor((tail - self.lost) * WHOLE)
         if left < 0:
             return Fraction(10**30)
@@ -148,7 +148,7 @@ class ErrorBound:
 
 @lru_cache(maxsize=256)
 def of_noise(noise: DiscreteNoise, floor: int | None = None) -> ErrorBound:
-    """Above noise, or above the larger of noise and -floor. On the unit 1 it is the law itself, rounded up by 2^-60."""
+    """Above noise, or above the larger of noise and -floor. On the unit 1 it is the distribution itself, rounded up by 2^-60."""
     far = noise.reach(Fraction(_CUT, WHOLE))
     power = max(0, (2 * far // _LONGEST).bit_length())
     unit = 1 << power
@@ -185,7 +185,8 @@ def _tail_of(noise: DiscreteNoise) -> Callable[[int], int]:
 
 
 def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[ErrorBound, ErrorBound]:
-    """Two laws above one of several errors, whichever it is, on multiples of 2^unit; each row has values and their chances.
+    """Two distributions above one of several errors, whichever it is, on multiples of 2^unit; each row has values and
+    their chances.
 
     The first lies above each in the tails: Pr[X >= k] is the largest of theirs. The second lies above each in the increasing
     convex order: E(X - t)+ is the largest of theirs, so that where all of them have the mean 0 it has one too.
@@ -252,7 +253,7 @@ class BoundWay:
     """How a total of so many parts of each kind is bounded: sum - below <= total <= sum + above.
 
     `beyond` says which sum: of the estimates (None), or of the reports, where a report at an end that is cut off counts as
-    beyond[law] steps outside it on the side for which it could be anything.
+    beyond[distribution] steps outside it on the side for which it could be anything.
     """
 
     method: str
@@ -277,11 +278,11 @@ class TotalBound:
     def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
         self._error, self._left = error, _WORK
         self._channels = list(channels)
-        # channels that add one noise are one law, wherever their grids end
+        # channels that add one noise are one distribution, wherever their grids end
         laws: dict[object, int] = {}
         names = [(c.noise, c.ends[0] is None, c.ends[1] is None) if is_below_noise(c) else c for c in self._channels]
         self._law_of = np.array([laws.setdefault(name, len(laws)) for name in names], dtype=np.int64)
-        places = np.unique(self._law_of, return_index=True)[1].tolist()  # of the first channel with each law
+        places = np.unique(self._law_of, return_index=True)[1].tolist()  # of the first channel with each distribution
         self._laws = [self._channels[place] for place in places]
         ends = [[-_NOWHERE if end is None else end for end in c.ends] for c in self._channels]
         self._first, self._last = np.array(ends, dtype=np.int64).reshape(-1, 2).T
@@ -321,7 +322,7 @@ class TotalBound:
         return self.way(self._law_of[kinds])
 
     def way(self, laws: Indices) -> BoundWay:
-        """The way for a total of parts with these laws: a choice that no report has a part in."""
+        """The way for a total of parts with these distributions: a choice that no report has a part in."""
         found, counts = np.unique(laws, return_counts=True)
         key = tuple(zip(found.tolist(), counts.tolist(), strict=True))
         if key not in self._ways:
@@ -378,7 +379,7 @@ class TotalBound:
         return len(tables) <= _TABLES and all(self._table(k) is not None for k in tables)
 
     def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[tuple[float, BoundWay]]:
-        """Sums of unbiased estimates: by tails above those of every truth, and by a law above them in the convex order."""
+        """Sums of unbiased estimates: by tails above those of every truth, and by a distribution above them in the convex order."""
         ways = []
         for convex in (False, True):
             if not convex and any(is_below_noise(self._laws[k]) for k, _ in key):
@@ -398,7 +399,7 @@ class TotalBound:
         return ways
 
     def _sum(self, parts: list[Summand]) -> ErrorBound:
-        """Above the sum of so many errors of each law."""
+        """Above the sum of so many errors of each distribution."""
         together: dict[object, tuple[ErrorBound, int]] = {}
         for name, law, count in parts:
             together[name] = law, together.get(name, (law, 0))[1] + count
@@ -419,7 +420,7 @@ class TotalBound:
         return self._tables[law]
 
 
-Summand = tuple[object, ErrorBound, int]  # the name of a law, the law, and how many errors have it
+Summand = tuple[object, ErrorBound, int]  # the name of a distribution, the distribution, and how many errors have it
 Tables = tuple[
     tuple[ErrorBound, ErrorBound], tuple[ErrorBound, ErrorBound]
 ]  # above estimate - truth, truth - estimate: by tails; convex

@@ -57,7 +57,7 @@ def _centred(m: Procedure) -> bool:
 
 
 def expected_loss(mechanism: Procedure, loss: LossLike, prior: PriorLike | None = None) -> float:
-    """The mean loss when the true value has the law `prior` (uniform by default).
+    """The mean loss when the true value has the distribution `prior` (uniform by default).
 
     >>> import discreet as dt
     >>> round(dt.expected_loss(dt.geometric(4, alpha="9/10"), "l0"), 6)
@@ -116,7 +116,7 @@ def variance(m: Procedure) -> Floats:
 
 
 def rmse(mechanism: Procedure, prior: PriorLike | None = None) -> float:
-    """The root mean squared error when the true value has the law `prior` (uniform by default).
+    """The root mean squared error when the true value has the distribution `prior` (uniform by default).
 
     >>> import discreet as dt
     >>> round(dt.measure.rmse(dt.explicit_fair(4, alpha="9/10")), 4)

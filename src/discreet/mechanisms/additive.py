@@ -33,7 +33,7 @@ def geometric(
 
     Truncated to 0..n this is GM, the optimal private mechanism for the 0-1 loss and, followed by the user's own remap,
     for every monotone loss and prior (Ghosh et al. 2009). Its probabilities are rationals known in closed form, so the
-    law itself is kept, proved and drawn at any size; there is no matrix and no rounding (docs/theory/geometric.md).
+    distribution itself is kept, proved and drawn at any size; there is no matrix and no rounding (docs/theory/geometric.md).
 
     >>> import discreet as dt
     >>> dt.geometric(8, alpha="9/10")
@@ -102,7 +102,9 @@ def staircase(
     steps = grid.steps(sensitivity)
     noise = discrete_staircase(alpha=level.alpha, sensitivity=steps, r=r)
     recipe = Recipe.made("staircase", _GENG, level, grid=grid, sensitivity=sensitivity, r=noise.r)
-    law = noise if noise.decay is None else GeometricNoise(noise.decay)  # one law, one form: it decides what is equal
+    law = (
+        noise if noise.decay is None else GeometricNoise(noise.decay)
+    )  # one distribution, one form: it decides what is equal
     channel = Additive(law, *open_ends(grid)) if grid.n is None else closed(grid.n, law)
     return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
 

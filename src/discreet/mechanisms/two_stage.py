@@ -62,7 +62,7 @@ def rounded(
     low up to but without high, the last one with its end. Rounding makes what one person changes a jump from cell to
     cell: the largest one that `sensitivity` allows is found, and `then` is made for it, "geometric", "staircase",
     "explicit_fair" or any function of a grid, alpha and sensitivity that returns a mechanism. So the level is the one
-    asked for, whatever the cells, and it is proved on the law of both stages. Where the values are one sensitivity apart,
+    asked for, whatever the cells, and it is proved on the distribution of both stages. Where the values are one sensitivity apart,
     as in the paper, a jump is one step.
 
     Reports keep to the range of the values; `outputs` is a wider (or finer) grid for them.

@@ -1,10 +1,10 @@
-"""Noise laws: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
+"""Noise distributions: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
 
 NoiseDistribution              cdf, sf, quantile, moments, expected_loss
 ├── DiscreteNoise     on the integers, with exact probabilities and exact draws
 │   ├── GeometricNoise    geometric(...)
 │   └── StaircaseNoise    discrete_staircase(...)
-├── OnGrid            a discrete law in the answer's units, from a step other than 1
+├── OnGrid            a discrete distribution in the answer's units, from a step other than 1
 ├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
     ├── Laplace       laplace(...)
@@ -57,7 +57,7 @@ __all__ = [
 
 
 def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
-    """A discrete law as `written` has it."""
+    """A discrete distribution as `written` has it."""
     if part["family"] == "geometric":
         return GeometricNoise(Fraction(part["a"]))
     return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
@@ -133,7 +133,7 @@ def geometric(
     """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
     With k = ceil(sensitivity/step), every step keeps the level's k-th root, rounded to the safe side. With a step of 1
-    the law is a GeometricNoise on the integers, else an OnGrid in the answer's units.
+    the distribution is a GeometricNoise on the integers, else an OnGrid in the answer's units.
 
     >>> geometric(alpha="1/2")
     GeometricNoise(a=Fraction(1, 2))

@@ -58,7 +58,7 @@ class Laplace(ContinuousNoise):
 @final
 @dataclass(frozen=True)
 class Gauss(ContinuousNoise):
-    """The normal law with standard deviation `scale`. It keeps no epsilon without a delta: for analysis alone."""
+    """The normal distribution with standard deviation `scale`. It keeps no epsilon without a delta: for analysis alone."""
 
     scale: float
 
@@ -235,7 +235,7 @@ class Cauchy(ContinuousNoise):
 class Student(ContinuousNoise):
     """Student's t with `freedom` d > 0: density proportional to (1 + (x/scale)^2/d)^(-(d+1)/2).
 
-    E|X|^p is infinite from p = d up: E|X| for d <= 1, E X^2 for d <= 2. d = 1 is Cauchy's law.
+    E|X|^p is infinite from p = d up: E|X| for d <= 1, E X^2 for d <= 2. d = 1 is Cauchy's distribution.
     """
 
     freedom: float

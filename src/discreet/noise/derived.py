@@ -1,6 +1,6 @@
 """Noise derived from other noise, on a grid of any step.
 
-OnGrid     a discrete law in the answer's units: its integers are steps of a grid
+OnGrid     a discrete distribution in the answer's units: its integers are steps of a grid
 Nearest    noise of the line rounded to a grid, for analysis: what adding it to a count and rounding the sum gives
 """
 
@@ -27,7 +27,7 @@ _SAME_STEP = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/
 @final
 @dataclass(frozen=True)
 class OnGrid(NoiseDistribution):
-    """The law of step * K, K of the law `law`: everything in the answer's units, no probability off the grid.
+    """The distribution of step * K, K of the distribution `law`: everything in the answer's units, no probability off the grid.
 
     Draws are those of `law`, in steps.
     """
@@ -97,7 +97,7 @@ _LONGEST = 2**20  # steps after which the tail must repeat itself
 @final
 @dataclass(frozen=True)
 class Nearest(NoiseDistribution):
-    """step * K, where K is the whole number nearest to X/step and X has the law `law`, Laplace or staircase.
+    """step * K, where K is the whole number nearest to X/step and X has the distribution `law`, Laplace or staircase.
 
     The errors are those of a true value on the grid, in its units, when noise of the line is added and the sum rounded
     (Chen, Pal, Golubchik 2016, equations 14 and 15, for a step of 1). With S(x) = Pr[X > x] the tails are

@@ -1,6 +1,6 @@
 """Noise on the integers, with exact probabilities and exact draws.
 
-Two-sided geometric noise, also called discrete Laplace; and the discrete staircase law (Geng and Viswanath, The optimal
+Two-sided geometric noise, also called discrete Laplace; and the discrete staircase distribution (Geng and Viswanath, The optimal
 noise-adding mechanism in differential privacy, 2016).
 """
 
@@ -257,7 +257,7 @@ class StaircaseDraws:
 
     The integers are the places -D..D-1, each moved outwards by G stairs: place o >= 0 to o + GD, place o < 0 to o - GD.
     Every integer is met exactly once, and Pr = A b^j factors into the chance of the place (A/(1-b), times b on the
-    lower part of the stair and at -D, the top of the next) and the geometric law (1-b) b^G. So the two are drawn
+    lower part of the stair and at -D, the top of the next) and the geometric distribution (1-b) b^G. So the two are drawn
     independently, with a number of words that does not depend on what is drawn (docs/theory/noise.md).
     """
 

@@ -1,4 +1,4 @@
-"""The contract of noise laws."""
+"""The contract of noise distributions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOSSES: dict[str, Loss] = {"l0": lambda e: float(e != 0), "l1": abs, "l2": lambd
 
 
 class NoiseDraws(Protocol):
-    """Exact draws of a discrete law, saturating beyond 2^62 steps, twice as far as any grid reaches."""
+    """Exact draws of a discrete distribution, saturating beyond 2^62 steps, twice as far as any grid reaches."""
 
     def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
@@ -47,7 +47,7 @@ def log_of_level(a: Fraction) -> float:
 
 
 class NoiseDistribution(ABC):
-    """A law of noise on a line, symmetric about 0. Functions of numbers also take arrays."""
+    """A distribution of noise on a line, symmetric about 0. Functions of numbers also take arrays."""
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Floats:
@@ -79,7 +79,7 @@ class NoiseDistribution(ABC):
     def moment(self, order: float) -> float:
         """E|X|^order for an order >= 0, math.inf where there is none.
 
-        Orders 1 and 2 have closed forms in every law; others may be summed or integrated, to a relative 1e-8.
+        Orders 1 and 2 have closed forms in every distribution; others may be summed or integrated, to a relative 1e-8.
         """
         wanted = given.positive(order, "order", zero=True, example=2)
         match wanted:
@@ -102,7 +102,7 @@ class NoiseDistribution(ABC):
     ) -> float:
         """The mean of loss(X): "l0" (1 when wrong), "l1" (distance), "l2" (its square), or any function of the error.
 
-        method="closed" uses the formula of the law and knows the three names only. method="numerical" sums or
+        method="closed" uses the formula of the distribution and knows the three names only. method="numerical" sums or
         integrates, to a relative 1e-8 of the mean of |loss|, and refuses what does not settle. On the line it finds the
         jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/400 of itself must
         be declared: `breaks` are the errors at which it starts and ends.
@@ -158,7 +158,7 @@ def _probabilities(p: ArrayLike) -> Floats:
 
 
 class ContinuousNoise(NoiseDistribution):
-    """A law with a density, for analysis only: it has no draws, because what is released is drawn on a grid."""
+    """A distribution with a density, for analysis only: it has no draws, because what is released is drawn on a grid."""
 
     @abstractmethod
     def density(self, x: ArrayLike) -> Floats:
@@ -233,11 +233,11 @@ class DiscreteNoise(NoiseDistribution):
 
     @abstractmethod
     def written(self) -> dict[str, Any]:
-        """The law as it stands in a mechanism's file."""
+        """The distribution as it stands in a mechanism's file."""
 
     @property
     def decay(self) -> Fraction | None:
-        """The a with Pr[k] proportional to a^|k|; None for a law that is not geometric."""
+        """The a with Pr[k] proportional to a^|k|; None for a distribution that is not geometric."""
         return None
 
     @property
@@ -318,7 +318,7 @@ class DiscreteNoise(NoiseDistribution):
 
 @lru_cache(maxsize=1024)
 def _reach(noise: DiscreteNoise, tail: Fraction) -> int:
-    """Once for each law and tail: every interval of a table asks for the same."""
+    """Once for each distribution and tail: every interval of a table asks for the same."""
     high = 1
     while not noise.is_rare(high, tail):
         high *= 2

@@ -1,4 +1,4 @@
-"""Expected losses by numbers: sums and integrals of any loss against a symmetric law, to a stated tolerance."""
+"""Expected losses by numbers: sums and integrals of any loss against a symmetric distribution, to a stated tolerance."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def real(given: Sequence[Iterable[float]]) -> Floats:
 
 def _unsettled() -> DiscreetError:
     return DiscreetError(
-        "The expected loss did not settle: the loss grows too fast for the tails of this law, has too many jumps, or "
+        "The expected loss did not settle: the loss grows too fast for the tails of this distribution, has too many jumps, or "
         "matters only where there is next to no probability. Name the errors at which it jumps or bends with breaks=[...], "
         "use a loss that grows more slowly, or method='closed' for l0, l1 and l2."
     )
 
 
 def summed(pmf: Callable[[Floats], Floats], loss: Loss) -> float:
-    """E loss(X) for a symmetric law on the integers: blocks of terms, until they no longer matter."""
+    """E loss(X) for a symmetric distribution on the integers: blocks of terms, until they no longer matter."""
     centre = float(_at(loss, np.zeros(1))[0][0]) / 2
     top = float(pmf(np.zeros(1))[0])
     total = top * centre
@@ -166,10 +166,10 @@ class _Panels:
 def integrated(
     place: Callable[[Floats], Floats], beyond: Callable[[Floats], Floats], loss: Loss, kinks: Floats, breaks: Floats
 ) -> float:
-    """E loss(X) for a symmetric law on the line, X = place(q) where Pr[X > x] = q = beyond(x).
+    """E loss(X) for a symmetric distribution on the line, X = place(q) where Pr[X > x] = q = beyond(x).
 
     With q = e^-t this is the integral of e^-t (loss(x) + loss(-x)) over t > ln 2. In t, exponential and polynomial tails
-    alike fall off exponentially, so one rule serves all laws: panels of equal steps that include both ends, halved
+    alike fall off exponentially, so one rule serves all distributions: panels of equal steps that include both ends, halved
     where what lies between is not what its neighbours say. The first steps are 1/400 long, and no later look forgets an
     earlier one: a jump, a bend or a bump that is wider is always seen, and followed down to the last digit of t. `kinks` are the
     t at which the density jumps, `breaks` the errors at which the loss may.

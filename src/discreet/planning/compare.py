@@ -7,7 +7,7 @@
 The same local epsilon is not the same promise. Randomised response and square wave treat any two values alike: whoever sees the
 report can tell 30 from 31 as well as 30 from 90, and neither by more than epsilon. The geometric mechanism spends epsilon
 over the whole grid: it tells values at a distance of d steps apart by at most d epsilon/n, near ones hardly at all. What a
-report is worth depends on what is done with it: on its own, or with many others to recover the law of the values.
+report is worth depends on what is done with it: on its own, or with many others to recover the distribution of the values.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def _local_row(name: str, m: Mechanism, level: Level, loss: Any, cost: str, law:
     def number_or_none(number: Callable[[], Fraction | float]) -> float | None:
         try:
             return float(number())
-        except (SizeError, LossError):  # of a long grid: the law is recovered all the same
+        except (SizeError, LossError):  # of a long grid: the distribution is recovered all the same
             return None
 
     return {

@@ -106,7 +106,7 @@ def _confidence(value: Any) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Within so many steps with this probability: for every true value, or on average under a law."""
+    """Within so many steps with this probability: for every true value, or on average under a distribution."""
 
     grid: Grid
     confidence: Fraction

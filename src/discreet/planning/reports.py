@@ -3,15 +3,15 @@
 For a function f of the truth let h solve Ch = f. The mean of h over N reports is an unbiased estimate of the mean of f
 (see estimate.py), and its variance is known before a single report is collected:
 
-    with a guess p of the law   Var h(report) / N, for reports with the law pC
+    with a guess p of the distribution   Var h(report) / N, for reports with the distribution pC
     without one                 at most max_i Var(h(report) | truth i) / N around the average of f over the N people
                                 themselves, whatever their values are
 
-so N follows. How near a recovered law comes to the truth has no such formula: it is simulated (simulation.py), or predicted
-for a given number of reports (predicted_distance). The best width of a square wave for a guess of the law is the one whose
-reports leave the recovered law least uncertain.
+so N follows. How near a recovered distribution comes to the truth has no such formula: it is simulated (simulation.py),
+or predicted for a given number of reports (predicted_distance). The best width of a square wave for a guess of the
+distribution is the one whose reports leave the recovered distribution least uncertain.
 
-For the prediction the law is taken to be the guess times e^f, f a random curve: a sum of cosines whose coefficients are
+For the prediction the distribution is taken to be the guess times e^f, f a random curve: a sum of cosines whose coefficients are
 independent normals with the standard deviations 1/k, as in recovery (discreet.recovery.field). N reports of the mechanism C
 add the information N J diag(1/m) J^T, J the derivatives of their chances m by the coefficients; with I, the prior's, its
 inverse is the covariance of what remains unknown (Laplace's approximation). A distribution function that is off at a value by
@@ -128,7 +128,7 @@ def plan_reports(
 
 @dataclass(frozen=True, eq=False)
 class Functional:
-    """The mean of a function over the true law: its name, and its numbers in units of `unit` (from any zero)."""
+    """The mean of a function over the true distribution: its name, and its numbers in units of `unit` (from any zero)."""
 
     name: str
     numbers: Floats
@@ -171,7 +171,7 @@ def functional_of(of: Any, grid: Grid) -> Functional:
 
 
 def for_standard_error(m: Procedure, f: Functional, wanted: Fraction, law: Floats | None) -> Size:
-    """N = Var h / wanted^2, rounded up: under the law, or for the worst true value (see above).
+    """N = Var h / wanted^2, rounded up: under the distribution, or for the worst true value (see above).
 
     >>> import discreet as dt
     >>> m = dt.geometric(10, alpha="1/2")
@@ -229,7 +229,7 @@ def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of:
     whom = (
         "over the people themselves, whatever their values are"
         if law is None
-        else f"of the law they come from, guessed to be {law}"
+        else f"of the distribution they come from, guessed to be {law}"
     )
     question = f"{where}: reports for a standard error of {goal} of {f.name} {whom}"
     floats = None if law is None else law.floats
@@ -240,7 +240,7 @@ def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior:
     goal = _positive(wanted, "kantorovich")
     if prior is None:
         raise DiscreetError(
-            'How near a recovered law comes depends on the truth; give a guess, for example prior="binomial(0.3)".'
+            'How near a recovered distribution comes depends on the truth; give a guess, for example prior="binomial(0.3)".'
         )
     law = prior_of(prior, grid)
     question = f"{where}: reports for a mean Kantorovich distance of {goal} by {way}, when the truth is {law}"
@@ -250,7 +250,7 @@ def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior:
 def plan_distance(
     grid: Grid, where: str, made: Compared, reports: Any, prior: Any, way: Simulation | None = None
 ) -> Plan:
-    """How near the law recovered from so many reports comes, predicted, nearest first; a square wave by its best width.
+    """How near the distribution recovered from so many reports comes, predicted, nearest first; a square wave by its best width.
 
     With a way to simulate it, also the mean distance over its runs, when the truth is the prior.
     """
@@ -274,7 +274,8 @@ def plan_distance(
         )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
     question = (
-        f"{where}: mean Kantorovich distance of the law recovered from {number} reports, when the truth is about {law}"
+        f"{where}: mean Kantorovich distance of the distribution recovered from {number} reports, when the truth is "
+        f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
     notes = ["Predicted (see discreet.planning.reports); with runs= it is simulated as well."]
@@ -345,7 +346,7 @@ def _positive(value: Any, name: str) -> Fraction:
 
 
 def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:
-    """The mean Kantorovich distance, in steps, of the law recovered from so many reports (see above).
+    """The mean Kantorovich distance, in steps, of the distribution recovered from so many reports (see above).
 
     >>> import discreet as dt
     >>> flat = np.full(21, 1 / 21)

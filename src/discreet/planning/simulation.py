@@ -1,7 +1,7 @@
-"""How many reports a recovered law needs to come near the truth, by simulation.
+"""How many reports a recovered distribution needs to come near the truth, by simulation.
 
-There is no formula for it: reports are drawn from a guess of the truth, the law is recovered from them, and its distance to
-the guess is measured, for numbers of reports on a ladder.
+There is no formula for it: reports are drawn from a guess of the truth, the distribution is recovered from them, and
+its distance to the guess is measured, for numbers of reports on a ladder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Simulation:
-    """How laws are recovered, how often at each number of reports, and the seed of the draws."""
+    """How distributions are recovered, how often at each number of reports, and the seed of the draws."""
 
     method: str = "auto"
     iterations: int | None = None
@@ -70,7 +70,7 @@ class Simulation:
 
 
 def for_kantorovich(m: Procedure, law: Floats, wanted: float, way: Simulation) -> Size:
-    """The number of reports at which the mean distance of the recovered law to the true one falls to `wanted`.
+    """The number of reports at which the mean distance of the recovered distribution to the true one falls to `wanted`.
 
     Powers of 4 are tried until two that follow each other have it between them; these two are run again as often, and a
     straight line through the logarithms gives the number. Seeded: the same question has the same answer.
@@ -101,7 +101,7 @@ def for_kantorovich(m: Procedure, law: Floats, wanted: float, way: Simulation) -
 
 
 def recovered_distance(m: Procedure, law: Floats, number: int, way: Simulation) -> tuple[float, float]:
-    """The mean Kantorovich distance of the law recovered from so many reports, in the answer's units, and its standard
+    """The mean Kantorovich distance of the distribution recovered from so many reports, in the answer's units, and its standard
     error, over the runs; each draws from a seed of its own."""
     found = [
         _one_run(m, law, _chances(m, law), number, way, np.random.default_rng([way.seed, run]))
@@ -123,7 +123,7 @@ def _one_run(
 
 
 class _Ladder:
-    """Distances between recovered laws and the true one, run by run, for numbers of reports that are powers of 4."""
+    """Distances between recovered distributions and the true one, run by run, for numbers of reports that are powers of 4."""
 
     def __init__(self, m: Procedure, law: Floats, way: Simulation) -> None:
         self.m, self.law, self.chances, self.way = m, law, _chances(m, law), way

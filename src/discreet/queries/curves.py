@@ -247,7 +247,7 @@ def _several(given: Any) -> list[Any]:
 def _noise(
     name: str, level: Level, delta: Fraction, step: Rational | None, grid: Grid | None, cost: str
 ) -> NoiseDistribution:
-    """The law of the error, where it does not depend on the truth."""
+    """The distribution of the error, where it does not depend on the truth."""
     best = "l2" if cost == "l2" else "l1"
     width = (
         grid.step if grid is not None else 1 if step is None else step
@@ -308,7 +308,7 @@ class _Way:
         return point
 
     def of_mechanism(self, alpha: Fraction, name: str, m: Mechanism, prior: Any) -> Point:
-        """A finite law: its sum is its formula, and there is no integral beside it."""
+        """A finite distribution: its sum is its formula, and there is no integral beside it."""
         point = Point(alpha, name)
         if self.ways != ("draws",):
             point = replace(point, closed=expected_loss(m, self.loss, prior) / self.unit)

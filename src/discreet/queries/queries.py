@@ -206,24 +206,24 @@ class Query(Result):
         step: Rational,
         alpha: LevelLike | None = None,
         epsilon: LevelLike | None = None,
-        law: str = "cauchy",
+        distribution: str = "cauchy",
         beta: Rational | None = None,
     ) -> SmoothNoise:
-        """The law of a release with smooth sensitivity at a level, on a grid of this step: what `release` draws from.
+        """The distribution of a release with smooth sensitivity at a level, on a grid of this step: what `release` draws from.
 
-        It is public: it depends on no data. `law` is "cauchy" or "student(d)"; `beta` as for `admissible`.
+        It is public: it depends on no data. `distribution` is "cauchy" or "student(d)"; `beta` as for `admissible`.
         """
         from .smooth_noise import SmoothNoise
         from .splits import admissible
 
-        if isinstance(law, str) and law.strip().lower() in ("laplace", "gauss"):
+        if isinstance(distribution, str) and distribution.strip().lower() in ("laplace", "gauss"):
             raise LevelError(
-                f"{law.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, for analysis and not for "
-                'release; use law="cauchy" or law="student(3)".',
-                value=law,
+                f"{distribution.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, "
+                'for analysis and not for release; use distribution="cauchy" or distribution="student(3)".',
+                value=distribution,
             )
         width = positive(step, "step", "that divides the range of a record", error=GridError)
-        return SmoothNoise(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
+        return SmoothNoise(self, width, admissible(distribution, alpha=alpha, epsilon=epsilon, beta=beta))
 
     def release(
         self,
@@ -232,7 +232,7 @@ class Query(Result):
         step: Rational,
         alpha: LevelLike | None = None,
         epsilon: LevelLike | None = None,
-        law: str = "cauchy",
+        distribution: str = "cauchy",
         beta: Rational | None = None,
         clamp: bool = False,
         source: Any = None,
@@ -248,7 +248,7 @@ class Query(Result):
         >>> 0 <= float(told) <= 1000
         True
         """
-        made = self.smooth_noise(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)
+        made = self.smooth_noise(step=step, alpha=alpha, epsilon=epsilon, distribution=distribution, beta=beta)
         return made.release(data, clamp=clamp, source=source)
 
     def _read(self, data: Any, clamp: bool = False) -> Records:

@@ -34,7 +34,7 @@ from ..progress import Progress, tell
 
 _FLOATS = Fraction(
     1, 10**12
-)  # how far, in total variation, a normal, beta or given law on cells may be off by rounding
+)  # how far, in total variation, a normal, beta or given distribution on cells may be off by rounding
 _COLUMNS = (
     "optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and the most steps apart that cells "
     "make of the sensitivity"
@@ -119,9 +119,10 @@ def continuous_bounds(
 ) -> ContinuousBounds:
     """Bounds of the least loss of any private mechanism whose true value is any number from low to high.
 
-    Neighbours are at most the sensitivity apart. The prior is a law on the interval: "uniform", "normal(40, 10)" cut off at
-    its ends, "beta(2, 5)", "maximum(3)", {point: probability} or a distribution function. `lipschitz` says by how much the
-    loss changes at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and asymmetric losses.
+    Neighbours are at most the sensitivity apart. The prior is a distribution on the interval: "uniform", "normal(40,
+    10)" cut off at its ends, "beta(2, 5)", "maximum(3)", {point: probability} or a distribution function. `lipschitz`
+    says by how much the loss changes at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and
+    asymmetric losses.
 
     A row of the table for each number of `cells`: their width (`step`); the grid's optimum when neighbours are as few steps
     apart as cells can make of the sensitivity, which nothing on the interval beats by more than rounding (`lower bound`); and
@@ -235,7 +236,7 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
     named = prior if isinstance(prior, str) else None
     if (prior is not None and named is None) or (named or "").strip().lower().startswith("binomial"):
         raise PriorError(
-            f'prior = {show(prior)} is no law on an interval; use a name such as "beta(2, 5)", {{point: probability}} or a '
+            f'prior = {show(prior)} is no distribution on an interval; use "beta(2, 5)", {{point: probability}} or a '
             "distribution function."
         )
     law = prior_of(named, grid)

@@ -3,7 +3,8 @@
 Records are moved to the grid first, so that the true value is a pair of integers: the answer f in steps, and the level j of
 the noise, whose scale is c_j / s steps with c_(j+1) <= q c_j. Neighbouring data sets have levels at most 1 apart and answers
 at most c_j apart. The report is f plus noise of that scale, rounded to the grid and clamped to its ends: post-processing.
-Its law is integers over 2^bits, so many of them that rounding costs less than 2^-64 of epsilon. Proofs: docs/theory/smooth.md.
+Its distribution is integers over 2^bits, so many of them that rounding costs less than 2^-64 of epsilon. Proofs:
+docs/theory/smooth.md.
 """
 
 from __future__ import annotations
@@ -49,14 +50,17 @@ class SmoothReport(Result):
     query: Query
     step: Fraction
     level: Level
-    law: str
+    distribution: str
     insecure: bool = False  # drawn from a seed
 
     def __float__(self) -> float:
         return float(self.report)
 
     def view(self) -> View:
-        note = f"{self.law} noise with smooth sensitivity, in steps of {self.step}; its size is private, so no interval is told."
+        note = (
+            f"{self.distribution} noise with smooth sensitivity, in steps of {self.step}; its size is private, so there is "
+            "no interval."
+        )
         notes = (note, FROM_SEED) if self.insecure else (note,)
         return View(f"{self.query._title()}: {self.report} at {self.level}", notes=notes)
 
@@ -66,7 +70,7 @@ class SmoothReport(Result):
             "step": str(self.step),
             "alpha": str(self.level.alpha),
             "epsilon": self.level.epsilon,
-            "law": self.law,
+            "distribution": self.distribution,
             "query": self.query.to_dict(),
             "insecure": self.insecure,
         }
@@ -108,7 +112,7 @@ class PairVerdict(Result):
 
 @dataclass(frozen=True, repr=False)
 class SmoothNoise(Result):
-    """The law of a report given the true answer and the level of the noise, all in steps of a grid. It knows no data."""
+    """The distribution of a report given the true answer and the level of the noise, all in steps of a grid. It knows no data."""
 
     query: Query
     step: Fraction
@@ -117,7 +121,8 @@ class SmoothNoise(Result):
     def __post_init__(self) -> None:
         if self.noise.delta is not None:
             raise LevelError(
-                f'{self.noise.name} noise keeps epsilon only with a delta, and is not released; use law="cauchy" or "student(3)".'
+                f"{self.noise.name} noise keeps epsilon only with a delta, so it is not released; use "
+                'distribution="cauchy" or "student(3)".'
             )
         steps = self.outputs.n
         if steps is None or steps > _MOST_STEPS:
@@ -167,7 +172,7 @@ class SmoothNoise(Result):
 
     @cached_property
     def bits(self) -> int:
-        """The law's weights sum to 2^bits: so many that the rarest report has a weight above 2^71.
+        """The distribution's weights sum to 2^bits: so many that the rarest report has a weight above 2^71.
 
         No report is farther than `top` + 1 steps from the truth, and the density there is smallest for the smallest or
         the largest scale.
@@ -229,7 +234,7 @@ class SmoothNoise(Result):
         return tail if z < 0 else 1 - tail
 
     def weights(self, answer: int, level: int) -> list[int]:
-        """The law of the report for one true pair, as integers that sum to 2^bits."""
+        """The distribution of the report for one true pair, as integers that sum to 2^bits."""
         sums = [self.below(answer, level, report) for report in range(-1, self._top + 1)]
         return [b - a for a, b in itertools.pairwise(sums)]
 

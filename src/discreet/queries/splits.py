@@ -2,10 +2,10 @@
 
 The report is f + (S/s) Z. From one data set to a neighbour f slides by at most S, and S dilates by at most q = e^beta.
 
-Cauchy's laws are the points (f, S/s) of the hyperbolic half-plane, and the largest privacy loss between two of them is their
-distance; for Student's law with freedom d it follows from the same distance. So the split is exact (`_squares`), where the sum of
-the two costs, max(1, d) beta + s (d+1)/(2 sqrt d) <= epsilon, wastes up to two thirds. Laplace and Gauss noise keep an epsilon only
-with a delta. Proofs: docs/theory/smooth.md.
+Cauchy's distributions are the points (f, S/s) of the hyperbolic half-plane, and the largest privacy loss between two of
+them is their distance; for Student's distribution with freedom d it follows from the same distance. So the split is
+exact (`_squares`), where the sum of the two costs, max(1, d) beta + s (d+1)/(2 sqrt d) <= epsilon, wastes up to two
+thirds. Laplace and Gauss noise keep an epsilon only with a delta. Proofs: docs/theory/smooth.md.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from ..present.views import Result, View
 from .queries import beta_of
 
 SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_noise)
-_LAWS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
+_DISTRIBUTIONS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
 _MOST_EPSILON = 100
 _FINE = 6  # bits of q - 1: ln q is within 2 % of the beta that was asked for
 _BITS = 40  # of s
 _TRIED = 2000  # values of beta
 _ROUNDED = Fraction(1, 2**127)  # the scales of a release grow by q and at most this
-_SAFE = 1e-9  # relative: what floats may be wrong by, in laws that are for analysis alone
+_SAFE = 1e-9  # relative: what floats may be wrong by, in distributions that are for analysis alone
 
 
 @dataclass(frozen=True, repr=False)
 class Admissible(Result):
     """Noise S Z/s for a beta-smooth S, beta = ln(growth): which level it keeps, and how the budget is split.
 
-    `delta` is None where the level is pure. Otherwise the law is for analysis, and `smooth_noise` refuses it.
+    `delta` is None where the level is pure. Otherwise the distribution is for analysis, and `smooth_noise` refuses it.
     """
 
-    law: str
+    distribution: str
     level: Level
     growth: Fraction
     s: Fraction
@@ -62,7 +62,7 @@ class Admissible(Result):
         """The largest s for this level and growth."""
         if self.delta is None:
             return _s(self.level, self.growth, self.freedom or Fraction(1))
-        scale_at = _scale_at(self.law, self.level.epsilon, 1.0, self.delta)
+        scale_at = _scale_at(self.distribution, self.level.epsilon, 1.0, self.delta)
         return Fraction(max(scale_at(float(self.beta)), 0.0))
 
     @property
@@ -72,9 +72,9 @@ class Admissible(Result):
 
     @property
     def noise(self) -> ContinuousNoise:
-        """The law of the noise where S = 1: on the line, for analysis."""
+        """The distribution of the noise where S = 1: on the line, for analysis."""
         scale = float(1 / self.s)
-        match self.law:
+        match self.distribution:
             case "laplace":
                 return Laplace(scale)
             case "gauss":
@@ -85,7 +85,7 @@ class Admissible(Result):
 
     @property
     def name(self) -> str:
-        return f"student({self.freedom})" if self.law == "student" else self.law
+        return f"student({self.freedom})" if self.distribution == "student" else self.distribution
 
     def _title(self) -> str:
         pure = f"{self.name} noise of {float(1 / self.s):.6g} S keeps {self.level}"
@@ -96,11 +96,11 @@ class Admissible(Result):
         mixed = ("An epsilon with a delta, not a pure one: for analysis, refused for release.",)
         private = "S is the smooth sensitivity at this beta; it is private, and so is the size of the noise."
         notes = (*(() if self.delta is None else mixed), private)
-        return View(self._title(), ("law", "beta", "beta as a float", "s", "noise / S"), rows, notes)
+        return View(self._title(), ("distribution", "beta", "beta as a float", "s", "noise / S"), rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "law": self.name,
+            "distribution": self.name,
             "alpha": str(self.level.alpha),
             "epsilon": self.level.epsilon,
             "delta": None if self.delta is None else float(self.delta),
@@ -112,7 +112,7 @@ class Admissible(Result):
 
 
 def admissible(
-    law: str = "cauchy",
+    distribution: str = "cauchy",
     *,
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
@@ -129,10 +129,10 @@ def admissible(
     >>> f"{float(1 / a.s):.2f} S"                                # 6 S with the split of Nissim et al., 1.2 S by beta + s
     '0.96 S'
     """
-    parsed = called(law, _LAWS) if isinstance(law, str) else None
+    parsed = called(distribution, _DISTRIBUTIONS) if isinstance(distribution, str) else None
     if parsed is None:
         raise DiscreetError(
-            f'law = {show(law)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".'
+            f'distribution = {show(distribution)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".'
         )
     name, numbers = parsed
     level, pure = Level.of(alpha=alpha, epsilon=epsilon), name in ("cauchy", "student")
@@ -140,7 +140,7 @@ def admissible(
         raise LevelError(
             f"{name} noise keeps epsilon without a delta; leave delta out."
             if pure
-            else f'{name} noise keeps an epsilon only with a delta; give one, for example delta="1e-6", or use law="cauchy".'
+            else f'{name} noise keeps an epsilon only with a delta; give one, such as delta="1e-6", or use distribution="cauchy".'
         )
     if level.epsilon > _MOST_EPSILON:
         raise LevelError(

@@ -2,7 +2,7 @@
 
 Two-sided geometric noise is 0 with probability (1-a)/(1+a), else a fair sign and a magnitude 1 + X with
 Pr[X = x] = (1-a) a^x. The digits of X are independent: the part of X from bit s up is geometric with a^(2^s), and the
-digit of d bits at bit q has the law proportional to (a^(2^q))^x, x < 2^d. So sign, zero and the high part come from one
+digit of d bits at bit q has the distribution proportional to (a^(2^q))^x, x < 2^d. So sign, zero and the high part come from one
 alias table with one word, and each low digit from another. From epsilon 0.004 up, and on every grid of up to 2^14
 values, there are no low digits: one word is one draw.
 """
@@ -184,7 +184,7 @@ class GeometricDraws:
         return np.flatnonzero(np.abs(high) > last)
 
     def _tail(self, word: Callable[[], int]) -> int:
-        """The far tail: the geometric law has no memory, so what lies beyond is geometric again."""
+        """The far tail: the geometric distribution has no memory, so what lies beyond is geometric again."""
         beyond = (self.count << self.shift) + self.signed
         if beyond >= self.reach:
             return self.reach

@@ -400,7 +400,7 @@ class KeyedSource:
             )
         if digest != self.digest:
             raise SourceError(
-                "This source was made for another mechanism: the same words under two laws would give the noise away. "
+                "This source was made for another mechanism: the same words under two distributions would give the noise away. "
                 "Make a source for this mechanism with its own digest, job.source(input_name, column, m.digest)."
             )
 

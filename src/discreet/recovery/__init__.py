@@ -1,13 +1,13 @@
-"""Recovery: the law of the true values from many reports, and how sure of it one can be.
+"""Recovery: the distribution of the true values from many reports, and how sure of it one can be.
 
     tallies     what was collected, as one count for each report, also from text files
     ibu         the iterative Bayesian update, with an exact number of steps or until a certificate is met
     mle         the maximum likelihood estimate itself
-    auto        a regularised law (a field and atoms); how far to go is decided on the reports
+    auto        a regularised distribution (a field and atoms); how far to go is decided on the reports
     bands       bands that hold a whole distribution function at once
     agreement   could this mechanism have made these reports at all?
-    estimate    the result: the law, its certificate, estimates with standard errors, intervals, bands and pictures
-    recover     the one door to all of them, and the inverse: r = q C^-1, exact where it is a law (Fernandes, Lefki and
+    estimate    the result: the distribution, its certificate, estimates with standard errors, intervals, bands and pictures
+    recover     the one door to all of them, and the inverse: r = q C^-1, exact where it is a distribution (Fernandes, Lefki and
                 Palamidessi, Proposition 3)
 
 Reports are private already, so nothing here costs privacy: it is post-processing.

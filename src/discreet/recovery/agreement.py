@@ -3,14 +3,14 @@
 Let w be a positive function of a report whose mean is at most 1 for every true value: Cw <= 1. The product of w over N
 independent reports then has a mean of at most 1, whoever the N people are, so by Markov's inequality it reaches 1/c with a
 probability of at most c. The same is true of every average of such products that was fixed before the reports were seen. Two
-averages are taken, half of the weight each; nothing is approximated and no law of the true values is assumed (the proofs are
-in docs/theory/recovery.md):
+averages are taken, half of the weight each; nothing is approximated and no distribution of the true values is assumed
+(the proofs are in docs/theory/recovery.md):
 
-    trees       the chance of the reports under a mixture of step functions, over the largest chance that any law of the true
-                values gives them (universal inference: Wasserman, Ramdas and Balakrishnan, PNAS 2020). The mixture halves the
-                range of the reports again and again: below each half the chances are alike or divided anew, as if by tosses of
-                coins, with probability 1/2 each (context tree weighting: Willems, Shtarkov and Tjalkens 1995). It sees peaks,
-                gaps and shapes of any width.
+    trees       the chance of the reports under a mixture of step functions, over the largest chance that any
+                distribution of the true values gives them (universal inference: Wasserman, Ramdas and Balakrishnan,
+                PNAS 2020). The mixture halves the range of the reports again and again: below each half the chances are
+                alike or divided anew, as if by tosses of coins, with probability 1/2 each (context tree weighting:
+                Willems, Shtarkov and Tjalkens 1995). It sees peaks, gaps and shapes of any width.
     bets        1 - t h with Ch the indicator of a few true values next to each other: a bet that their probability comes
                 out negative, for every block of 1, 2, 4, ... values and eleven stakes t. It sees small faults sooner.
 
@@ -37,7 +37,7 @@ _STRONGEST = 690.0  # a chance of e^-690, about 1e-300, is not told apart from s
 _STAKES = 0.5 ** np.arange(1, 12)
 _BETS = 2**20  # entries of a channel up to which bets are made where it has structure
 _SOLVED = 2**17  # and where it has none: there they need the inverse of a matrix
-_NEWTON = 2**16  # entries up to which the likeliest law is found by Newton's method; beyond, by steps
+_NEWTON = 2**16  # entries up to which the likeliest distribution is found by Newton's method; beyond, by steps
 _STEPS = 1000
 _ROUNDING = 1e-12  # of each report's logarithm, taken off: floats are better than that
 
@@ -68,7 +68,7 @@ class Agreement:
 
 
 def agreement(channel: Finite, counts: Any, law: Floats) -> Agreement:
-    """The test; `law` is any law of the true values that is known already: the likelier it is, the sooner this is done."""
+    """The test; `law` is any distribution of the true values that is known already: the likelier it is, the sooner this is done."""
     against = evidence(channel, np.asarray(counts), law)
     return Agreement(math.exp(-min(max(against, 0.0), _STRONGEST)))
 
@@ -79,12 +79,12 @@ def evidence(channel: Finite, counts: Any, law: Floats) -> float:
 
 
 def _trees(channel: Finite, counts: Any, law: Floats) -> float:
-    """The logarithm of the chance of the reports under the mixture over the largest under any law; nothing below 1."""
+    """The logarithm of the chance of the reports under the mixture over the largest under any distribution; nothing below 1."""
     number = int(counts.sum())
     q = counts / number
     mixed = step_functions(counts) - _ROUNDING * number
     if (law >= 0).all() and mixed <= number * mean_log_likelihood(channel, q, law):
-        return -math.inf  # one law does as well as the mixture: nothing speaks against the mechanism
+        return -math.inf  # one distribution does as well as the mixture: nothing speaks against the mechanism
     goal = max(0.1 / number, 1e-10)
     entries = channel.rows * channel.reports
     best = (

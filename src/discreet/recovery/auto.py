@@ -1,8 +1,9 @@
-"""A regularised law of the true values: the field and atoms of field.py, on the grid itself or on cells of it.
+"""A regularised distribution of the true values: the field and atoms of field.py, on the grid itself or on cells of it.
 
 Up to 1024 values each stands for itself. On a longer grid neighbouring values are taken together in cells and reports that say
-the same in groups; the law of the cells is spread out over their values and sharpened by steps of the iterative Bayesian update
-at full resolution, which bring back what narrow noise shows within a cell. Given the reports the result is always the same.
+the same in groups; the distribution of the cells is spread out over their values and sharpened by steps of the
+iterative Bayesian update at full resolution, which bring back what narrow noise shows within a cell. Given the reports
+the result is always the same.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ _NARROW = 0.05  # a report tells the cell with this chance: the noise is hardly 
 _CELLS = 512  # cells of a longer grid, and groups of its reports
 _SHARPENED = 30  # steps at full resolution, after the cells
 _NARROWED = 300  # the same where noise is narrow, and shows what happens within a cell
-_FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
+_FLOOR = 1e-3  # part of the uniform distribution with which they start: a step cannot fill a value without any mass
 _CLEAR = 0.9  # weight of models with atoms from which on they are told
-_DENSE = 512  # true values up to which the likeliest law of any channel is quick
+_DENSE = 512  # true values up to which the likeliest distribution of any channel is quick
 
 
 def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
-    """A law that suits smooth and spiky truths alike; for most truths it is nearer to them than the likeliest law is.
+    """A distribution that suits smooth and spiky truths alike; for most truths it is nearer to them than the likeliest
+    distribution is.
 
-    It is regularised: its certificate is not meant to be 0. `gap` is for the likeliest law, which it looks at on the way.
+    It is regularised: its certificate is not meant to be 0. `gap` is for the likeliest distribution, which it looks at on the way.
     """
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -140,7 +142,7 @@ class _Cells(Operator):
 
 
 def _information(table: Floats) -> float:
-    """What a group of reports tells about the cell: the sum of C[x, y]^2 / (mean of C[., y]), more where laws differ more."""
+    """What a group of reports tells about the cell: the sum of C[x, y]^2 / (mean of C[., y]), the more distributions differ."""
     sums = table.sum(axis=0)
     return float(np.divide(table**2, sums, out=np.zeros_like(table), where=sums > 0).sum())
 

@@ -1,12 +1,13 @@
 """Bands that hold a whole distribution function at once.
 
-Two ways. Over laws: how many reports are at most y is a binomial number, so an interval for its probability covers exactly;
-all of them hold together with at least the stated probability. Every law of the true values whose reports fit in there
-remains possible; at each value the band goes from the least to the most that any of them says: two linear programs. It
-uses that probabilities are not negative, needs no inverse of the channel, and covers whenever the intervals do: at least as
-often as stated, for any law and any number of reports. Directly: the unbiased estimate at each value, plus and minus so many
-standard errors, for any number of values; calibrated by a bootstrap, and so right in the limit of many reports only.
-With much noise between neighbours the first is several times narrower, with little the second.
+Two ways. Over distributions: how many reports are at most y is a binomial number, so an interval for its probability
+covers exactly; all of them hold together with at least the stated probability. Every distribution of the true values
+whose reports fit in there remains possible; at each value the band goes from the least to the most that any of them
+says: two linear programs. It uses that probabilities are not negative, needs no inverse of the channel, and covers
+whenever the intervals do: at least as often as stated, for any distribution and any number of reports. Directly: the
+unbiased estimate at each value, plus and minus so many standard errors, for any number of values; calibrated by a
+bootstrap, and so right in the limit of many reports only. With much noise between neighbours the first is several times
+narrower, with little the second.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _INVERSE = 1e-6  # relative: SciPy's inverse of the incomplete beta function is 
 
 
 def band_over_laws(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
-    """The least and the most that a law says whose reports fit; None if there is no such law.
+    """The least and the most that a distribution says whose reports fit; None if there is no such distribution.
 
-    It covers the true distribution function with at least the probability `confidence`, whatever the law and the number of
+    It covers the true distribution function with at least the probability `confidence`, whatever the distribution and the number of
     reports: no approximation is made but the solver's, which is moved outwards.
     """
     ends = _extremes(np.cumsum(channel.matrix, axis=1)[:, :-1].T, *_fitting(q, number, confidence))
@@ -53,7 +54,7 @@ def _fitting(q: Floats, number: int, confidence: float) -> tuple[Floats, Floats]
 
 
 def _extremes(rows: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
-    """The least and the largest p_0 + ... + p_x over all laws p with low <= rows p <= high, for every x but the last.
+    """The least and the largest p_0 + ... + p_x over all distributions p with low <= rows p <= high, for every x but the last.
 
     One model for all: from one x to the next the objective gains a term, and the solver goes on from where it was.
     """
@@ -80,8 +81,8 @@ def direct_band(
 ) -> tuple[Floats, Floats]:
     """The direct estimate plus and minus c standard errors at each value.
 
-    The c is that quantile of the largest studentised error over all values among data sets drawn from the law of reports
-    that the recovered law implies: a parametric bootstrap. Standard errors count one report more, as above.
+    The c is that quantile of the largest studentised error over all values among data sets drawn from the distribution of reports
+    that the recovered distribution implies: a parametric bootstrap. Standard errors count one report more, as above.
     """
     rows = channel.rows
     if max(rows * channel.reports, draws * channel.reports) > MATRIX_ENTRIES:

@@ -1,13 +1,15 @@
-"""An estimate: the recovered law, its certificate, and what the reports say directly about sums over the true law.
+"""An estimate: the recovered distribution, its certificate, and what the reports say directly about sums over the true
+distribution.
 
-The recovered law is for looking at and for reading off means, quantiles and tails. How sure they are is another
-question: at laws with zeros, the likelihood's curvature and the naive bootstrap of a recovered law both mislead. So
-standard errors, intervals and bands rest on direct estimates. For a function f of the truth let h solve Ch = f. Then the
-mean of h(report) over the reports is an unbiased estimate of the mean of f(truth), whatever the true law, and the spread
-of h(report) over the reports gives its standard error. The N true values count as drawn independently from the true law
-(Fernandes, Lefki and Palamidessi, section 3); against their own average the intervals are, if anything, too wide.
+The recovered distribution is for looking at and for reading off means, quantiles and tails. How sure they are is another
+question: at distributions with zeros, the likelihood's curvature and the naive bootstrap of a recovered distribution
+both mislead. So standard errors, intervals and bands rest on direct estimates. For a function f of the truth let h
+solve Ch = f. Then the mean of h(report) over the reports is an unbiased estimate of the mean of f(truth), whatever the
+true distribution, and the spread of h(report) over the reports gives its standard error. The N true values count as
+drawn independently from the true distribution (Fernandes, Lefki and Palamidessi, section 3); against their own average
+the intervals are, if anything, too wide.
 
-Its pictures show the recovered law against the noisy one, and its distribution function within its band.
+Its pictures show the recovered distribution against the noisy one, and its distribution function within its band.
 """
 
 from __future__ import annotations
@@ -71,9 +73,9 @@ class _Direct(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Frozen, Result):
-    """The law of the true values recovered from counts of reports, and how it was found.
+    """The distribution of the true values recovered from counts of reports, and how it was found.
 
-    `gap` certifies it: no law has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
+    `gap` certifies it: no distribution has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
     reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known.
     """
 
@@ -123,24 +125,24 @@ class Estimate(Frozen, Result):
         """
         return agreement(self._channel, self.counts, self.distribution)
 
-    # The recovered law
+    # The recovered distribution
 
     def mean(self) -> float:
-        """The mean of the recovered law, in the answer's units."""
+        """The mean of the recovered distribution, in the answer's units."""
         return float(self.distribution @ self._values)
 
     def variance(self) -> float:
-        """The variance of the recovered law."""
+        """The variance of the recovered distribution."""
         return float(self.distribution @ (self._values - self.mean()) ** 2)
 
     def quantile(self, p: Any) -> int | Fraction:
-        """The smallest value of the grid at or below which the recovered law has at least the probability p."""
+        """The smallest value of the grid at or below which the recovered distribution has at least the probability p."""
         wanted = float(share(p, "p", "a probability", closed=True, example="0.5", error=RecoveryError))
         reached = np.flatnonzero(np.cumsum(self.distribution) >= wanted - _ROUNDING)
         return self.mechanism.inputs.value(int(reached[0]) if len(reached) else len(self.distribution) - 1)
 
     def tail(self, x: Any) -> float:
-        """Pr[value > x] under the recovered law."""
+        """Pr[value > x] under the recovered distribution."""
         grid = self.mechanism.inputs
         x = number(x, "x", "be a number in the answer's units", lambda _: True, example=5, error=RecoveryError)
         place = (x - grid.anchor) / grid.step
@@ -151,7 +153,7 @@ class Estimate(Frozen, Result):
     def direct(self, of: Any = "mean") -> Direct:
         """An unbiased estimate from the reports alone, and its standard error.
 
-        `of` is "mean" or "variance" of the true law, its "cells" (the probability of each value) or "cdf" (of each value
+        `of` is "mean" or "variance" of the true distribution, its "cells" (the probability of each value) or "cdf" (of each value
         or less), a function of a true value, or an array with its numbers: then the mean of that function. The variance is
         E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
         again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
@@ -201,33 +203,34 @@ class Estimate(Frozen, Result):
     ) -> tuple[Floats, Floats]:
         """A band that holds the whole true distribution function: its lower and upper curve over the true values.
 
-        by="laws" goes from the least to the most that any law says whose reports fit those seen, and covers at least as
-        often as stated, whatever the law and the number of reports; by="direct" goes so many standard errors from the direct
-        estimate, calibrated by `draws` bootstrap data sets, which needs many reports (see discreet.recovery.bands). "auto"
-        takes what both leave, each with half of the error; the direct one alone for more than 250 values or where no law
-        fits, the other where there is no direct estimate. Draws are for analysis; `seed` repeats them.
+        by="distributions" goes from the least to the most that any distribution says whose reports fit those seen, and
+        covers at least as often as stated, whatever the distribution and the number of reports; by="direct" goes so
+        many standard errors from the direct estimate, calibrated by `draws` bootstrap data sets, which needs many
+        reports (see discreet.recovery.bands). "auto" takes what both leave, each with half of the error; the direct one
+        alone for more than 250 values or where no distribution fits, the other where there is no direct estimate. Draws
+        are for analysis; `seed` repeats them.
         """
         sure = float(share(confidence, "confidence", "how often the band covers", error=RecoveryError))
         seed = None if seed is None else whole(seed, "seed", 0, error=RecoveryError)
         draws = whole(draws, "draws", 20, _DRAWS, example=1000, error=RecoveryError)
-        if by not in ("auto", "laws", "direct"):
-            raise RecoveryError(f'by = {show(by)} must be "auto", "laws" or "direct".')
+        if by not in ("auto", "distributions", "direct"):
+            raise RecoveryError(f'by = {show(by)} must be "auto", "distributions" or "direct".')
         if self.reports < 2:
             raise RecoveryError("A band needs at least two reports; collect more.")
         channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
         small = max(channel.rows, channel.reports) <= PROGRAMS
-        if by == "laws" and not small:
-            raise SizeError(f'A band over laws is for up to {PROGRAMS} values; use by="direct".')
+        if by == "distributions" and not small:
+            raise SizeError(f'A band over distributions is for up to {PROGRAMS} values; use by="direct".')
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
-        if by == "laws" or (by == "auto" and small):
+        if by == "distributions" or (by == "auto" and small):
             found = band_over_laws(channel, self._q, number, part)
-            if found is None and by == "laws":
+            if found is None and by == "distributions":
                 raise RecoveryError(
-                    "No law of the true values fits the reports at this confidence: ask for more, use "
+                    "No distribution of the true values fits the reports at this confidence: ask for more, use "
                     'by="direct", or look again whether this mechanism made them.'
                 )
-        if by != "laws":
+        if by != "distributions":
             try:
                 direct = direct_band(channel, self._q, self.distribution, number, part, draws, rng)
                 both = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
@@ -251,7 +254,7 @@ class Estimate(Frozen, Result):
         return float(self.mechanism.inputs.anchor) + float(self.mechanism.inputs.step) * position
 
     def _linear(self, f: Floats) -> _Direct:
-        """The mean of f over the true law; of each column where f is a matrix."""
+        """The mean of f over the true distribution; of each column where f is a matrix."""
         h = self._channel.unpull(f)
         found = *moments(self._q, h, self.reports), np.ptp(h, axis=0) / self.reports, f.min(axis=0), f.max(axis=0)
         return _Direct(*found) if f.ndim > 1 else _Direct(*map(float, found))
@@ -284,9 +287,9 @@ class Estimate(Frozen, Result):
             vector(of, "A function of the true value", size=rows, bools=True, error=RecoveryError), dtype=np.float64
         )
 
-    def plot(self, kind: str = "law", *, confidence: Any = 0.95, truth: Any = None, seed: int = 0) -> Any:
-        """A picture: the recovered "law" beside the noisy reports and with intervals, or its distribution function ("cdf")
-        within its band; with the `truth`, a law, where that is known.
+    def plot(self, kind: str = "distribution", *, confidence: Any = 0.95, truth: Any = None, seed: int = 0) -> Any:
+        """A picture: the recovered "distribution" beside the noisy reports and with intervals, or its distribution function ("cdf")
+        within its band; with the `truth`, a distribution, where that is known.
 
         The intervals are direct ones, each for the mean probability of a few values next to each other.
         """
@@ -315,18 +318,20 @@ class Estimate(Frozen, Result):
             pass  # a single report has no standard error
         if self.atoms:
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
-        lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
+        lines.append(
+            f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
+        )
         if self.unique is False:
-            lines.append("other laws are as likely: the reports do not tell them apart")
+            lines.append("other distributions are as likely: the reports do not tell them apart")
         return View("\n".join(lines), notes=self.notes)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The recovered law: a probability for each true value."""
+        """The recovered distribution: a probability for each true value."""
         grid = self.mechanism.inputs
         return [{"value": grid.value(k), "probability": p} for k, p in enumerate(self.distribution.tolist())]
 
     def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
-        """Everything but the mechanism's own law, ready for JSON; what is infinite is null.
+        """Everything but the mechanism's own distribution, ready for JSON; what is infinite is null.
 
         `direct` has the unbiased mean with its interval; null where the reports do not determine it.
         """
@@ -369,17 +374,17 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 
 def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     """The picture of an estimate; see Estimate.plot."""
-    if kind not in ("law", "cdf"):
-        raise RecoveryError(f'kind = {show(kind)} is no picture of an estimate; choose "law" or "cdf".')
+    if kind not in ("distribution", "cdf"):
+        raise RecoveryError(f'kind = {show(kind)} is no picture of an estimate; choose "distribution" or "cdf".')
     size, m = len(e.distribution), e.mechanism
     if max(size, len(e.counts)) > _MOST_DRAWN:
-        raise SizeError(f"A law of {size} values has no picture; recover it on a coarser grid.")
+        raise SizeError(f"A distribution of {size} values has no picture; recover it on a coarser grid.")
     values = m.inputs.floats(size)
     law = None if truth is None else prior_of(truth, m.inputs).floats
     what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"
     if kind == "cdf":
         return _function(e, values, law, confidence, seed, what)
-    title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
     title = _warned(e, title)

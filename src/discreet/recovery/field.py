@@ -1,4 +1,4 @@
-"""A law behind many reports: a smooth field and a few atoms, averaged over models by their evidence.
+"""A distribution behind many reports: a smooth field and a few atoms, averaged over models by their evidence.
 
     p_x is proportional to exp(l + f_x) + (n+1) sum over atoms a of [x = x_a] exp(h_a)
 
@@ -11,7 +11,7 @@ its place. All parameters have a standard normal prior (h times 2, l times 8), s
 
 A the derivatives of the chances of the reports, each divided by its standard deviation. How probable the reports are under the
 model as a whole, its evidence, follows by Laplace's method: F - logdet(H)/2 - (atoms) log(n+1). The result is the average of the
-fitted laws weighed by their evidence: no constant is tuned to a shape, and no random number is used.
+fitted distributions weighed by their evidence: no constant is tuned to a shape, and no random number is used.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Model:
         return law
 
     def value(self, theta: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
-        """F, the law, the chances of the reports, and the two shares."""
+        """F, the distribution, the chances of the reports, and the two shares."""
         _, own, masses = self.shares(theta)
         law = self.law(own, masses)
         chances = self.data.push(law)
@@ -308,7 +308,7 @@ class Search:
         return self.data.steps
 
     def run(self, likeliest: Floats | None) -> None:
-        """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest law; then moved,
+        """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest distribution; then moved,
         and tried with every field."""
         for smooth in SMOOTH:
             self._scales(smooth, ())
@@ -393,7 +393,7 @@ class Search:
         return gains, masses
 
     def _from_heaps(self, law: Floats) -> None:
-        """Another start: the heaps of the likeliest law, on a field with two parts in a hundred."""
+        """Another start: the heaps of the likeliest distribution, on a field with two parts in a hundred."""
         places, masses = heaps_of(law)
         if not 1 <= len(places) <= 20:
             return
@@ -430,7 +430,7 @@ class Search:
 
 
 def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
-    """Where a law gathers: it is cut at its valleys, and of more than `most` heaps the heaviest are kept."""
+    """Where a distribution gathers: it is cut at its valleys, and of more than `most` heaps the heaviest are kept."""
     support = np.flatnonzero(law > 1e-9)
     groups = np.split(support, np.flatnonzero(np.diff(support) > 1) + 1) if len(support) else []
     places, masses = [], []

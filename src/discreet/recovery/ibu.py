@@ -154,7 +154,7 @@ def _start(start: Any, rows: int) -> Floats:
     if len(empty):
         raise RecoveryError(
             f"The start gives no probability to the true value at position {empty[0]}, and would never find any there; "
-            "start from a law with full support.",
+            "start from a distribution with full support.",
             position=int(empty[0]),
         )
     return np.asarray(law / law.sum())

@@ -1,4 +1,4 @@
-"""What can be recovered at all: reports that the channel explains, and laws that they tell apart."""
+"""What can be recovered at all: reports that the channel explains, and distributions that they tell apart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 
 
 def check_possible(channel: Finite, q: Floats) -> None:
-    """Refuse frequencies that no law explains: a report that the channel never gives. Asked once, before any method."""
+    """Refuse frequencies that no distribution explains: a report that the channel never gives. Asked once, before any method."""
     never = np.flatnonzero((channel.push(np.full(channel.rows, 1.0 / channel.rows)) <= 0) & (q > 0))
     if len(never):
         raise RecoveryError(
@@ -29,9 +29,10 @@ def check_possible(channel: Finite, q: Floats) -> None:
 
 
 def is_injective(channel: Finite, q: Floats) -> bool | None:
-    """Do different laws imply different chances of the reports that were seen? Then the maximum is at one law alone.
+    """Do different distributions imply different chances of the reports that were seen? Then the maximum is at one
+    distribution alone.
 
-    The chances themselves are unique, as the logarithm is strictly concave. Laws sum to 1, so one report that was not
+    The chances themselves are unique, as the logarithm is strictly concave. Distributions sum to 1, so one report that was not
     seen does no harm. The condition is sufficient, not necessary. None where the channel is too large to look at.
     """
     seen = q > 0

@@ -1,7 +1,7 @@
-"""recover: the law of the true values from many reports.
+"""recover: the distribution of the true values from many reports.
 
-One of the ways is the inverse: r = q C^-1, the law that would imply exactly the frequencies seen, brought back to a law where it
-is none.
+One of the ways is the inverse: r = q C^-1, the distribution that would imply exactly the frequencies seen, brought back
+to a distribution where it is none.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
 
 
 def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
-    """r = q C^-1; where it has negative entries, the nearest law ("simplex"), r with those set to 0 and divided by its
+    """r = q C^-1; where it has negative entries, the nearest distribution ("simplex"), r with those set to 0 and divided by its
     sum ("clip"), or r as it is ("none").
 
-    If r is a law it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
-    channel with an inverse): it implies q itself, and no law does better. Else a projection need not be: the gap says
+    If r is a distribution it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
+    channel with an inverse): it implies q itself, and no distribution does better. Else a projection need not be: the gap says
     how far it may be. O(n) for geometric and randomised-response channels.
     """
     if projection not in PROJECTIONS:
@@ -43,7 +43,7 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     raw = channel.solve(q)
     if not np.abs(channel.push(raw) - q).max() <= _SOLVED:
         raise SingularError(
-            "The reports do not determine the law of the true value: the channel has no inverse that floats can hold; "
+            "The reports do not determine the distribution of the true value: the channel has no inverse that floats can hold; "
             "use a maximum likelihood estimate."
         )
     negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
@@ -54,10 +54,12 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
         return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
     entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
     if projection == "none":
-        note = f"{entries}: this is no law, but estimates of sums over it are unbiased."
+        note = f"{entries}: this is no distribution, but estimates of sums over it are unbiased."
         return Fit(raw, certificate(channel, q, raw), notes=(note,))
     law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
-    how = "moved to the nearest law" if projection == "simplex" else "set to 0, the others divided by their sum"
+    how = (
+        "moved to the nearest distribution" if projection == "simplex" else "set to 0, the others divided by their sum"
+    )
     gap = certificate(channel, q, law)
     reached = (
         "The certificate shows that it is the maximum all the same"
@@ -68,7 +70,7 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
 
 
 def to_simplex(r: Floats) -> Floats:
-    """The law nearest to r in Euclidean distance: max(r - t, 0), with the t that makes it sum to 1."""
+    """The distribution nearest to r in Euclidean distance: max(r - t, 0), with the t that makes it sum to 1."""
     falling = np.sort(r)[::-1]
     thresholds = (np.cumsum(falling) - 1.0) / np.arange(1, len(r) + 1)
     t = thresholds[np.flatnonzero(falling > thresholds)[-1]]
@@ -98,19 +100,19 @@ def recover(
     accelerate: bool | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
-    """The law of the true values behind many reports of one mechanism.
+    """The distribution of the true values behind many reports of one mechanism.
 
     `reports` is a histogram with one count for each report, a mapping {report: count}, a tally as `perturb` makes it, or the
     reports themselves in a list, array or Series; `kind` says which where that is not clear (see discreet.recovery.tallies).
     Methods:
 
-        "auto"      a regularised law: how far to go towards the maximum likelihood is decided on the reports; for most
-                    truths it is nearer to them than the likeliest law is
+        "auto"      a regularised distribution: how far to go towards the maximum likelihood is decided on the reports; for most
+                    truths it is nearer to them than the likeliest distribution is
         "mle"       the maximum likelihood estimate, certified to `gap`
         "ibu"       the iterative Bayesian update: exactly `iterations` steps from `start` (uniform unless you say
                     otherwise), or until the certificate meets `gap` (1e-6 unless you say otherwise; accelerated unless
                     accelerate=False)
-        "inverse"   q C^-1, with `projection` "simplex", "clip" or "none" where it is no law
+        "inverse"   q C^-1, with `projection` "simplex", "clip" or "none" where it is no distribution
 
     Reports are private already, so this costs no privacy.
 

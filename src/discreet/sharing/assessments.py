@@ -26,7 +26,7 @@ _QUICK, _DEEP = 60.0, 700.0  # how rare what is left out must be, as -ln: for l0
 @final
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """The law of estimate - truth: multiples of a unit, and their probabilities."""
+    """The distribution of estimate - truth: multiples of a unit, and their probabilities."""
 
     unit: Fraction
     steps: Steps
@@ -41,7 +41,7 @@ class Errors:
 @final
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The errors that were drawn on the line: a law by its empirical distribution."""
+    """The errors that were drawn on the line: a distribution by its empirical distribution."""
 
     errors: Floats  # in rising order
 

@@ -1,11 +1,11 @@
 """A report between two others of a cascade, drawn afterwards: exactly, in a few words, on a grid of any size.
 
-Between a report u at level a and a report v at level c, both on 0..n, one at level b (a < b < c) has the law
+Between a report u at level a and a report v at level c, both on 0..n, one at level b (a < b < c) has the distribution
 
     Pr[r] = T_{a,b}[u, r] T_{b,c}[r, v] / T_{a,c}[u, v].
 
 T keeps a value or draws it anew, so r is u kept, or v that will be kept, or neither: then its weight is
-b^|u-r| c^|r-v| over all whole numbers, moved to the ends where it lies beyond them. That law has three geometric pieces:
+b^|u-r| c^|r-v| over all whole numbers, moved to the ends where it lies beyond them. That distribution has three geometric pieces:
 before u, between u and v, beyond v. With level 0 for the truth itself, T_{0,b} is the geometric mechanism: a less private
 report than all others lies between the truth and the first of them. docs/theory/cascade.md has the proof.
 """
@@ -48,7 +48,7 @@ def fresh(b: Fraction, *, end: bool) -> Fraction:
 @final
 @dataclass(frozen=True)
 class Bridge:
-    """The law of a report at level b given those at levels a (0: the truth itself) and c, on the grid 0..n."""
+    """The distribution of a report at level b given those at levels a (0: the truth itself) and c, on the grid 0..n."""
 
     n: int
     a: Fraction
@@ -110,7 +110,7 @@ class Bridge:
 
     def _modulo(self, sizes: Indices, stream: Source) -> Indices:
         """Of each size m a number below it with chances proportional to ratio^x: a geometric number modulo m, since its
-        remainder is independent of the quotient. Beyond the reach of 64 bits the geometric law begins anew."""
+        remainder is independent of the quotient. Beyond the reach of 64 bits the geometric distribution begins anew."""
         drawn = self._inner.draw(stream, np.empty_like(sizes))
         found = drawn % sizes
         for item in np.flatnonzero(drawn >= REACH):

@@ -6,7 +6,7 @@ A guess is the likeliest true value, or the one whose expected loss under the po
     bayes    the true value whose mean loss under the posterior is smallest: the posterior median for l1, its mode for l0
 
 Of equally good values the one nearest to the median report is taken, of two as near the lower one. A guess is then a
-function of the reports alone, and what is computed is exactly its law.
+function of the reports alone, and what is computed is exactly its distribution.
 
 The type of k reports is which were seen and how often, whatever their order: all that they say is in their type. It is written
 in the shorter of two ways: the k reports in rising order, or how often each of the r reports was seen. Either way its
@@ -220,7 +220,7 @@ def log_matrix(channel: Finite) -> Floats:
 def by_types(
     m: Procedure, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
 ) -> tuple[Assessment, Guarantee]:
-    """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work,
+    """The distribution of the guess: every type adds its probability to that of its guess. In integers where that is little work,
     else in floats whose roundings are counted, so that the level is certain either way."""
     channel, types = m.finite(), Types(k, m.finite().reports)
     number, law, logs, done = (
@@ -276,7 +276,9 @@ def bound_of(found: Scaled, roundings: int, m: Procedure) -> Guarantee:
     if span is not None:
         apart = range(1, min(span, rows - 1) + 1)
         return Guarantee.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
-    demands = m.neighbours.demands(m.inputs)  # at distance 0 the reports have one law, and so has what is made of them
+    demands = m.neighbours.demands(
+        m.inputs
+    )  # at distance 0 the reports have one distribution, and so has what is made of them
     ratios = (
         (_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance
     )

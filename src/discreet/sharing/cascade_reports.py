@@ -108,8 +108,8 @@ class CascadeReports(Result):
 
     def add(self, level: Any = None, *, epsilon: Any = None, source: Any = None) -> CascadeReports:
         """With one more level, between two others or more private than all. It is drawn from the stored reports alone, so
-        it costs nothing, and no other report changes. Together they follow the law of a cascade made of all levels at once.
-        Go on with what is returned: two levels drawn from the same state, each without the other, are no cascade.
+        it costs nothing, and no other report changes. Together they follow the distribution of a cascade made of all
+        levels at once. Go on with what is returned: two levels drawn from the same state, each without the other, are no cascade.
 
         >>> import discreet as dt
         >>> reports = dt.sharing.cascade(["3/10", "4/5"], 100).release(42)

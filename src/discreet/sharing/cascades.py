@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .cascade_reports import CascadeReports
 
 CITATION = "Gupte, Sundararajan, Universally optimal privacy mechanisms for minimax agents, PODS 2010"
-_LISTED = 2**18  # entries of a joint law that is written out in integers
+_LISTED = 2**18  # entries of a joint distribution that is written out in integers
 _WORK = 2**28  # bits of the products for it
 
 
@@ -159,7 +159,7 @@ class Cascade(Result):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the law, for keyed sources."""
+        """SHA-256 over the distribution, for keyed sources."""
         ends = [None if end is None else str(end) for end in (self.grid.low, self.grid.high)]
         law = [
             "discreet cascade",
@@ -234,13 +234,13 @@ class Cascade(Result):
         return sorted({self.place(x) for x in (self.levels if coalition is None else _listed(coalition))})
 
     def joint(self, coalition: Any = None, *, epsilons: Any = None) -> NDArray[Any]:
-        """The exact joint law of a coalition's reports, by default everyone's: an array of Fractions whose first axis is
+        """The exact joint distribution of a coalition's reports, by default everyone's: an array of Fractions whose first axis is
         the truth, and each further one the report of a member. For small grids only."""
         members = self._members(coalition, epsilons)
         found = self._joint(members)
         if found is None:
             raise SizeError(
-                f"The joint law of {len(members)} reports on {self.grid} is too large to write out; "
+                f"The joint distribution of {len(members)} reports on {self.grid} is too large to write out; "
                 "coalition says how private it is."
             )
         weights, total = found
@@ -269,7 +269,7 @@ class Cascade(Result):
 
     def coalition(self, members: Any = None, *, epsilons: Any = None) -> Verdict:
         """How private the reports of a coalition are together, by default everyone's; asked at the level of its least
-        private member. On small grids every entry of the joint law is looked at; else it is the theorem of Gupte and
+        private member. On small grids every entry of the joint distribution is looked at; else it is the theorem of Gupte and
         Sundararajan: the reports of all others are drawn from that member's."""
         places = self._members(members, epsilons)
         mine = self.mechanisms[places[0]]

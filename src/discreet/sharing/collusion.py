@@ -80,8 +80,9 @@ class Collusion(Result):
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def error_law(self) -> Any:
-        """The law of estimate - truth under the prior: {error: probability} on a grid; on the line a law with cdf and quantile."""
+    def error_distribution(self) -> Any:
+        """The distribution of estimate - truth under the prior: {error: probability} on a grid; on the line a value with cdf
+        and quantile."""
         return MappingProxyType(self.errors.law()) if isinstance(self.errors, Errors) else self.errors
 
     def row(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .losses import LEAST, ROUNDING, Floats, Losses, Places, log_moments
 
-_TAIL = 1e-18  # of the tilted law: what may lie beyond the window, on either side
+_TAIL = 1e-18  # of the tilted distribution: what may lie beyond the window, on either side
 _PER_LEVEL = 16 * ROUNDING  # error of a transform in the Euclidean norm, for each doubling of its size
 _SILENT = -80.0  # a frequency whose power is below e^-80 is left out
 _LATTICE = 2**18  # places of a window on a lattice of losses, where nothing is moved
@@ -51,7 +51,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Convolved:
-    """The law of the summed loss in a window, tilted, with what it may be off by."""
+    """The distribution of the summed loss in a window, tilted, with what it may be off by."""
 
     at: Floats  # positions of the summed loss
     weights: Floats  # tilted probabilities
@@ -108,7 +108,7 @@ class Convolved:
 
 
 def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved | None:
-    """The law of the summed loss around `near`, in a window of at most `size` places (a power of two); None: too few."""
+    """The distribution of the summed loss around `near`, in a window of at most `size` places (a power of two); None: too few."""
     base = _shared_base(parts)
     if base is not None:
         grid = [Spread(p.lattice.places, p.masses, k) for p, k in parts if p.lattice is not None]

@@ -103,7 +103,9 @@ class Curve:
                 break
             high = min(high, _crossing(law.upper, delta * (1 - _READ), high)[1])
             low = max(low, self._below(law, delta * (1 + _READ), high))
-            if low == 0 < near and high == near:  # tilted to an end, the law says nothing of what lies before it
+            if (
+                low == 0 < near and high == near
+            ):  # tilted to an end, the distribution says nothing of what lies before it
                 near = 0.0
             elif near - high <= 0.02 * (near - low) + _CLOSE * near:
                 break
@@ -132,7 +134,9 @@ def _crossing(falling: Callable[[float], float], target: float, high: float) -> 
     if below > target:
         return high, high
     low, above, step, turn = high, below, 1e-3 * high, 0
-    while above <= target:  # downwards in growing steps: far from where the law was tilted to, rounding drowns it
+    while (
+        above <= target
+    ):  # downwards in growing steps: far from where the distribution was tilted to, rounding drowns it
         if low == 0:
             return 0.0, 0.0
         high, below, low, step = low, above, max(0.0, low - step), 2 * step

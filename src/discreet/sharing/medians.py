@@ -1,10 +1,11 @@
-"""The median of k reports: a report of the middle rank, so its law follows from the law of one report and the binomial.
+"""The median of k reports: a report of the middle rank, so its distribution follows from the distribution of one report
+and the binomial.
 
 Of k independent reports the r-th smallest is at most t where at least r of them are. r = (k+1)//2 is the median; of an even
 number of reports the lower of the two in the middle. Clamping keeps the order, so the median of clamped reports is the
 clamped median.
 
-`median_noise` is the median of k draws of noise on the line, as a law of noise itself: for analysis.
+`median_noise` is the median of k draws of noise on the line, as a distribution of noise itself: for analysis.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .guarantee import Guarantee
 
 _MOST_STEPS = 2**24  # of noise that is summed one by one
 _EXACT_BITS = 2**20  # of one number, where few are needed
-_EXACT_WORK = 2**30  # bits of all products, when the law of the median is written out in integers
+_EXACT_WORK = 2**30  # bits of all products, when the distribution of the median is written out in integers
 
 
 def rank(k: int) -> int:
@@ -116,7 +117,7 @@ def at_least_exact(k: int, need: int, part: int, total: int) -> int:
 def median_level(m: Procedure, k: int, one: Verdict) -> Guarantee:
     """The tight level of the channel from the truth to the median of k reports, or a bound of it.
 
-    The law of the r-th smallest of k reports is that of a beta variable, whose density is c u^(r-1) (1-u)^(k-r), between
+    The distribution of the r-th smallest of k reports is that of a beta variable, whose density is c u^(r-1) (1-u)^(k-r), between
     two values of the distribution function. Where a larger truth makes larger reports likelier (noise that is added), u
     moves to one side alone. Then r factors of a report's ratio bound that of the median, or k-r+1 on the other
     side: the median costs (k+1)/2 reports, not k. Far out on an open grid the bound is approached, so it is tight.
@@ -156,7 +157,7 @@ def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Guarantee | None:
 
 
 def median_noise(one: ContinuousNoise, k: int) -> ContinuousNoise:
-    """The law of the median of k draws; of an even number, either of the two in the middle, by a fair coin.
+    """The distribution of the median of k draws; of an even number, either of the two in the middle, by a fair coin.
 
     That coin makes the median of k draws as good as that of k - 1: with q = Pr[one draw > x] the mean of
     Pr[Bin(k, q) >= k/2] and Pr[Bin(k, q) >= k/2 + 1] is Pr[Bin(k-1, q) >= k/2]. Wherever the loss is symmetric, the lower

@@ -112,7 +112,7 @@ class Pairs:
         """The pair whose curve is the largest of all curves: the hull of all chances (Q(S), P(S)) of sets of reports.
 
         A set of reports tells the pair apart with P(S) - e^epsilon Q(S), so the upper hull of these points over all pairs,
-        exactly in integers, has for its edges the two laws of a dominating pair (Zhu, Dong and Wang 2022).
+        exactly in integers, has for its edges the two distributions of a dominating pair (Zhu, Dong and Wang 2022).
         """
         if self.entries > _MOST_ENTRIES:
             raise SizeError(
@@ -206,7 +206,7 @@ def has_one_pair(m: Procedure) -> bool:
     """Is the noise geometric, so that one pair of truths stands for all?
 
     Reports beyond the two truths then tell no more than the truths themselves, and of two distances the larger dominates,
-    since the ratio of shifted log-concave laws is monotone.
+    since the ratio of shifted log-concave distributions is monotone.
     """
     return m.channel.noise is not None and m.channel.noise.decay is not None
 

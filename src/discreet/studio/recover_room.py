@@ -1,4 +1,4 @@
-"""The room of those who collect: from noisy reports and a mechanism file back to the law of the true values."""
+"""The room of those who collect: from noisy reports and a mechanism file back to the distribution of the true values."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
     m.finite()
     if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
         raise RecoveryError(
-            f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more."
+            f"The studio recovers distributions of at most {_MOST_VALUES} values; use discreet recover for more."
         )
     return m, describe(m).headline
 
@@ -119,7 +119,7 @@ async def take_reports(request: Request, column: Text | None = None, counts: Tex
 
 @router.post("/recover")
 async def begin(request: Request, asked: RecoveryForm) -> Promise[RecoveredReply]:
-    """The law behind the reports, or a promise of it."""
+    """The distribution behind the reports, or a promise of it."""
     m, seen = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
     found: Promise[RecoveredReply] = await promised(request, lambda progress: _law(m, seen, progress), soon=1.0)
     return found

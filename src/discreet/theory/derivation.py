@@ -203,7 +203,7 @@ def _shortfall(lacking: list[int], a: Fraction, total: int) -> Fraction:
 
 
 def _distance(lacking: list[int], a: Fraction, denominator: int) -> Fraction:
-    """max_i sum_r G[i, r] N_r, by the two recursions of the geometric law; see the head of this module."""
+    """max_i sum_r G[i, r] N_r, by the two recursions of the geometric distribution; see the head of this module."""
     if not any(lacking):
         return Fraction(0)
     last = len(lacking) - 1

@@ -109,7 +109,7 @@ def regret(
 ) -> Regret:
     """The least worst regret of one mechanism over a list of users, with proved bounds on both sides.
 
-    `graph` is a Graph or a list of edges. A user is a pair (prior, loss): a law on the answers, as for Prior, a list in
+    `graph` is a Graph or a list of edges. A user is a pair (prior, loss): a distribution on the answers, as for Prior, a list in
     the order of the vertices or a mapping of answers; and "l0", "distance" (in the graph), a function of answer and
     guess, or a matrix with a row for each answer. Without users, those of `subset_users`. A regret of 0 means that one
     mechanism, remapped by each user, is the best for all of them. On a path or cycle up to 10 answers with the default

@@ -30,7 +30,9 @@ CELL_KEY = (
 )
 
 _STEPS = 500  # of Newton's method; some ten are usual, more are needed next to the ends of what can be reached
-_FLOATS = 2.0**-40  # what a cell-key law's distance allows for the floats of Newton's method; no privacy rests on it
+_FLOATS = (
+    2.0**-40
+)  # what a cell-key distribution's distance allows for the floats of Newton's method; no privacy rests on it
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +55,9 @@ def random_rounding(n: GridLike, base: int = 3) -> Method:
     width = whole(base, "base", 2, FARTHEST, example=3, error=GridError)
     outputs = Grid(0, -(-top // width) * width, width)
     reports = -(-top // width) + 1
-    _fits(top, reports, "Random rounding", "The law repeats after every base counts, and the verdict is the same")
+    _fits(
+        top, reports, "Random rounding", "The distribution repeats after every base counts, and the verdict is the same"
+    )
     total = largest_total(width, reports)
     assert total is not None  # a wide base has few reports, so that base and cells together stay below 2^63
     truth = np.arange(top + 1)
@@ -100,12 +104,12 @@ def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_r
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census
-    (Giessing 2016): no report is negative, and none lies in 1..never_report. The law of each count i has the form
+    (Giessing 2016): no report is negative, and none lies in 1..never_report. The distribution of each count i has the form
     exp(a v + b v^2) over the noises v that are allowed there. Near 0, where the variance cannot be reached, it is the
     largest that can: i * deviation, of the two noises -i and deviation. The further condition of some tables that
     probabilities fall with |v| is not imposed.
 
-    This is the law of one cell with a fresh key. An office draws the key from the records in the cell, so that the same
+    This is the distribution of one cell with a fresh key. An office draws the key from the records in the cell, so that the same
     cell always has the same noise; that is kept by whoever samples. There is no privacy: 0 is never moved.
 
     >>> import discreet as dt
@@ -126,7 +130,7 @@ def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_r
             "make it smaller than the deviation."
         )
     reports = top + most + 1
-    _fits(top, reports, "Cell-key perturbation", f"All counts from {most + never + 1} on share one law")
+    _fits(top, reports, "Cell-key perturbation", f"All counts from {most + never + 1} on share one distribution")
     shared = min(most + never + 1, top)  # this count and those above it may be moved by any noise
     laws = np.zeros((shared + 1, reports), dtype=object)
     laws[0, 0] = 1
@@ -152,7 +156,7 @@ def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_r
 
 
 def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, Fraction]:
-    """The law of the noise at a count above 0, by the noises that are allowed there."""
+    """The distribution of the noise at a count above 0, by the noises that are allowed there."""
     allowed = [v for v in range(-min(most, count), most + 1) if not 1 <= count + v <= never]
     low, high = allowed[0], allowed[-1]
     # all mass on the two ends has the largest variance that a mean of 0 allows, -low * high
@@ -173,25 +177,25 @@ def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, Fra
     if law is None:
         raise DiscreetError(
             f"variance = {show(float(wanted))} is too close to the end of what the count {count} can reach "
-            "for its law to be found; move it a little, or take a simple fraction."
+            "for its distribution to be found; move it a little, or take a simple fraction."
         )
     return dict(zip(allowed, _dyadic(law), strict=True))
 
 
 def _dyadic(law: Floats) -> list[Fraction]:
-    """Floats that sum to about 1 as multiples of 2^-60 that sum to 1: one common denominator for the laws of all counts."""
+    """Floats that sum to about 1 as multiples of 2^-60 that sum to 1: one denominator for the distributions of all counts."""
     whole = [int(Fraction(p) * 2**60) for p in law.tolist()]
     whole[int(law.argmax())] += 2**60 - sum(whole)
     return [Fraction(w, 2**60) for w in whole]
 
 
 def _two(low: int, high: int) -> dict[int, Fraction]:
-    """The only law of mean 0 on two noises, one below 0 and one above."""
+    """The only distribution of mean 0 on two noises, one below 0 and one above."""
     return {low: Fraction(high, high - low), high: Fraction(-low, high - low)}
 
 
 def _most_random(v: Floats, variance: float) -> Floats | None:
-    """The law of maximal entropy on v with mean 0 and a variance strictly between the ends of what can be reached.
+    """The distribution of maximal entropy on v with mean 0 and a variance strictly between the ends of what can be reached.
 
     It is exp(a v + b v^2) / Z with the multipliers that minimise the convex ln Z - b * variance (Jaynes 1957): Newton's
     method, with shorter steps while a whole one does not descend, until a step moves hardly any mass. None when that

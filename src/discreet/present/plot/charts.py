@@ -89,7 +89,7 @@ def heat_map(
 def law(
     values: Numbers, shares: Numbers, title: str, subtitle: str = "", *, x: str = "report", mark: Any = None
 ) -> Chart:
-    """A law as bars; the bar at `mark` stands out."""
+    """A distribution as bars; the bar at `mark` stands out."""
     alt = altair()
     rows = [
         {"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in number_pairs(values, shares)
@@ -120,7 +120,7 @@ def recovered(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> Chart:
-    """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
+    """A recovered distribution as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
     probability of a value in a group. One that leaves the picture at the top ends there in an arrow."""
     alt = altair()
     top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
@@ -460,9 +460,9 @@ def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: b
 
 
 def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
-    """A recovered law, given later as "law" (value, end, share, zero, told), with what was reported as "noisy" (value, share)
-    and intervals of the mean share of groups of values as "intervals" (from, to, low, high, told), cut at the parameter top;
-    those that go on beyond it also as "cut" (middle, high, told), with an arrow each."""
+    """A recovered distribution, given later as "distribution" (value, end, share, zero, told), with what was reported
+    as "noisy" (value, share) and intervals of the mean share of groups of values as "intervals" (from, to, low, high,
+    told), cut at the parameter top; those that go on beyond it also as "cut" (middle, high, told), with an arrow each."""
     alt = altair()
     top = alt.param(name="top", value=1.0)
     axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _SMALL = 2**61  # products below it fit into 64 bits with room for a sum
-_ESTIMATED = 2**14  # entries of a law after merging in which an unbiased estimate is looked for
+_ESTIMATED = 2**14  # entries of a distribution after merging in which an unbiased estimate is looked for
 
 
 class Line(NamedTuple):

@@ -149,14 +149,14 @@ def test_growth_is_below_and_near():
 @pytest.mark.parametrize(
     ("given_", "words"),
     [
-        ({"law": "normal", "epsilon": 1}, "student"),
-        ({"law": "laplace", "epsilon": 1}, "delta"),
-        ({"law": "cauchy", "epsilon": 1, "delta": "1e-6"}, "leave delta out"),
-        ({"law": "cauchy", "epsilon": 1, "beta": 2}, "leaves nothing"),
-        ({"law": "cauchy", "epsilon": 1, "beta": -1}, "beta"),
-        ({"law": "student(1000)", "epsilon": 1}, "freedom"),
-        ({"law": "cauchy", "epsilon": 500}, "beyond"),
-        ({"law": "cauchy"}, "exactly one"),
+        ({"distribution": "normal", "epsilon": 1}, "student"),
+        ({"distribution": "laplace", "epsilon": 1}, "delta"),
+        ({"distribution": "cauchy", "epsilon": 1, "delta": "1e-6"}, "leave delta out"),
+        ({"distribution": "cauchy", "epsilon": 1, "beta": 2}, "leaves nothing"),
+        ({"distribution": "cauchy", "epsilon": 1, "beta": -1}, "beta"),
+        ({"distribution": "student(1000)", "epsilon": 1}, "freedom"),
+        ({"distribution": "cauchy", "epsilon": 500}, "beyond"),
+        ({"distribution": "cauchy"}, "exactly one"),
     ],
 )
 def test_splits_that_make_no_sense(given_, words):
@@ -190,7 +190,7 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
     """Every data set of the grid, its pair by definition, and every neighbour of it: on the integers that are drawn from."""
     ends = {} if name == "count" else {"low": 1, "high": 1 + Fraction(top, 2)}
     step = 1 if name == "count" else "1/2"
-    made = dt.queries.query(name, records=n, **ends).smooth_noise(step=step, epsilon=1, law=law, beta=beta)
+    made = dt.queries.query(name, records=n, **ends).smooth_noise(step=step, epsilon=1, distribution=law, beta=beta)
     answer = {**ANSWERS, "count": sum, "mean": lambda x: math.floor(Fraction(2 * sum(x) + n, 2 * n))}[name]
     steps = lambda x: tuple(Fraction(v) for v in x)  # noqa: E731
     _, nearby = by_definition({**ANSWERS, "count": sum}[name], [Fraction(v) for v in range(top + 1)], n)
@@ -261,7 +261,7 @@ def test_more_noise_than_the_budget_allows_is_seen():
 @pytest.mark.parametrize("law", LAWS)
 def test_the_integers_are_those_of_the_law(law):
     """Against scipy's distribution functions; the ends have the tails."""
-    made = dt.queries.query("median", records=3, low=0, high=30).smooth_noise(step=1, epsilon="1/2", law=law)
+    made = dt.queries.query("median", records=3, low=0, high=30).smooth_noise(step=1, epsilon="1/2", distribution=law)
     for f, j in ((0, 0), (7, 1), (30, len(made.scales) - 1)):
         scale = float(made.noise.growth) ** j / float(made.noise.s)
         cdf = LAWS[law].cdf((np.arange(30) + 0.5 - f) / scale)
@@ -341,7 +341,7 @@ def test_releases_that_make_no_sense():
     with pytest.raises(GridError, match="whole number of steps"):
         q.release([0, 0, 1], step="2/5", epsilon=1)
     with pytest.raises(LevelError, match="delta"):
-        q.release([0, 0, 1], step="1/2", epsilon=1, law="laplace")
+        q.release([0, 0, 1], step="1/2", epsilon=1, distribution="laplace")
     with pytest.raises(SourceError, match="insecure_source"):
         q.release([0, 0, 1], step="1/2", epsilon=1, source=7)
     with pytest.raises(GridError, match="2\\^40"):
