@@ -1,4 +1,4 @@
-"""What a ledger says of a data set before it is asked for anything: read in one transaction, and nothing is written."""
+"""What a ledger says about a data set before any charge: read in one transaction, without writing anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last charge of this process, for whoever stops it: what has become of it is asked of the ledger itself."""
+"""The last charge of this process, for whoever stops it: the ledger itself says what became of it."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def last_charge() -> Charged | None:
 
 
 def forget() -> None:
-    """From here on there was none."""
+    """Forget the last charge."""
     _last.clear()
