@@ -252,7 +252,7 @@ class Finite(Channel):
         condition, _ = lapack.dgecon(factors, float(np.abs(self.matrix).sum(axis=1).max()))
         if broken or condition < _SINGULAR:
             raise SingularError(
-                "The reports do not determine the law of the true value: the channel has no inverse; "
+                "The reports do not determine the distribution of the true value: the channel has no inverse; "
                 "use a maximum likelihood estimate."
             )
         return np.asarray(lapack.dgetrs(factors, pivots, q)[0])

@@ -1,4 +1,4 @@
-"""Laws that lie above a sum of errors: exact convolutions in whole numbers, for the tails of totals.
+"""Distributions that lie above a sum of errors: exact convolutions in whole numbers, for the tails of totals.
 
 A `ErrorBound` is a law on the multiples of a unit, with whole weights that add up to 2^60. It lies above an error X in the sense
 that Pr[X >= k] <= tail(k) + lost and E(X - t)+ <= the law's own + excess: probabilities are rounded up, masses are moved up,

@@ -1,4 +1,4 @@
-"""What there is to say about a mechanism: its level, its properties, and what it does to each true value."""
+"""The description of a mechanism: its level, its properties, and what it does to each true value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Description(Result):
             lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
         if m.recipe.distance:
             lines.append(
-                f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved"
+                f"integers within {m.recipe.distance:.2g} of the distribution in total variation; what was proved is what is drawn"
             )
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))
@@ -102,9 +102,9 @@ class Description(Result):
 
 
 def describe(mechanism: Procedure, *, matrix: bool = False) -> Description:
-    """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
+    """A full description of a mechanism: level, properties, and bias and loss for each true value.
 
-    With matrix=True the matrix, where it is small, stands in `to_dict()` too.
+    With matrix=True the matrix, where it is small, is in `to_dict()` too.
 
     >>> import discreet as dt
     >>> print(dt.measure.describe(dt.geometric(8, alpha="9/10")).headline)

@@ -1,4 +1,4 @@
-"""How far apart two laws are: Kantorovich, total variation, Kullback-Leibler."""
+"""How far apart two distributions are: Kantorovich, total variation, Kullback-Leibler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 200  # values up to which transport with any cost is solved: a linear pr
 
 
 def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
-    """The least mean distance over which probability must be moved to turn one law into the other (earth mover's).
+    """The least mean distance over which probability must be moved to turn one distribution into the other (earth mover's).
 
     It is also the largest difference between the means of a function that changes no faster than the distance
     (Fernandes, Lefki and Palamidessi, Definition 2; the two are equal by Kantorovich and Rubinstein). On a line it is
@@ -30,8 +30,8 @@ def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
     """
     if cost is not None:
         if points is not None:
-            raise MetricError("Give the points of a line or a matrix of costs, not both.")
-        return _transport(_law(p, "The first law"), _law(q, "The second law"), cost)
+            raise MetricError("Give either the points of a line or a matrix of costs, not both.")
+        return _transport(_law(p, "The first distribution"), _law(q, "The second distribution"), cost)
     first, second = _laws(p, q)
     difference = first - second
     if points is None:
@@ -69,10 +69,10 @@ def kl_divergence(p: Any, q: Any) -> float:
 
 
 def _laws(p: Any, q: Any) -> tuple[Floats, Floats]:
-    first, second = _law(p, "The first law"), _law(q, "The second law")
+    first, second = _law(p, "The first distribution"), _law(q, "The second distribution")
     if first.shape != second.shape:
         raise MetricError(
-            f"The laws have {len(first)} and {len(second)} probabilities; both must be on the same values."
+            f"The distributions have {len(first)} and {len(second)} probabilities; both must be on the same values."
         )
     return first, second
 

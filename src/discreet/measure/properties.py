@@ -44,8 +44,8 @@ def faults(m: Procedure) -> dict[str, Fault]:
     channel: Finite = procedure_of(m).finite()
     if m.inputs != m.outputs:
         raise StructureError(
-            f"The seven properties compare true values with reports on one grid; here the truth lives on "
-            f"{m.inputs} and reports on {m.outputs}."
+            f"The seven properties compare true values with reports on one grid; here the truth is on {m.inputs} "
+            f"and reports are on {m.outputs}."
         )
     known = channel.faults()
     if known is not None:
@@ -53,7 +53,7 @@ def faults(m: Procedure) -> dict[str, Fault]:
     exact = channel.integers()
     if exact is None:
         raise SizeError(
-            f"The properties of a mechanism of {channel.rows} x {channel.reports} cannot be read off entry by "
+            f"The properties of a mechanism of {channel.rows} x {channel.reports} are too many to check entry by "
             "entry, and no theorem covers it; use a smaller grid."
         )
     return shape_faults(*exact)

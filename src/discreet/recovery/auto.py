@@ -1,4 +1,4 @@
-"""A regularised law of the true values: the field and atoms of field.py, on the grid itself or on cells of it.
+"""A regularised distribution of the true values: the field and atoms of field.py, on the grid itself or on cells of it.
 
 Up to 1024 values each stands for itself. On a longer grid neighbouring values are taken together in cells and reports that say
 the same in groups; the law of the cells is spread out over their values and sharpened by steps of the iterative Bayesian update
@@ -33,9 +33,9 @@ _DENSE = 512  # true values up to which the likeliest law of any channel is quic
 
 
 def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
-    """A law that suits smooth and spiky truths alike; for most truths it is nearer to them than the likeliest law is.
+    """A distribution that suits smooth and spiky truths alike; it is mostly nearer to the truth than the likeliest one is.
 
-    It is regularised: its certificate is not meant to be 0. `gap` is for the likeliest law, which it looks at on the way.
+    It is regularised: its certificate need not be 0. `gap` is for the likeliest law, which it looks at on the way.
     """
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -99,7 +99,7 @@ def _told(best: Fitted, sure: float, models: int, cells: int | None) -> str:
     return (
         f"An average of {models} models by their evidence; the best is {atoms}{rest}, and "
         f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight.{where} "
-        "It is regularised, so its gap is not meant to be 0."
+        "It is regularised, so its gap need not be 0."
     )
 
 

@@ -1,4 +1,4 @@
-"""An estimate: the recovered law, its certificate, and what the reports say directly about sums over the true law.
+"""An estimate: the recovered distribution, its certificate, and what the reports say directly about sums over the true one.
 
 The recovered law is for looking at and for reading off means, quantiles and tails. How sure they are is another
 question: at laws with zeros, the likelihood's curvature and the naive bootstrap of a recovered law both mislead. So
@@ -58,9 +58,9 @@ class _Direct(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Frozen, Result):
-    """The law of the true values recovered from counts of reports, and how it was found.
+    """The distribution of the true values recovered from counts of reports, and how it was found.
 
-    `gap` certifies it: no law has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
+    `gap` certifies it: no distribution has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
     reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known.
     """
 
@@ -113,21 +113,21 @@ class Estimate(Frozen, Result):
     # The recovered law
 
     def mean(self) -> float:
-        """The mean of the recovered law, in the answer's units."""
+        """The mean of the recovered distribution, in the answer's units."""
         return float(self.distribution @ self._values)
 
     def variance(self) -> float:
-        """The variance of the recovered law."""
+        """The variance of the recovered distribution."""
         return float(self.distribution @ (self._values - self.mean()) ** 2)
 
     def quantile(self, p: Any) -> int | Fraction:
-        """The smallest value of the grid at or below which the recovered law has at least the probability p."""
+        """The smallest value of the grid at or below which the recovered distribution has at least the probability p."""
         wanted = float(share(p, "p", "a probability", closed=True, example="0.5", error=RecoveryError))
         reached = np.flatnonzero(np.cumsum(self.distribution) >= wanted - _ROUNDING)
         return self.mechanism.inputs.value(int(reached[0]) if len(reached) else len(self.distribution) - 1)
 
     def tail(self, x: Any) -> float:
-        """Pr[value > x] under the recovered law."""
+        """Pr[value > x] under the recovered distribution."""
         grid = self.mechanism.inputs
         x = number(x, "x", "be a number in the answer's units", lambda _: True, example=5, error=RecoveryError)
         place = (x - grid.anchor) / grid.step
@@ -138,7 +138,7 @@ class Estimate(Frozen, Result):
     def direct(self, of: Any = "mean") -> Direct:
         """An unbiased estimate from the reports alone, and its standard error.
 
-        `of` is "mean" or "variance" of the true law, its "cells" (the probability of each value) or "cdf" (of each value
+        `of` is "mean" or "variance" of the true distribution, its "cells" (the probability of each value) or "cdf" (of each value
         or less), a function of a true value, or an array with its numbers: then the mean of that function. The variance is
         E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
         again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
@@ -204,15 +204,15 @@ class Estimate(Frozen, Result):
         channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
         small = max(channel.rows, channel.reports) <= PROGRAMS
         if by == "laws" and not small:
-            raise SizeError(f'A band over laws is for up to {PROGRAMS} values; use by="direct".')
+            raise SizeError(f'A band over distributions is for up to {PROGRAMS} values; use by="direct".')
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
         if by == "laws" or (by == "auto" and small):
             found = band_over_laws(channel, self._q, number, part)
             if found is None and by == "laws":
                 raise RecoveryError(
-                    "No law of the true values fits the reports at this confidence: ask for more, use "
-                    'by="direct", or look again whether this mechanism made them.'
+                    "No distribution of the true values fits the reports at this confidence: ask for more, use "
+                    'by="direct", or check that this mechanism made them.'
                 )
         if by != "laws":
             try:
@@ -225,7 +225,7 @@ class Estimate(Frozen, Result):
         assert found is not None
         if not _holds_a_law(*found):
             raise RecoveryError(
-                "No distribution function lies within the band that these reports leave: look again whether this mechanism "
+                "No distribution function lies within the band that these reports leave: check that this mechanism "
                 "made them, or ask for more confidence."
             )
         return as_distribution_functions(*found)
@@ -303,18 +303,20 @@ class Estimate(Frozen, Result):
             pass  # a single report has no standard error
         if self.atoms:
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
-        lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
+        lines.append(
+            f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
+        )
         if self.unique is False:
-            lines.append("other laws are as likely: the reports do not tell them apart")
+            lines.append("other distributions are as likely: the reports do not distinguish them")
         return View("\n".join(lines), notes=self.notes)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The recovered law: a probability for each true value."""
+        """The recovered distribution: a probability for each true value."""
         grid = self.mechanism.inputs
         return [{"value": grid.value(k), "probability": p} for k, p in enumerate(self.distribution.tolist())]
 
     def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
-        """Everything but the mechanism's own law, ready for JSON; what is infinite is null.
+        """Everything but the mechanism's own distribution, ready for JSON; what is infinite is null.
 
         `direct` has the unbiased mean with its interval; null where the reports do not determine it.
         """

@@ -1,4 +1,4 @@
-"""A law behind many reports: a smooth field and a few atoms, averaged over models by their evidence.
+"""A distribution behind many reports: a smooth field and a few atoms, averaged over models by their evidence.
 
     p_x is proportional to exp(l + f_x) + (n+1) sum over atoms a of [x = x_a] exp(h_a)
 

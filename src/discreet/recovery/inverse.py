@@ -1,4 +1,4 @@
-"""The inverse: r = q C^-1, the law that would imply exactly the frequencies seen, brought back to a law where it is none."""
+"""The inverse: r = q C^-1, which implies exactly the frequencies seen, projected to a distribution where it is not one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     raw = channel.solve(q)
     if not np.abs(channel.push(raw) - q).max() <= _SOLVED:
         raise SingularError(
-            "The reports do not determine the law of the true value: the channel has no inverse that floats can hold; "
+            "The reports do not determine the distribution of the true value: the channel has no inverse that floats can hold; "
             "use a maximum likelihood estimate."
         )
     negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
@@ -39,10 +39,12 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
         return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
     entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
     if projection == "none":
-        note = f"{entries}: this is no law, but estimates of sums over it are unbiased."
+        note = f"{entries}: this is not a distribution, but estimates of sums over it are unbiased."
         return Fit(raw, certificate(channel, q, raw), notes=(note,))
     law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
-    how = "moved to the nearest law" if projection == "simplex" else "set to 0, the others divided by their sum"
+    how = (
+        "moved to the nearest distribution" if projection == "simplex" else "set to 0, the others divided by their sum"
+    )
     gap = certificate(channel, q, law)
     reached = (
         "The certificate shows that it is the maximum all the same"

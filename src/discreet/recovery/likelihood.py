@@ -1,4 +1,4 @@
-"""What can be recovered at all: reports that the channel explains, and laws that they tell apart."""
+"""What can be recovered at all: reports that the channel explains, and distributions that they distinguish."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 
 
 def check_possible(channel: Finite, q: Floats) -> None:
-    """Refuse frequencies that no law explains: a report that the channel never gives. Asked once, before any method."""
+    """Refuse frequencies that no distribution explains: a report that the channel never gives. Asked once, before any method."""
     never = np.flatnonzero((channel.push(np.full(channel.rows, 1.0 / channel.rows)) <= 0) & (q > 0))
     if len(never):
         raise RecoveryError(

@@ -18,7 +18,7 @@ _MASS = 1e-7  # a true value with less mass than this is not in the support
 
 
 def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
-    """The law of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
+    """The distribution of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
     nothing = says_nothing(channel, q)
     if nothing is not None:
         return nothing
@@ -37,7 +37,9 @@ def says_nothing(channel: Finite, q: Floats) -> Fit | None:
     if not (worst.alpha > 0 and worst.power * float(1 - worst.alpha) < _FLAT):
         return None
     uniform = np.full(channel.rows, 1 / channel.rows)
-    note = "These reports hardly depend on the truth, so no law is likelier than another; use a larger epsilon."
+    note = (
+        "These reports hardly depend on the truth, so no distribution is likelier than another; use a larger epsilon."
+    )
     return Fit(uniform, certificate(channel, q, uniform), 0, (), (note,), unique=None)
 
 
@@ -82,7 +84,10 @@ def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None
     note = () if best_gap <= gap else (f"Rounding stopped it at a gap of {best_gap:.1e}, not {gap:.1e}.",)
     alone = _is_unique(matrix, best)
     if not alone:
-        note = (*note, "Other laws explain the reports equally well: the maximum likelihood estimate is not unique.")
+        note = (
+            *note,
+            "Other distributions explain the reports equally well: the maximum likelihood estimate is not unique.",
+        )
     return Fit(law, best_gap, step, _thinned(trace), note, unique=alone)
 
 

@@ -1,4 +1,4 @@
-"""What an estimate looks like: the recovered law against the noisy one, and its distribution function within its band."""
+"""Pictures of an estimate: the recovered distribution against the noisy one, and its distribution function within its band."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _MOST = 5000  # values that a picture has room for
 def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     """The picture of an estimate; see Estimate.plot."""
     if kind not in ("law", "cdf"):
-        raise RecoveryError(f'kind = {show(kind)} is no picture of an estimate; choose "law" or "cdf".')
+        raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "law" or "cdf".')
     size, m = len(e.distribution), e.mechanism
     if max(size, len(e.counts)) > _MOST:
-        raise SizeError(f"A law of {size} values has no picture; recover it on a coarser grid.")
+        raise SizeError(f"A distribution over {size} values is too large for a picture; recover it on a coarser grid.")
     values = m.inputs.floats(size)
     law = None if truth is None else prior_of(truth, m.inputs).floats
     what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"
     if kind == "cdf":
         return _function(e, values, law, confidence, seed, what)
-    title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
     title = _warned(e, title)

@@ -64,8 +64,8 @@ def read_reports(
         return Reports({}, names)
     if len(names) > 1 and counts is None and _LIKE_A_NUMBER.fullmatch(column):
         raise RecoveryError(
-            f"Line {start} of {name} has {column} where the name of a column would stand; put a line of names above it, or "
-            "give the column a name that is no number."
+            f"Line {start} of {name} has {column} where the name of a column is expected; put a line of names above "
+            "it, or give the column a name that is not a number."
         )
     places = _place(names, column, name), None if counts is None else _place(names, counts, name)
     if places[0] == places[1]:

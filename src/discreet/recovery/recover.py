@@ -79,7 +79,7 @@ def recover(
     notes: tuple[str, ...] = ()
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
     if as_histogram and could_be_reports(counts, mechanism.outputs):
-        notes = ('Read as a histogram; if these are the reports themselves, say kind="reports".',)
+        notes = ('Read as a histogram; if these are the reports themselves, set kind="reports".',)
     if is_marked(reports):
         notes = (*notes, FROM_SEED)
     channel = mechanism.finite()
