@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet as dt
-from discreet.planning.widths import best_width, predicted_distance
+from discreet.planning.reports import best_width, predicted_distance
 
 Floats = NDArray[np.float64]
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -32,8 +32,8 @@ from typing import Any
 import _machine
 import uvicorn
 
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.release import Place
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
 from discreet.studio.server import bundle, configured, make_app
 
 RESULTS = Path(__file__).resolve().parent / "results"

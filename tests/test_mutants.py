@@ -106,7 +106,7 @@ def test_the_tests_of_every_room_are_there():
         room = ".".join(path.relative_to(package).with_suffix("").parts)
         assert path.name == "__init__.py" or tool.tests_of(tests, room), room
     assert tool.tests_of(tests, "exact.level") == ["exact/test_level.py"]
-    assert tool.tests_of(tests, "noise.heavy") == ["noise"]  # the folder's
+    assert tool.tests_of(tests, "noise.continuous") == ["noise"]  # the folder's
     known = known_changes(tests / "mutants.txt")
     assert known
     for room, before, _ in known:  # an entry whose line has changed no longer speaks of anything

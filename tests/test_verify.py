@@ -552,15 +552,15 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
 def test_the_limits_are_those_of_the_package():
     """A file that discreet writes with one limit must not be read with another."""
-    from discreet.channels import contract, geometric, mixture, noisy, table, then
-    from discreet.noise import stairs
+    from discreet.channels import contract, mixture, noisy, table, then
+    from discreet.noise import discrete
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
     assert then._MAX_WORK == verify.MAX_WORK
-    assert {room._MAX_BITS for room in (then, geometric, noisy, mixture)} == {verify.MAX_WEIGHT_BITS}
+    assert {room._MAX_BITS for room in (then, noisy, mixture)} == {verify.MAX_WEIGHT_BITS}
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
     assert noisy.MAX_ENTRIES == mixture.MAX_ENTRIES == verify.MAX_ENTRIES
-    assert stairs.LONGEST_STAIR == verify.MAX_STAIR
+    assert discrete.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
 
 

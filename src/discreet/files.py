@@ -14,12 +14,13 @@ from typing import Any
 
 from . import verify
 from .channels import read_channel
+from .channels.properties import LETTERS
 from .errors import FileError
 from .exact.arithmetic import show
 from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
-from .measure.properties import LETTERS, faults
+from .measure.description import faults
 from .mechanism import Mechanism, Procedure, Recipe
 from .traditional.method import METHODS, Method
 

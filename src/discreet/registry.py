@@ -57,7 +57,7 @@ NOISE = (*LEVEL, "sensitivity", "step")
 FAMILIES = (
     Family(
         "geometric",
-        "mechanisms.geometric",
+        "mechanisms.additive",
         "geometric (GM)",
         "dt.geometric(n, alpha=...)",
         "counts of any size, also unbounded: `dt.Grid(None, None)`; most often right, on average (Ghosh et al. 2009)",
@@ -86,7 +86,7 @@ FAMILIES = (
     ),
     Family(
         "randomized_response",
-        "mechanisms.response",
+        "mechanisms.guessing",
         "randomised response",
         "dt.randomized_response(n, epsilon=...)",
         "local privacy: any two values are neighbours",
@@ -108,7 +108,7 @@ FAMILIES = (
     ),
     Family(
         "uniform",
-        "mechanisms.uniform",
+        "mechanisms.guessing",
         "uniform (UM)",
         "dt.uniform(n)",
         "the bottom line: perfect privacy, no information",
@@ -118,7 +118,7 @@ FAMILIES = (
     ),
     Family(
         "laplace",
-        "mechanisms.laplace",
+        "mechanisms.additive",
         "Laplace",
         "dt.laplace(epsilon=..., sensitivity=...)",
         "sums, means and other real answers, on a grid too fine to matter (Dwork et al. 2006)",
@@ -127,7 +127,7 @@ FAMILIES = (
     ),
     Family(
         "staircase",
-        "mechanisms.staircase",
+        "mechanisms.additive",
         "staircase",
         "dt.staircase(n, epsilon=..., sensitivity=3)",
         "changes of more than one step by one person: the least noise of its kind (Geng and Viswanath 2016)",

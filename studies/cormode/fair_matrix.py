@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet import design, explicit_fair, properties
-from discreet.measure.properties import LETTERS
+from discreet.channels.properties import LETTERS
 from discreet.present import plot
 from discreet.present.views import View
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet import design
-from discreet.measure.properties import LETTERS
+from discreet.channels.properties import LETTERS
 from discreet.present import plot
 from discreet.present.views import View
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from discreet.measure.properties import LETTERS
+from discreet.channels.properties import LETTERS
 from discreet.present import plot
 from discreet.present.views import View
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from discreet.studio.guard import Keys
-from discreet.studio.release import Place
+from discreet.studio.access import Keys
+from discreet.studio.release_room import Place
 from discreet.studio.server import bundle, configured, make_app
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import discreet as dt
 from discreet.cli import main
-from discreet.studio import doorway
-from discreet.studio.guard import HEADER
+from discreet.studio.access import HEADER
+from discreet.studio.server import open_doorway
 
 pytestmark = pytest.mark.outside("browser")
 WIDE = pytest.mark.parametrize("guest", [1280], indirect=True)  # the same on a phone
@@ -46,7 +46,7 @@ def test_the_file_lets_in_and_leaves_no_key_in_the_address(studio, context, tmp_
     """Nor a cookie, which a browser would send to every other server on this machine. Reloading and a second page go on."""
     opened, page = [], context.new_page()
     monkeypatch.setattr("webbrowser.open", opened.append)
-    doorway.show(studio.keys.address, tmp_path)
+    open_doorway(studio.keys.address, tmp_path)
     page.goto(opened[0])
     page.wait_for_url(f"{studio.address}/choose*")
     entered(page)

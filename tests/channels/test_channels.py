@@ -27,7 +27,6 @@ from discreet.channels import (
     contract,
     noisy,
 )
-from discreet.channels import geometric as geometric_room
 from discreet.channels import mixture as mixture_room
 from discreet.channels import then as then_room
 from discreet.channels import window as window_room
@@ -340,10 +339,6 @@ def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
     monkeypatch.setattr(then_room, "MAX_ENTRIES", 12)
     assert Map(np.array([0, 1, 2]), 4).integers() is not None
     assert Map(np.array([0, 1, 2]), 5).integers() is None
-    monkeypatch.setattr(geometric_room, "_MAX_BITS", 2 * 2 * 9)  # 3 x 3 entries of 2 x 2 bits
-    assert Geometric(2, HALF).integers() is not None
-    monkeypatch.setattr(geometric_room, "_MAX_BITS", 2 * 2 * 9 - 1)
-    assert Geometric(2, HALF).integers() is None
     monkeypatch.setattr(noisy, "MAX_ENTRIES", 9)
     assert Clamped(2, StaircaseNoise(HALF, 2, 1)).integers() is not None
     assert Clamped(3, StaircaseNoise(HALF, 2, 1)).integers() is None
@@ -351,6 +346,10 @@ def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
     for limit, written in ((bits * 9, True), (bits * 9 - 1, False)):
         monkeypatch.setattr(noisy, "_MAX_BITS", limit)
         assert (Clamped(2, StaircaseNoise(HALF, 2, 1)).integers() is not None) == written
+    monkeypatch.setattr(noisy, "_MAX_BITS", 2 * 2 * 9)  # 3 x 3 entries of 2 x 2 bits
+    assert Geometric(2, HALF).integers() is not None
+    monkeypatch.setattr(noisy, "_MAX_BITS", 2 * 2 * 9 - 1)
+    assert Geometric(2, HALF).integers() is None
 
 
 @pytest.mark.parametrize(("name", "limit"), [("_MAX_PRODUCT", 4 * 4 * 2), ("_MAX_WORK", 7 * 32), ("_MAX_BITS", 7 * 8)])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.channels import Finite, Table
-from discreet.measure.totals import SumBound
+from discreet.measure.total_bounds import SumBound
 from discreet.mechanism import Recipe
 from discreet.tables.totals.fitting import fit_parts
 from tests import reference

@@ -20,6 +20,7 @@ import pytest
 
 import discreet as dt
 from discreet.cli.app import COMMANDS, KINDS, app
+from discreet.cli.options import PROFILE, QUESTION, RELEASE, meaning, parameters
 from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
@@ -122,6 +123,29 @@ def test_a_command_has_what_all_have(name):
     assert any(part.startswith(f"Example: discreet {name}") for part in words)
 
 
+def test_help_is_what_the_library_says():
+    """The tables of its docstrings, read without importing it: the same parameters, the same words."""
+    for place, thing in (
+        (PROFILE, dt.profile),
+        (QUESTION, dt.Question),
+        (RELEASE, dt.release),
+    ):
+        known = parameters(place)
+        words = " ".join((inspect.getdoc(thing) or "").split())
+        assert {*known} <= {*inspect.signature(thing).parameters}
+        assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
+    assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters}
+    known = options(ALL["release"])
+    assert known["--max-count"][1] == "With add-remove privacy: the largest count that can be."
+    assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
+    assert known["--share"][1] == "A condition whose share is wanted, written like --count."
+    for name in ("count", "sum", "by", "weights", "max_count", "max_groups", "pool_other", "measure_totals", "purpose"):
+        sentence = parameters(QUESTION)[name].partition(". ")[0]
+        assert known[f"--{name.replace('_', '-')}"][1].lower().startswith(sentence.lower())
+    with pytest.raises(KeyError):
+        meaning(QUESTION, "bound")
+
+
 def test_the_overview_has_all_commands_by_kind_of_person(run):  # noqa: F811
     told = run("--help").out
     places = [told.index(kind) for kind in KINDS]
@@ -153,7 +177,7 @@ def test_asking_for_help_loads_nothing_heavy(words):
         "altair",
     }
     if words == ["release", "--help"]:
-        assert "discreet.cli.tables" in loaded
+        assert "discreet.cli.releases" in loaded
         assert "discreet.cli.tour" not in loaded
 
 

@@ -126,7 +126,7 @@ def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811
         (["compose", "g.json"], "--k is missing", "discreet compose g.json --k 20"),
         (["check"], "FILE is missing", "discreet check gm.json"),
         (["sensitivity", "data.csv"], "--query is missing", "discreet sensitivity --query median"),
-        (["compose", "g.json", "--k"], "--k requires an argument", ""),
+        (["compose", "g.json", "--k"], "--k needs a value after it", "discreet compose g.json --k 20"),
     ],
 )
 def test_what_was_never_written_is_missing(run, words, missing, example):  # noqa: F811

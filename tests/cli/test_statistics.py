@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.cli.statistics import asked_by
+from discreet.cli.releases import statistic_arguments
 from discreet.errors import ReleaseError
 from discreet.questions.statistic import statistics_of
 
 
 def conditions(*texts):
-    return asked_by(list(texts), None, None, None, "")["count"]
+    return statistic_arguments(list(texts), None, None, None, "")["count"]
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,16 @@ def test_a_name_before_a_condition_is_its_name(text, what):
 
 
 def test_sums_and_weights_are_named():
-    asked = asked_by(None, ["income:0..9/3", "pay=income:0..5 where x = 1"], ["age:0..120"], None, "pay=2, income=1/2")
+    asked = statistic_arguments(
+        None, ["income:0..9/3", "pay=income:0..5 where x = 1"], ["age:0..120"], None, "pay=2, income=1/2"
+    )
     assert asked["sum"] == {"income": "income:0..9/3", "pay": "income:0..5 where x = 1"}
     assert (asked["mean"], asked["count"], asked["share"]) == (["age:0..120"], None, None)
     assert asked["weights"] == {"pay": "2", "income": "1/2"}
     with pytest.raises(ReleaseError, match="names and numbers"):
-        asked_by(None, None, None, None, "pay")
+        statistic_arguments(None, None, None, None, "pay")
     with pytest.raises(ReleaseError, match="own name"):
-        asked_by(None, ["a=x:0..1", "a=y:0..1"], None, None, "")
+        statistic_arguments(None, ["a=x:0..1", "a=y:0..1"], None, None, "")
 
 
 def test_everybody_is_counted_beside_others():

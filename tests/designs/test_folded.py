@@ -10,10 +10,10 @@ import pytest
 
 import discreet.measure.loss
 from discreet.designs.constraints import Inequalities, essential
+from discreet.designs.families import RiskProgram
 from discreet.designs.folded import FoldedProgram
 from discreet.designs.newton import NewtonSystem
 from discreet.designs.problem import Problem
-from discreet.designs.risks import RiskProgram
 from discreet.exact.grid import Grid
 from discreet.exact.level import Level
 from discreet.exact.neighbours import Neighbours

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.engines.adding import Adding
+from discreet.engines.adding import SumSql
 from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
@@ -343,7 +343,7 @@ def test_no_decimal_is_too_large_for_its_type(width):
         digits = [sign * k for e in range(width) for k in (10**e, 10 ** (e + 1) - 1) for sign in (1, -1)]
         values = [Decimal((int(k < 0), tuple(map(int, str(abs(k)))), -scale)) for k in digits]
         rows = pa.table({"x": pa.array(values, pa.decimal128(width, scale))})
-        one = Adding(SumOf("x", Grid(0, 10)), "x", f"DECIMAL({width},{scale})", False, 0)
+        one = SumSql(SumOf("x", Grid(0, 10)), "x", f"DECIMAL({width},{scale})", False, 0)
         assert [r for (r,) in duckdb.sql(f"SELECT {one.read[0]} FROM rows").fetchall()] == digits
         if scale % 6:
             continue

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.engines.adding import Adding
+from discreet.engines.adding import SumSql
 from discreet.engines.duckdb import bind, count_each
 from discreet.engines.settling import settled, settled_type
 from discreet.engines.sources import open_table
@@ -186,7 +186,7 @@ def test_every_type_is_compared_and_added_as_python_has_it_or_refused_by_its_nam
             assert f"Column '{name}' has type {types[name]}" in told
         elif text is not None:
             conditions[name] = condition
-        told = refusal(TableInputError, lambda o=one: Adding(o, o.column, types[o.column], False, 0))
+        told = refusal(TableInputError, lambda o=one: SumSql(o, o.column, types[o.column], False, 0))
         if told:
             assert type(values_of(name)[0]) not in (int, float, Decimal) or "union" in name, name
             assert f"Column '{name}' has type {types[name]}" in told

@@ -354,13 +354,13 @@ def test_more_people_than_memory(tmp_path, monkeypatch):
     with duckdb.connect() as connection:
         path = tmp_path / "t.parquet"
         connection.execute(f"COPY (SELECT range % 5 AS g, range // 2 AS u FROM range({2 * people})) TO '{path}'")
-    asked, written = [], counting._Query.by_people
+    asked, written = [], counting.CountQuery.by_people
 
     def watched(query, parts, part, key):
         asked.append((parts, part))
         return written(query, parts, part, key)
 
-    monkeypatch.setattr(counting._Query, "by_people", watched)
+    monkeypatch.setattr(counting.CountQuery, "by_people", watched)
     for guess in (2 * counting._BYTES_EACH, 0):  # 72 MB, and nothing
         asked.clear()
         monkeypatch.setattr(counting, "_BYTES_EACH", guess)

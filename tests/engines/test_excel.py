@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 import discreet as dt
-from discreet.engines import excel, excel_child
+from discreet.engines import excel_child, sources
 from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
@@ -279,7 +279,7 @@ def test_a_part_that_is_there_twice_is_refused(tmp_path):
     "end", ["os.abort()", "os._exit(0)", "sys.stdout.write('x')", "marshal.dump(['x'], sys.stdout.buffer)", "1 / 0"]
 )
 def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end):
-    monkeypatch.setattr(excel, "_CHILD", f"import os, sys, marshal\n{end}")
+    monkeypatch.setattr(sources, "_CHILD", f"import os, sys, marshal\n{end}")
     with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
         dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
     assert told.value.__cause__ is None
@@ -309,7 +309,7 @@ def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
     """Also when whoever waited was killed: its end of the pipe is closed by the system."""
     os.mkfifo(tmp_path / "t.xlsx")
     given = {"path": sys.path, "file": str(tmp_path / "t.xlsx"), "shown": "t", "sheet": None, "decimal": None}
-    command = [sys.executable, "-I", "-c", excel._CHILD]
+    command = [sys.executable, "-I", "-c", sources._CHILD]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as child:
@@ -326,7 +326,7 @@ def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
 
 def test_reading_ends_where_it_is_told_to(tmp_path, monkeypatch):
     """By whoever hears how far it is: the studio calls off what nobody waits for."""
-    monkeypatch.setattr(excel, "_CHILD", "import time; time.sleep(1000)")
+    monkeypatch.setattr(sources, "_CHILD", "import time; time.sleep(1000)")
     told = []
 
     def enough(line):
@@ -347,7 +347,7 @@ def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
         for row in sorted({row for row, _ in at}):
             cells = [f'<c r="{"ABCD"[c]}{row}"><v>{at[row, c]}</v></c>' for c in range(4) if (row, c) in at]
             lines.append(["".join(cells)])
-        found = excel.Sheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
+        found = sources.ExcelSheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
         (part,) = found.columns(["d", "a"], ())
         rows = sorted({row for row, _ in at})
         assert part[0].tolist() == rows

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dt
-from discreet.engines import sources
+from discreet.engines import settling
 from discreet.engines.duckdb import count_groups
 from discreet.engines.guard import Guarded
 from discreet.errors import DiscreetError, TableInputError
@@ -255,7 +255,7 @@ def test_ctrl_c_while_rows_are_handed_over_is_ctrl_c(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(sources, "settled_rows", pressed)
+        patch.setattr(settling, "settled_rows", pressed)
         with pytest.raises(KeyboardInterrupt) as caught:
             count_groups(table, **asked)
     assert caught.value.__cause__ is caught.value.__context__ is None

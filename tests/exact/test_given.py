@@ -28,7 +28,7 @@ from discreet.exact.level import Level
 from discreet.measure.loss import loss_of
 from discreet.measure.prior import prior_of
 from discreet.measure.utility import bias, variance
-from discreet.recovery.counts import histogram_of
+from discreet.recovery.tallies import histogram_of
 from tests.ids import repr_id
 
 EIGHT = [8, "8", " 8 ", "16/2", 8.0, Fraction(8), Decimal("8"), Decimal("8.0"), np.int64(8), np.uint8(8), np.float32(8)]

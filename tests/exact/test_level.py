@@ -338,15 +338,17 @@ def test_a_logarithm_of_less_than_one_turns_its_sign(text, epsilon):
         (Epsilon(Fraction(3, 2), Fraction(10, 9)), "3 ln(10/9)/2"),
         (Epsilon(Fraction(1, 3)), "1/3"),
         (Epsilon(Fraction(2)), "2"),
-        (Epsilon(Fraction(0.1)), "0.1"),
+        (Epsilon(Fraction(0.1)), "3602879701896397/36028797018963968"),  # no decimal of 17 digits is it
         (Epsilon(Fraction(1, 2**19)), "1/524288"),
+        (Epsilon(Fraction(1, 10**6)), "1/1000000"),
         (Epsilon(Fraction(1, 2**20)), "9.5367431640625e-07"),
-        (Epsilon(Fraction(1, 10**7)), "1/10000000"),  # no float
+        (Epsilon(Fraction(1, 10**7)), "1e-07"),
+        (Epsilon(Fraction(1, 10**7 + 1)), "1/10000001"),
     ],
 )
 def test_an_epsilon_is_written_as_it_was_asked(epsilon, text):
     assert str(epsilon) == text
-    assert Epsilon.parse(text) == epsilon or "." in text
+    assert Epsilon.parse(text) == epsilon
 
 
 def test_the_charge_is_the_epsilon_asked_or_rounded_up_to_a_millionth_of_a_millionth():

@@ -17,8 +17,8 @@ from scipy.optimize import minimize
 import discreet as dt
 from discreet.channels import Finite
 from discreet.recovery.ibu import ibu
-from discreet.recovery.inverse import inverse
 from discreet.recovery.likelihood import certificate, is_injective, mean_log_likelihood
+from discreet.recovery.recover import inverse
 from discreet.seal import stochastic_table
 from tests import reference
 from tests.profiles import examples

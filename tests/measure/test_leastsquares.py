@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dt
 from discreet.measure.leastsquares import Measured, WeightedBound
-from discreet.measure.totals import SumBound
+from discreet.measure.total_bounds import SumBound
 
 ERROR = Fraction(1, 20)
 

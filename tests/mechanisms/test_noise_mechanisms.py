@@ -19,7 +19,7 @@ from discreet.errors import GridError, LevelError, RemapError, SizeError, TableE
 from discreet.exact.level import Level
 from discreet.mechanism import Recipe
 from discreet.noise import GeometricNoise, StaircaseNoise
-from discreet.noise.stairs import LONGEST_STAIR
+from discreet.noise.discrete import LONGEST_STAIR
 from discreet.randomness.source import insecure_source
 from tests.profiles import examples
 

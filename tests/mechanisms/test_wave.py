@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import discreet as dt
-from discreet.channels import Finite, Mixture, Room, Window, contract
+from discreet.channels import Finite, GridRoom, Mixture, Window, contract
 from discreet.channels import window as window_room
 from discreet.errors import GridError, SingularError
 from discreet.mechanisms.wave import usual_width
@@ -178,9 +178,9 @@ def test_estimates_and_intervals_are_those_of_the_matrix(n, width, a):
             sum(p for y, p in enumerate(row, -width) if abs(y - x) <= k)
             for x, row in enumerate(law(n, width, Fraction(a)))
         ]
-        assert channel.chance_within(k, Room(n)) == min(chances)
+        assert channel.chance_within(k, GridRoom(n)) == min(chances)
         mean = sum(w * c for w, c in zip(weights, chances, strict=True)) / sum(weights)
-        assert channel.chance_within(k, Room(n, weights)) == mean
+        assert channel.chance_within(k, GridRoom(n, weights)) == mean
 
 
 def test_the_estimate_of_one_report_is_unbiased_and_its_error_known():

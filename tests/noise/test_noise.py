@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, GridError, LevelError
 from discreet.exact.arithmetic import ball
 from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, Laplace, OnGrid, Staircase, StaircaseNoise
-from discreet.noise.stairs import LONGEST_STAIR, StaircaseDraws
+from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import GeometricDraws, high_part
 from discreet.randomness.source import insecure_source

@@ -11,7 +11,7 @@ import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
 from discreet.measure.utility import loss_per_value
-from discreet.planning.widths import best_width, predicted_distance
+from discreet.planning.reports import best_width, predicted_distance
 
 
 def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide():

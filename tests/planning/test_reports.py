@@ -308,9 +308,9 @@ def test_refusals_say_the_next_move():
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "of": "mean"}, "of is for a standard_error"),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "method": "inverse"}, 'use "auto", "mle" or "ibu"'),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "iterations": 9}, "leave it out"),
-        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "method": "ibu", "iterations": 0}, "1 or more"),
-        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "runs": 1}, "give 2 or more"),
-        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "seed": -1}, "give 0 or more"),
+        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "method": "ibu", "iterations": 0}, "of at least 1"),
+        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "runs": 1}, "of at least 2"),
+        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "seed": -1}, "of at least 0"),
     ):
         with pytest.raises(DiscreetError, match=words):
             dt.plan_reports(8, **given)

@@ -28,8 +28,8 @@ from discreet.errors import (
     SizeError,
     TableInputError,
 )
+from discreet.queries.exact_records import in_units
 from discreet.queries.reach import best_of
-from discreet.queries.records import in_units
 from tests.profiles import examples
 from tests.work import lines_of
 

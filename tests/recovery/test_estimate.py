@@ -14,8 +14,7 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
 from discreet.recovery.bands import _fitting, band_over_laws
-from discreet.recovery.estimate import Estimate
-from discreet.recovery.pictures import group_intervals
+from discreet.recovery.estimate import Estimate, group_intervals
 
 FOUR = dt.geometric(4, alpha="1/2")
 COUNTS = np.array([2500, 2000, 2000, 1500, 2000])  # r = (.1, .35, .3, .15, .1)

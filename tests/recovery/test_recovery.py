@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.channels import Map, Mixture, Then
 from discreet.errors import DiscreetError, RecoveryError, SingularError, SizeError
-from discreet.recovery.counts import histogram_of
 from discreet.recovery.ibu import _after, ibu
-from discreet.recovery.inverse import inverse, to_simplex
 from discreet.recovery.likelihood import Fit, is_injective
+from discreet.recovery.recover import inverse, to_simplex
+from discreet.recovery.tallies import histogram_of
 from discreet.seal import stochastic_table
 from tests.profiles import examples
 

@@ -14,12 +14,11 @@ from scipy import integrate, stats
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
-from discreet.sharing import bytypes
-from discreet.sharing.answers import closed_median, table_median
+from discreet.sharing import by_likelihood
+from discreet.sharing.assessments import closed_median, table_median
+from discreet.sharing.by_likelihood import Guesser, Types, number_of_types
 from discreet.sharing.guarantee import Guarantee, below_exp
-from discreet.sharing.guesses import Guesser
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
-from discreet.sharing.report_types import Types, number_of_types
 from discreet.sharing.scaled import Scaled
 from tests.work import lines_of
 
@@ -349,7 +348,7 @@ def test_an_alpha_from_an_epsilon_is_never_above_it():
 def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
     m = SMALL[name]
     exact = dt.sharing.collude(m, 4, "mle")
-    monkeypatch.setattr(bytypes, "_EXACT_WORK", 0)
+    monkeypatch.setattr(by_likelihood, "_EXACT_WORK", 0)
     floats = dt.sharing.collude(m, 4, "mle")
     assert exact.level.exact
     assert floats.expected_loss == pytest.approx(exact.expected_loss, rel=1e-12)
@@ -363,9 +362,9 @@ def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
 def test_small_probabilities_do_not_vanish():
     """Far beyond the smallest float: a row of probabilities below 10^-600 together."""
     m = dt.geometric(60, alpha="1/100000000000000")
-    logs = bytypes.log_matrix(m.finite())
+    logs = by_likelihood.log_matrix(m.finite())
     assert logs[0, 59] == pytest.approx(59 * math.log(1e-14), rel=1e-9)
-    found = bytypes.by_types(m, 2, Guesser.of(m, "mle", "l1", None), "l1", None, None)[1]
+    found = by_likelihood.by_types(m, 2, Guesser.of(m, "mle", "l1", None), "l1", None, None)[1]
     assert found.epsilon == pytest.approx(float(dt.sharing.collude(m, 2).level.epsilon), rel=1e-3)
 
 
@@ -379,7 +378,7 @@ def test_where_the_median_is_likeliest():
     always = [g, dt.laplace(dt.Grid(0, 2, "1/4"), alpha="1/2")]
     for m, k in itertools.product(always, (1, 2, 3, 5)):
         theorem = dt.sharing.collude(m, k, "mle")
-        counted, level = bytypes.by_types(m, k, Guesser.of(m, "mle", "l1", None), "l1", None, None)
+        counted, level = by_likelihood.by_types(m, k, Guesser.of(m, "mle", "l1", None), "l1", None, None)
         assert theorem.median_is_likeliest == 1
         assert counted.likeliest == pytest.approx(1, abs=1e-12)
         assert counted.loss == pytest.approx(theorem.expected_loss, rel=1e-12)

@@ -9,9 +9,8 @@ import pytest
 
 import discreet as dt
 from discreet.measure.prior import prior_of
-from discreet.sharing.drawing import finite_drawn
-from discreet.sharing.guesses import Guesser
-from discreet.sharing.stairs import guesses
+from discreet.sharing.by_likelihood import Guesser
+from discreet.sharing.drawing import finite_drawn, stair_guesses
 
 OPEN = dt.Grid(None, None)
 
@@ -29,8 +28,8 @@ def test_guesses_on_the_stairs_by_brute_force(alpha, gamma, k):
     """Against a fine lattice of truths: the posterior's median, the places that are likeliest, and whether the median is one."""
     law = dt.noise.staircase(alpha=alpha, gamma=gamma)
     reports = np.sort(law.quantile(np.random.default_rng(5).random((6, k))), axis=1)
-    median_guess, is_best = guesses(law, reports, "bayes")
-    best_guess, _ = guesses(law, reports, "mle")
+    median_guess, is_best = stair_guesses(law, reports, "bayes")
+    best_guess, _ = stair_guesses(law, reports, "mle")
     for row, median, best, claimed in zip(reports, median_guess, best_guess, is_best, strict=True):
         far = 60 / (k * law.epsilon) + 3
         theta = np.linspace(row[0] - far, row[-1] + far, 100_001) + 1e-7
@@ -49,10 +48,10 @@ def test_lemma_1_is_false():
     law = dt.noise.staircase(alpha="1/4")
     reports = np.array([[0.0, 1.0, 1.5]])
     assert law.gamma == pytest.approx(1 / 3)
-    assert not guesses(law, reports, "mle")[1][0]
+    assert not stair_guesses(law, reports, "mle")[1][0]
     ratio = np.prod(law.density(reports[0] - 1.25)) / np.prod(law.density(reports[0] - 1.0))
     assert ratio == pytest.approx(4)
-    guess = guesses(law, reports, "mle")[0][0]
+    guess = stair_guesses(law, reports, "mle")[0][0]
     assert np.prod(law.density(reports[0] - guess)) == pytest.approx(np.prod(law.density(reports[0] - 1.25)))
     half = dt.noise.staircase(alpha="1/2")
     for k, least in ((3, 0.42), (11, 0.74)):

@@ -19,10 +19,9 @@ from discreet.cli import main
 from discreet.errors import DiscreetError
 from discreet.exact.arithmetic import precision
 from discreet.sharing import convolution, curve, pairs
-from discreet.sharing.alike import alike
 from discreet.sharing.curve import Curve
 from discreet.sharing.losses import losses_of, shifted_losses
-from discreet.sharing.pairs import pairs_of
+from discreet.sharing.pairs import alike, pairs_of
 
 # Exact answers: laws as lists of (P, Q), thresholds e^epsilon as fractions r, given to the library as ln(r)
 

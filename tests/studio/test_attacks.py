@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.studio import uploads
-from discreet.studio.guard import HEADER
-from discreet.studio.pace import MOST
+from discreet.studio import server
+from discreet.studio.access import HEADER
+from discreet.studio.server import MOST_WAITING
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="asks the system about processes")
 
@@ -117,8 +117,8 @@ def closed(line):
 
 def test_halves_of_requests_keep_nobody_waiting_and_are_not_kept(studio):
     """With the key and without, heads and bodies, more of them than may wait: the oldest go at once, the others soon."""
-    slow = [studio.begin("/api/choose/faces", "Content-Length: 1000") for _ in range(MOST // 2)]
-    for k in range(2 * MOST):
+    slow = [studio.begin("/api/choose/faces", "Content-Length: 1000") for _ in range(MOST_WAITING // 2)]
+    for k in range(2 * MOST_WAITING):
         slow.append(socket.create_connection(("127.0.0.1", studio.port), timeout=60))
         slow[-1].sendall(b"GET /choose HTTP/1.1\r\nHost: x"[: k % 30])
     assert studio.ask("GET", "choose").status == 200
@@ -190,9 +190,9 @@ def _ended_process():
 
 def test_a_folder_that_goes_while_what_was_left_is_swept_stops_no_studio(tmp_path, monkeypatch):
     """Everybody may make folders of such names beside ours and take them away: another studio does, or another user."""
-    monkeypatch.setattr(uploads.tempfile, "gettempdir", lambda: str(tmp_path))
-    left, gone = tmp_path / f"{uploads._PREFIX}{2**22 + 1}-left", tmp_path / f"{uploads._PREFIX}{2**22 + 2}-gone"
+    monkeypatch.setattr(server.tempfile, "gettempdir", lambda: str(tmp_path))
+    left, gone = tmp_path / f"{server._PREFIX}{2**22 + 1}-left", tmp_path / f"{server._PREFIX}{2**22 + 2}-gone"
     left.mkdir()
-    monkeypatch.setattr(uploads.Path, "glob", lambda folder, pattern: iter([gone, left]))
-    uploads._sweep()
+    monkeypatch.setattr(server.Path, "glob", lambda folder, pattern: iter([gone, left]))
+    server._sweep()
     assert not left.exists()

@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 from fastapi.testclient import TestClient
 
-from discreet.studio import choose, jobs
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.release import Place
+from discreet.studio import choose_room, jobs
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
 from discreet.studio.server import configured, make_app
 
 LONG = 60  # seconds until a test gives up; none of them is decided by a clock
@@ -44,8 +44,8 @@ class Endless:
 @pytest.fixture
 def endless(monkeypatch):
     made = Endless()
-    monkeypatch.setattr(choose, "design", made)
-    monkeypatch.setattr(choose, "_designs", {})
+    monkeypatch.setattr(choose_room, "design", made)
+    monkeypatch.setattr(choose_room, "_designs", {})
     yield made
     made.enough.set()
 

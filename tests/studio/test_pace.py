@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from discreet.studio.pace import PACE, paced
+from discreet.studio.server import PACE, paced
 
 HEAD = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n"
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"

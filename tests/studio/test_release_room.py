@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.release import Place
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
 from discreet.studio.server import make_app
 
 PORT = 7534

@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.pages import ROOMS
-from discreet.studio.release import Place
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
+from discreet.studio.rooms import ROOMS
 from discreet.studio.server import make_app
 
 PORT = 7532

@@ -9,8 +9,8 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.release import Place
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
 from discreet.studio.server import make_app
 from tests.profiles import examples
 

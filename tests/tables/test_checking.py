@@ -296,7 +296,6 @@ def test_what_is_no_record_is_bad_input(tmp_path, content):
 @pytest.mark.parametrize(
     "break_it",
     [
-        lambda f: (f / "x.csv").unlink(),
         lambda f: (f / "x.csv").write_text(""),
         lambda f: (f / "x.csv").write_bytes(b"\xff,"),
         lambda f: (f / "x.csv").write_text('a,"b\n'),
@@ -311,3 +310,16 @@ def test_a_csv_that_is_none_is_a_check_that_fails(saved, tmp_path, break_it):
     assert {"digests of the files", "rows and their keys", "intervals and estimates"} <= wrong(folder / "x.json")
     assert isinstance(verdict, ReleaseVerdict)
     json.dumps(verdict.to_dict())
+
+
+def test_a_csv_that_is_missing_fails_once(saved, tmp_path):
+    """And nothing that needs its rows counts as checked."""
+    folder = Path(shutil.copytree(saved, tmp_path / "s"))
+    (folder / "x.csv").unlink()
+    verdict = dt.check_release(folder / "x.json")
+    assert not verdict.holds
+    assert not verdict.complete
+    assert wrong(folder / "x.json") == {"digests of the files"}
+    unchecked = {check.matter for check in verdict.checks if check.told == "It needs the rows."}
+    assert {"rows and their keys", "intervals and estimates"} <= unchecked
+    assert all(check.held is None for check in verdict.checks if check.matter in unchecked)

@@ -26,11 +26,9 @@ import numpy as np
 
 from ..errors import FileError
 from ..noise import read_noise
-from .contract import Channel, Fault, Finite, Ratio
-from .geometric import Geometric, closed
+from .contract import Channel, Fault, Finite, GridRoom, Ratio
 from .mixture import Mixture
-from .noisy import Additive, Clamped
-from .room import Room
+from .noisy import Additive, Clamped, Geometric, closed
 from .table import MAX_ENTRIES, Table
 from .then import Map, Then
 from .window import Window
@@ -43,10 +41,10 @@ __all__ = [
     "Fault",
     "Finite",
     "Geometric",
+    "GridRoom",
     "Map",
     "Mixture",
     "Ratio",
-    "Room",
     "Table",
     "Then",
     "Window",

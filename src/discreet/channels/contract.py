@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -21,11 +22,11 @@ from ..exact.frozen import Frozen, frozen
 from ..exact.grid import FARTHEST
 from ..progress import Progress
 from ..randomness.source import Stream
-from .room import Room
 
 if TYPE_CHECKING:
     from ..noise import DiscreteNoise
     from .fit import Fit
+
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -76,6 +77,49 @@ class Fault:
 
     low: tuple[int, int]
     high: tuple[int, int] | None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GridRoom:
+    """How much room there is around the truth on a grid: on how many sides a report can miss, how many values lie near.
+
+    The grid is 0..n (None: open), with the weights of a law on it; without a law the worst true value counts.
+    """
+
+    n: int | None
+    weights: tuple[int, ...] | None = None
+
+    @cached_property
+    def total(self) -> int:
+        return sum(self.weights or ())
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        return list(accumulate(self.weights or (), initial=0))
+
+    @cached_property
+    def _sums_of_sums(self) -> list[int]:
+        return list(accumulate(self._sums))
+
+    def sides(self, k: int) -> Fraction:
+        """On how many sides of the truth is there room for a miss by more than k steps: at worst, or on average?"""
+        n = self.n
+        if n is None:
+            return Fraction(2)
+        if self.weights is None:
+            return Fraction(0 if k >= n else 2 if n >= 2 * k + 2 else 1)
+        below = self._sums[max(n - k, 0)]  # values that can be overshot
+        return Fraction(below + self.total - self._sums[min(k + 1, n + 1)], self.total)
+
+    def near(self, k: int) -> Fraction:
+        """How many values lie within k steps of the truth: at worst, or on average?"""
+        n = self.n or 0
+        if self.weights is None:
+            return Fraction(min(k, n) + 1)
+        # the mean of min(i, k) is the sum over j = 1..k of Pr[i >= j], that of min(n-i, k) of Pr[i <= n-j]
+        k, sums = min(k, n), self._sums_of_sums
+        return 1 + Fraction(k * self.total - sums[k] + sums[n] - sums[n - k], self.total)
 
 
 class Channel(Frozen, ABC):
@@ -183,10 +227,10 @@ class Channel(Frozen, ABC):
         one another, into which reports were merged. The merged channel is inverted, so it covers as often."""
 
     @abstractmethod
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
-        """Pr[|report - truth| <= k steps], of the worst true value or on average (see Room)."""
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
+        """Pr[|report - truth| <= k steps], of the worst true value or on average (see GridRoom)."""
 
-    def keeps_within(self, k: int, confidence: Fraction, room: Room) -> bool:
+    def keeps_within(self, k: int, confidence: Fraction, room: GridRoom) -> bool:
         """Is that probability at least the confidence? Decided exactly."""
         return self.chance_within(k, room) >= confidence
 
@@ -388,7 +432,7 @@ class Finite(Channel):
         low, high = ends[which.ravel()].T
         return low, high
 
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         exact = self.integers()
         if exact is None:
             raise SizeError(f"A channel of {self.rows} values is too large to plan with; use a smaller grid.")
@@ -401,7 +445,7 @@ class Finite(Channel):
         return Fraction(sum(w * int(h) for w, h in zip(room.weights, hits, strict=True)), total * room.total)
 
     def faults(self) -> dict[str, Fault] | None:
-        """What a theorem says about the seven properties (see discreet.measure.properties); None: look at the entries."""
+        """What a theorem says about the seven properties (see discreet.measure.description); None: look at the entries."""
         return None
 
     def _columns(self, f: ArrayLike) -> Floats:

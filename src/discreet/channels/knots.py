@@ -11,7 +11,7 @@ square the condition of T. Knots start coarse where the kernel is wide, and gath
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from ..exact.arithmetic import log_of
 from ..progress import Progress, tell
 from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood
-from .geometric import Geometric
+
+if TYPE_CHECKING:
+    from .noisy import Geometric
 
 Indices = NDArray[np.int64]
 

@@ -20,10 +20,9 @@ from ..exact.frozen import frozen
 from ..progress import Progress
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
+from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, GridRoom, Indices, Integers, Ratio
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio
-from .room import Room
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws
@@ -283,7 +282,7 @@ class Mixture(Finite):
         far = abs(t) / float(self.keep) * (self.size - 1)  # Hoeffding: the estimate lies in an interval of this width
         return far**2 / 8
 
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         return super().chance_within(k, room) if self.other is not None else self.keep + self._guess * room.near(k)
 
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:

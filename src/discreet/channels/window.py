@@ -19,8 +19,7 @@ from ..exact.arithmetic import ball
 from ..exact.frozen import frozen
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
-from .room import Room
+from .contract import MATRIX_ENTRIES, Finite, Floats, GridRoom, Indices, Integers, Ratio
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart
@@ -224,7 +223,7 @@ class Window(Finite):
         far = abs(t) * float(np.ptp(self._estimates))  # Hoeffding: the estimate lies in an interval of this width
         return far**2 / 8
 
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         """Report j stands for the value j - width: within k lie so many reports of the window, and beyond it as many as
         there is room for."""
         beyond = room.near(max(k - self.width, 0)) - 1

@@ -16,11 +16,11 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         from . import stopping
 
-        with stopping.heard(words):
+        with stopping.heard(words, to_the_end=arguments is None):
             from .app import main as begin
 
             begin(words)
     except KeyboardInterrupt:
         from . import stopping
 
-        sys.exit(stopping.said())
+        sys.exit(stopping.said(to_the_end=arguments is None))

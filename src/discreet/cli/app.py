@@ -12,14 +12,28 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    Group,
+    MissingArgumentError,
+    Parameter,
+    RepeatArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from .options import FORMATS, Debug
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from ..present.views import Result, View
 
 # Who asks for what, in the order of their work, and the module of each command
 KINDS = {
@@ -27,9 +41,9 @@ KINDS = {
         "profile": "admission",
         "ledger": "ledgers",
         "admit": "admission",
-        "preview": "tables",
-        "release": "tables",
-        "release-to": "tables",
+        "preview": "releases",
+        "release": "releases",
+        "release-to": "releases",
         "check-release": "releases",
     },
     "For a team that collects reports": {
@@ -52,7 +66,7 @@ KINDS = {
         "sensitivity": "queries",
         "collude": "sharing",
         "compose": "sharing",
-        "cascade": "cascades",
+        "cascade": "sharing",
     },
     "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
 }
@@ -84,22 +98,83 @@ for flag, told in (("--help", "Show this, and exit."), ("--version", "Show the v
     app[flag].group, app[flag].help = besides, told
 
 
-def command(function: Command) -> Command:
-    """A command; each paragraph of its words becomes one line, since terminals wrap by themselves."""
-    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    function.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    return function
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: its document for --json, its rows for --csv, and for people its text, or else its view."""
+
+    result: Result | None = None
+    code: int = 0
+    text: str | None = None
+    style: str | None = None  # of the text
+    view: View | None = None  # instead of a result
+    document: Any = None  # by default the result's,
+    part: str | None = None  # or this part of it
+    notes: tuple[str, ...] = ()  # for people, after the rest
+    most: int | None = None  # rows that a terminal shows
+
+    def present(self, json: bool, csv: bool) -> None:
+        if json:
+            document = self.document if self.result is None else self.result.to_dict()
+            print(dump(document if self.part is None else document[self.part]))
+        elif csv:
+            self._print_rows()
+        else:
+            self._show()
+
+    def _print_rows(self) -> None:
+        from ..present.words import csv_lines, csv_text
+
+        if self.view is not None:
+            sys.stdout.write(csv_lines(self.view.columns, self.view.rows))
+        elif self.result is not None:
+            sys.stdout.write(csv_text(self.result.rows()))
+
+    def _show(self) -> None:
+        from . import terminal
+
+        console = make_console()
+        if self.text is not None:
+            console.print(self.text, style=self.style, markup=False)
+        elif (view := self.result.view() if self.result is not None else self.view) is not None:
+            terminal.show(console, view, terminal.MOST_ROWS if self.most is None else self.most)
+        for note in self.notes:
+            console.print(note, markup=False)
 
 
-def one_of(json: bool, csv: bool) -> None:
-    from ..errors import DiscreetError
+def command(*formats: str) -> Callable[[Callable[..., Answer | int]], Callable[..., int]]:
+    """A command. Its options --debug and, of "json" and "csv", the `formats` that it answers in are added here.
 
-    if json and csv:
-        raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+    It returns an Answer, which is presented, or an exit code where it has presented everything itself. Each paragraph of its
+    words becomes one line, since terminals wrap by themselves.
+    """
 
+    def declare(function: Callable[..., Answer | int]) -> Callable[..., int]:
+        hints = get_type_hints(function, include_extras=True)
+        own = inspect.signature(function)
+        added = {**{name: FORMATS[name] for name in formats}, "debug": Debug}
+        options = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in added]
 
-def finite_or_none(x: float) -> float | None:
-    return x if x < float("inf") else None
+        @wraps(function)
+        def run(*words: Any, **given: Any) -> int:
+            if given.get("json") and given.get("csv"):
+                from ..errors import DiscreetError
+
+                raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+            wanted = {name: given.pop(name, False) for name in added}
+            answer = function(*words, **given)
+            if isinstance(answer, int):
+                return answer
+            answer.present(wanted.get("json", False), wanted.get("csv", False))
+            return answer.code
+
+        paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+        run.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        run.__annotations__ = {**hints, **added, "return": int}
+        run.__signature__ = own.replace(parameters=[*own.parameters.values(), *options])  # type: ignore[attr-defined]
+        del run.__wrapped__
+        return run
+
+    return declare
 
 
 def dump(value: Any) -> str:
@@ -116,12 +191,6 @@ def apart(out: str | None, *read: str) -> None:
         raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
 
 
-def plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
 def make_console() -> Console:
     from rich.console import Console
 
@@ -132,7 +201,17 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
+# How the package writes an argument and its value: what to write, and what was given
+_ARGUMENTS = (
+    re.compile(r"(?<![\w-])(?P<name>[a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))"),
+    re.compile(
+        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|is|cannot|does|has)\b)"
+    ),
+)
 _PHRASES = {
+    "pairs is a list of two neighbouring true values each, for example [(0, 1)]": "--pairs are two neighbouring true values "
+    'each, for example --pairs "0,1 50,51"',
+    "for example pairs=[(0, 1)], or give mechanism=": 'for example --pairs "0,1"',
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
     "say overwrite=True": "say --overwrite",
@@ -206,15 +285,37 @@ def _told(error: Exception, words: list[str]) -> str:
     told = str(error).strip()
     if not isinstance(error, CycloptsError):
         return _as_options(told, words)
-    if (
-        isinstance(error, MissingArgumentError)
-        and error.keyword is None
-        and error.argument
-        and "Did you mean" not in told
-    ):
-        told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
-    where = " ".join(["discreet", *(error.command_chain or ()), "--help"])
+    chain = list(error.command_chain or ())
+    told = _of_the_words(error, told, " ".join(["discreet", *chain]), _example(chain))
+    where = " ".join(["discreet", *chain, "--help"])
     return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
+
+
+def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> str:
+    """What is wrong with the words of a command, in our words; what cyclopts says where it says more."""
+    guess = re.search(r"Did you mean .*\?", told)
+    hint = "" if guess is None else f". {guess[0]}"
+    match error:
+        case UnusedCliTokensError(unused_tokens=list(rest)):
+            many = "are words" if len(rest) > 1 else "is a word"
+            return f"{', '.join(rest)} {many} that {name} does not take{example}"
+        case UnknownOptionError(token=token):
+            return f"{token.keyword or token.value} is no option of {name}{hint}"
+        case RepeatArgumentError(token=token):
+            return f"{token.keyword} is given more than once; give it once"
+        case CoercionError(token=token, target_type=kind) if token is not None:
+            option = token.keyword or (error.argument.name if error.argument else "The word")
+            if kind is bool:
+                return f"{option} takes no value; write {option} alone"
+            choices = ", ".join(map(str, get_args(kind)))
+            return f"{option} {token.value} is not known; use {choices}{hint}" if choices else told
+        case MissingArgumentError(argument=argument) if argument is not None and not hint:
+            given = error.keyword or next((token.keyword for token in argument.tokens if token.keyword), None)
+            if given is None:
+                return f"{argument.name} is missing{example}"
+            count = argument.token_count()[0]
+            return f"{given} needs {'a value' if count == 1 else f'{count} words'} after it{example}"
+    return told
 
 
 def _example(commands: list[str]) -> str:
@@ -235,11 +336,15 @@ def _as_options(told: str, words: list[str]) -> str:
     known = {name for argument in app[words[0]].assemble_argument_collection() for name in argument.names}
 
     def option(match: re.Match[str]) -> str:
-        name = f"--{match[1].replace('_', '-')}"
-        value = match[2] or match[3]
-        return (f'{name} "{value}"' if " " in value else f"{name} {value}") if name in known else match[0]
+        name = f"--{match['name'].replace('_', '-')}"
+        value = next(filter(None, match.groups()[1:]), "")
+        if name not in known:
+            return match[0]
+        return f'{name} "{value}"' if " " in value else f"{name} {value}"
 
     told = re.sub(
         r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told
     )
-    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))", option, told)
+    for spelling in _ARGUMENTS:
+        told = spelling.sub(option, told)
+    return told

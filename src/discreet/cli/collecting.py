@@ -13,21 +13,23 @@ from warnings import catch_warnings, simplefilter
 
 from cyclopts import Parameter
 
-from .admission import Decimal, Encoding, Null, Quote, Separator, SheetName
-from .app import command, dump, make_console, one_of
+from .app import Answer, command, dump, make_console
 from .mechanisms import load_mechanism, load_procedure
 from .options import (
+    AS_USUAL,
     DATASET,
     LEDGER,
     Csv,
     DataVersion,
-    Debug,
     Fresh,
     Json,
     MechanismFile,
+    Number,
     Overwrite,
+    ReadingOptions,
     Table,
     entry,
+    listed,
     mechanism_option,
     switch,
     target,
@@ -36,7 +38,7 @@ from .options import (
 OutTable = Annotated[str | None, target("The file to write: .parquet, .csv or .arrow; - for CSV on standard output.")]
 
 
-@command
+@command()
 def perturb(
     table: Table,
     /,
@@ -58,21 +60,15 @@ def perturb(
     dataset: Annotated[str | None, DATASET] = None,
     ledger: Annotated[str | None, LEDGER] = None,
     version: DataVersion = "1",
-    max_rows: Annotated[int | None, Parameter(help="With a ledger: how many rows of a person count.")] = None,
+    max_rows: Annotated[Number | None, entry("With a ledger: how many rows of a person count.")] = None,
     fresh: Fresh = False,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
-    decimal: Decimal = None,
-    quote: Quote = '"',
-    null: Null = "",
-    sheet: SheetName = None,
+    reading: ReadingOptions = AS_USUAL,
     engine: Annotated[str, Parameter(help="embedded, on this machine, or spark, on a cluster.")] = "embedded",
     master: Annotated[
         str | None, Parameter(help="With spark: where it runs, such as local[2] or spark://host:7077.")
     ] = None,
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Replace each value of a column by its report, under local privacy.
 
@@ -87,7 +83,6 @@ def perturb(
     from ..errors import FileError, PrivacyWarning
     from . import terminal
 
-    one_of(json, csv)
     if out == "-":
         out, csv = None, not json
     if out is None and (rows or keep):
@@ -96,32 +91,25 @@ def perturb(
         column=column,
         mechanism=load_mechanism(mechanism),
         rows=rows,
-        keep=[name.strip() for name in keep.split(",") if name.strip()],
+        keep=listed(keep),
         on_bad=on_bad,
         dataset=dataset,
         ledger=ledger,
         version=version,
         max_rows=max_rows,
         fresh=fresh,
-        reading=Reading.of(
-            encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet
-        ),
+        reading=Reading.of(**vars(reading)),
     )
     with terminal.progress("perturbing") as advance, catch_warnings():
         simplefilter("ignore", PrivacyWarning)  # its words are among the notes
         summary = perturb_summary(
             table, request, out=out, overwrite=overwrite, engine=engine, master=master, progress=advance
         )
-    if json:
-        print(dump(summary.to_dict()))
-    elif csv:
-        terminal.print_csv(summary.rows())
-    else:
-        terminal.show(make_console(), summary.view())
+    Answer(summary).present(json, csv)
     return 0
 
 
-@command
+@command()
 def tally(
     *tables: Annotated[str, entry("Files of reports, or tallies, which add up; - for CSV from standard input.")],
     column: Annotated[str, entry("The column of the reports.")],
@@ -136,7 +124,6 @@ def tally(
     overwrite: Overwrite = False,
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Count how often each report was collected.
 
@@ -149,7 +136,6 @@ def tally(
     from ..errors import TableInputError
     from . import terminal
 
-    one_of(json, csv)
     if out == "-":
         out, csv = None, not json
     if not tables:

@@ -8,15 +8,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from .app import app, command
-from .options import Debug
 
 
-@command
+@command()
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell that shall complete.")],
     /,
-    *,
-    debug: Debug = False,
 ) -> int:
     """Print what a shell needs to complete commands and options.
 

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import apart, command, dump, make_console, one_of, plain
+from .app import Answer, apart, command, dump, make_console
 from .options import (
     QUERY,
     RECORD_HIGH,
     RECORD_LOW,
     RECORDS,
+    RUNS,
     SEED,
     SENSITIVITY,
     Alpha,
-    Csv,
-    Debug,
     EpsilonText,
     Json,
     Losses,
     N,
     Neighbours,
+    Number,
     Out,
     Priors,
     Required,
     entry,
-    neighbours_of,
 )
-
-if TYPE_CHECKING:
-    from ..planning.choices import Plan
-    from ..planning.compare import Comparison
 
 Sets = Annotated[
     str | None,
@@ -43,7 +38,7 @@ Sets = Annotated[
 ]
 
 
-@command
+@command()
 def design(
     *,
     n: N = None,
@@ -59,11 +54,10 @@ def design(
         str | None, Parameter(help="With --risk worst: the truths that are possible, such as 0,1,2.")
     ] = None,
     require: Required = "",
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     then: Annotated[str | None, Parameter(help="A second loss, to choose among several best mechanisms.")] = None,
     out: Out = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> int:
     """Find the best mechanism, and prove that none is better.
 
@@ -112,7 +106,7 @@ def design(
     return 0
 
 
-@command
+@command("json", "csv")
 def compare(
     *,
     n: N = None,
@@ -121,12 +115,9 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Put known mechanisms and the best one side by side.
 
     Levels, properties, losses, and what a rational user makes of the reports; all for the neighbours in the title.
@@ -143,7 +134,6 @@ def compare(
     from ..planning.compare import compare as make
     from . import terminal
 
-    one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
             _count(n),
@@ -153,38 +143,35 @@ def compare(
             prior=prior_of(prior),
             require=require,
             sensitivity=sensitivity,
-            neighbours=neighbours_of(neighbours),
+            neighbours=neighbours,
             progress=progress,
         )
-    return _show_comparison(found, json, csv)
+    return Answer(found, part="rows")
 
 
-@command
+@command("json", "csv")
 def compare_query(
     query: Annotated[str, entry(QUERY)],
     /,
     *,
-    records: Annotated[str | None, entry(RECORDS)] = None,
-    low: Annotated[str | None, entry(RECORD_LOW)] = None,
-    high: Annotated[str | None, entry(RECORD_HIGH)] = None,
+    records: Annotated[Number | None, entry(RECORDS)] = None,
+    low: Annotated[Number | None, entry(RECORD_LOW)] = None,
+    high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     loss: Losses = "l1",
     prior: Priors = None,
     sensitivity: Annotated[
-        str | None,
+        Number | None,
         entry("How much one person can change the answer, in its units; by default as the query has it."),
     ] = None,
     step: Annotated[
-        str | None, entry("The step of the true values; by default for 41 to 101 of them, or more.")
+        Number | None, entry("The step of the true values; by default for 41 to 101 of them, or more.")
     ] = None,
     cells: Annotated[
         str | None, entry("What the two-stage mechanism rounds to; by default one sensitivity apart.")
     ] = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Put the mechanisms for the answer to one query side by side.
 
     Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
@@ -193,10 +180,9 @@ def compare_query(
 
     Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
     """
-    from ..planning.answers import compare_query as make
+    from ..planning.compare import compare_query as make
     from . import terminal
 
-    one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
             query,
@@ -212,37 +198,22 @@ def compare_query(
             cells=cells,
             progress=progress,
         )
-    return _show_comparison(found, json, csv)
+    return Answer(found, part="rows")
 
 
-def _show_comparison(found: Comparison, json: bool, csv: bool) -> int:
-    from . import terminal
-
-    if json:
-        print(dump(found.to_dict()["rows"]))
-    elif csv:
-        terminal.print_csv(found.rows())
-    else:
-        terminal.show(make_console(), found.view())
-    return 0
+Confidence = Annotated[Number, Parameter(help="How often the error must be kept to.")]
 
 
-Confidence = Annotated[str, Parameter(help="How often the error must be kept to.")]
-
-
-@command
+@command("json", "csv")
 def plan_epsilon(
     *,
     n: N = None,
-    error: Annotated[str, Parameter(help="The error to keep to, in the answer's units.")],
+    error: Annotated[Number, Parameter(help="The error to keep to, in the answer's units.")],
     confidence: Confidence = "0.95",
     prior: Priors = None,
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Find the smallest epsilon that keeps within an error.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -257,12 +228,12 @@ def plan_epsilon(
         confidence=confidence,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours_of(neighbours),
+        neighbours=neighbours,
     )
-    return _show_plan(found, json, csv)
+    return Answer(found, text=str(found))
 
 
-@command
+@command("json", "csv")
 def plan_error(
     *,
     n: N = None,
@@ -270,12 +241,9 @@ def plan_error(
     epsilon: EpsilonText = None,
     confidence: Confidence = "0.95",
     prior: Priors = None,
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Find the smallest error that an epsilon gives.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -291,36 +259,35 @@ def plan_error(
         confidence=confidence,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours_of(neighbours),
+        neighbours=neighbours,
     )
-    return _show_plan(found, json, csv)
+    return Answer(found, text=str(found))
 
 
-@command
+@command("json", "csv")
 def plan_reports(
     *,
     n: N = None,
-    standard_error: Annotated[str | None, Parameter(help="Of a recovered mean: how many reports does it need?")] = None,
+    standard_error: Annotated[
+        Number | None, Parameter(help="Of a recovered mean: how many reports does it need?")
+    ] = None,
     kantorovich: Annotated[
-        str | None,
+        Number | None,
         Parameter(help="Of a recovered distribution, with --prior as a guess: how many reports (simulated)?"),
     ] = None,
     reports: Annotated[
-        str | None,
+        Number | None,
         Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?"),
     ] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     prior: Priors = None,
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
     method: Annotated[str | None, Parameter(help="How distributions are recovered: auto, mle or ibu.")] = None,
-    runs: Annotated[int | None, Parameter(help="How often to simulate where that is needed.")] = None,
-    seed: Annotated[int | None, SEED] = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+    runs: Annotated[Number | None, RUNS] = None,
+    seed: Annotated[Number | None, SEED] = None,
+) -> Answer:
     """Find how many reports a recovery needs, or how near it comes.
 
     For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
@@ -340,25 +307,12 @@ def plan_reports(
         epsilon=epsilon,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours_of(neighbours),
+        neighbours=neighbours,
         method=method,
         runs=runs,
         seed=seed,
     )
-    return _show_plan(found, json, csv)
-
-
-def _show_plan(found: Plan, json: bool, csv: bool) -> int:
-    from . import terminal
-
-    one_of(json, csv)
-    if json:
-        print(dump(found.to_dict()))
-    elif csv:
-        terminal.print_csv(found.rows())
-    else:
-        make_console().print(plain(str(found)))
-    return 0
+    return Answer(found, text=str(found))
 
 
 def _count(n: str | None) -> Any:

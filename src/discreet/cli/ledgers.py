@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from .app import apart, command, dump, make_console, one_of
-from .options import DATASET, Alpha, Csv, Debug, EpsilonText, Json, LedgerPlace, Out, Unit
+from .app import Answer, apart, command, dump, make_console
+from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, Unit, listed
 
 if TYPE_CHECKING:
+    from ..ledger.ledger import Head
     from ..present.views import View
 
 ledger = App(
@@ -20,13 +21,13 @@ Account = Annotated[str, DATASET]
 
 
 @ledger.command
-@command
+@command("json")
 def create(
     dataset: Account,
     /,
     *,
     ledger: LedgerPlace,
-    budget: Annotated[str, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')],
+    budget: Annotated[Number, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')],
     relation: Annotated[
         Literal["change-one", "add-remove"],
         Parameter(
@@ -41,14 +42,12 @@ def create(
             help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
         ),
     ] = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Open a data set's account: what is protected in it, and its budget.
 
     Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
 
-    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation change-one --public
+    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
     """
     from ..ledger.ledger import Ledger
@@ -58,19 +57,15 @@ def create(
             dataset,
             budget,
             relation=relation,
-            public=[c.strip() for c in public.split(",") if c.strip()],
+            public=listed(public),
             unit=unit,
             per=per or (),
         )
-    if json:
-        print(dump(terms.to_dict()))
-    else:
-        make_console().print(str(terms), markup=False)
-    return 0
+    return Answer(terms, text=str(terms))
 
 
 @ledger.command
-@command
+@command("json")
 def charge(
     dataset: Account,
     /,
@@ -79,9 +74,7 @@ def charge(
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Record what was spent on a data set elsewhere.
 
     It happened out of sight, and the line says so: "stated, unverified".
@@ -92,42 +85,31 @@ def charge(
 
     with Ledger.existing(ledger) as book:
         left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
-    if json:
-        print(dump(left.to_dict()))
-    else:
-        make_console().print(f"Charged, as stated and unverified. Budget of {dataset}: {left}.", markup=False)
-    return 0
+    return Answer(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
 
 @ledger.command
-@command
+@command("json", "csv")
 def show(
     dataset: Annotated[str | None, DATASET] = None,
     /,
     *,
     ledger: LedgerPlace,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Show budgets: what was granted, what is spent, what is left.
 
     Example: discreet ledger show --ledger budget.db
     """
     from ..ledger.ledger import Ledger
 
-    one_of(json, csv)
     with Ledger.existing(ledger) as book:
         found = book.balances(dataset)
-    _print_rows(found.view(), json, csv)
-    return 0
+    return _lines(found.view())
 
 
 @ledger.command
-@command
-def history(
-    dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False
-) -> int:
+@command("json", "csv")
+def history(dataset: Account, /, *, ledger: LedgerPlace) -> Answer:
     """List every line of a data set's account, and what it was about.
 
     Example: discreet ledger history survey-2026 --ledger budget.db
@@ -135,15 +117,13 @@ def history(
     from ..ledger.ledger import Ledger
     from ..present.views import View
 
-    one_of(json, csv)
     with Ledger.existing(ledger) as book:
         rows = [row for entry in book.history(dataset) for row in entry.rows()]
-    _print_rows(View.of("", rows), json, csv)
-    return 0
+    return _lines(View.of("", rows))
 
 
 @ledger.command
-@command
+@command("json")
 def verify(
     dataset: Account,
     /,
@@ -152,9 +132,7 @@ def verify(
     head: Annotated[
         str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")
     ] = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer | int:
     """Check that no line of a data set's account was edited or removed.
 
     Exit code 1 when one was.
@@ -176,16 +154,12 @@ def verify(
         except LedgerError as error:
             print(f"discreet: {error}", file=sys.stderr)
             return 1
-    if json:
-        print(dump({"dataset": dataset, "lines": found.count, "head": str(found)}))
-    else:
-        make_console().print(f"{dataset}: {found.count} lines, all in order", markup=False)
-    return 0
+    return Answer(text=f"{dataset}: {found.count} lines, all in order", document=_head(dataset, found))
 
 
 @ledger.command
-@command
-def head(dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, debug: Debug = False) -> int:
+@command("json")
+def head(dataset: Account, /, *, ledger: LedgerPlace) -> Answer:
     """Print the head of a data set's account, to be kept elsewhere.
 
     Example: discreet ledger head survey-2026 --ledger budget.db
@@ -194,12 +168,11 @@ def head(dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, debug:
 
     with Ledger.existing(ledger) as book:
         found = book.head(dataset)
-    print(dump({"dataset": dataset, "lines": found.count, "head": str(found)}) if json else found)
-    return 0
+    return Answer(text=str(found), document=_head(dataset, found))
 
 
 @ledger.command
-@command
+@command()
 def export(
     dataset: Account,
     /,
@@ -209,7 +182,6 @@ def export(
         bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")
     ] = False,
     out: Out = None,
-    debug: Debug = False,
 ) -> int:
     """Write a data set's account as JSON, without its answers.
 
@@ -233,14 +205,13 @@ for _place, _name in enumerate(("create", "show", "history", "charge", "verify",
     ledger[_name].sort_key = _place
 
 
-def _print_rows(shown: View, json: bool, csv: bool) -> None:
+def _lines(view: View) -> Answer:
+    """Lines of a ledger, all of them."""
     from ..present.views import plain
-    from ..present.words import csv_lines
-    from . import terminal
 
-    if json:
-        print(dump([plain(dict(zip(shown.columns, row, strict=True))) for row in shown.rows]))
-    elif csv:
-        print(csv_lines(shown.columns, shown.rows), end="")
-    else:
-        terminal.show(make_console(), shown, most=len(shown.rows))
+    rows = [plain(dict(zip(view.columns, row, strict=True))) for row in view.rows]
+    return Answer(view=view, document=rows, most=len(rows))
+
+
+def _head(dataset: str, head: Head) -> dict[str, Any]:
+    return {"dataset": dataset, "lines": head.count, "head": str(head)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import apart, command, dump, make_console, one_of
+from .app import Answer, apart, command, dump, make_console
 from .columns import is_heading, place_of, read_rows, read_text
 from .options import (
     HIGH,
@@ -21,15 +21,14 @@ from .options import (
     Clamp,
     Column,
     Csv,
-    Debug,
     EpsilonText,
     File,
     Json,
     N,
     Neighbours,
+    Number,
     Out,
     entry,
-    neighbours_of,
     switch,
 )
 
@@ -55,7 +54,7 @@ def _option(help: str, name: str = "") -> Parameter:
     return entry(f"{takers}: {help}" if takers else help)
 
 
-@command
+@command()
 def make(
     family: Annotated[Family, Parameter(converter=_family, help="The kind of mechanism.")],
     /,
@@ -63,12 +62,12 @@ def make(
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    low: Annotated[str | None, entry(LOW)] = None,
-    high: Annotated[str | None, entry(HIGH)] = None,
-    step: Annotated[str | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    low: Annotated[Number | None, entry(LOW)] = None,
+    high: Annotated[Number | None, entry(HIGH)] = None,
+    step: Annotated[Number | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     r: Annotated[
-        str | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")
+        Number | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")
     ] = None,
     cells: Annotated[
         str | None,
@@ -84,18 +83,17 @@ def make(
         _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input."),
     ] = None,
     require: Annotated[str | None, _option(REQUIRE, "require")] = None,
-    base: Annotated[str | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
-    below: Annotated[str | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
+    base: Annotated[Number | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
+    below: Annotated[Number | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
     show_zero: Annotated[bool | None, _option("is a count of 0 shown? By default it is.", "show_zero")] = None,
     width: Annotated[
-        str | None, _option("how many steps from the truth is near; by default as in the paper.", "width")
+        Number | None, _option("how many steps from the truth is near; by default as in the paper.", "width")
     ] = None,
-    deviation: Annotated[str | None, _option("the largest noise; by default 5.", "deviation")] = None,
-    variance: Annotated[str | None, _option("the variance of the noise; by default 2.", "variance")] = None,
-    never_report: Annotated[str | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
+    deviation: Annotated[Number | None, _option("the largest noise; by default 5.", "deviation")] = None,
+    variance: Annotated[Number | None, _option("the variance of the noise; by default 2.", "variance")] = None,
+    never_report: Annotated[Number | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
     out: Out = None,
     json: Json = False,
-    debug: Debug = False,
 ) -> int:
     """Make a mechanism, prove its level and save it.
 
@@ -170,8 +168,6 @@ def _made(
         raise DiscreetError("A matrix and from-matrix go together; write discreet make from-matrix --matrix FILE.")
     if family == "rounded" and "cells" not in given:
         raise DiscreetError('Say which values answers are rounded to, for example --cells "-10, 0, 10".')
-    if "r" in given and str(given["r"]).isdecimal():
-        given["r"] = int(given["r"])
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None
@@ -209,7 +205,7 @@ def _read_matrix(name: str) -> list[list[Any]]:
         raise SealError(f"{name} is no table of numbers; write a row for each true value, such as 0.6,0.4.") from None
 
 
-@command
+@command("json")
 def check(
     file: File,
     /,
@@ -217,10 +213,8 @@ def check(
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     neighbours: Neighbours = None,
-    group: Annotated[int, Parameter(help="The number of people protected together, without --neighbours.")] = 1,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
+    group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
+) -> Answer:
     """Verify a mechanism file, and check the level it claims.
 
     With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
@@ -230,22 +224,18 @@ def check(
     from ..measure.privacy import check_privacy
 
     m = load_procedure(file)
-    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours_of(neighbours), group=group)
-    if json:
-        print(dump(verdict.to_dict()))
-    else:
-        make_console().print(str(verdict), style="green" if verdict else "red", markup=False)
-    return 0 if verdict else 1
+    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours, group=group)
+    good = bool(verdict)
+    return Answer(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
 
 
-@command
+@command()
 def show(
     file: File,
     /,
     *,
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Show a mechanism: its level, a heat map, its properties.
 
@@ -257,7 +247,6 @@ def show(
     from . import terminal
 
     m = load_procedure(file)
-    one_of(json, csv)
     if json:
         print(dump(describe(m, matrix=True).to_dict()))
     elif csv:
@@ -267,7 +256,7 @@ def show(
     return 0
 
 
-@command
+@command("json")
 def audit(
     sampler: Annotated[str, entry("A mechanism file, - for standard input, or a function as module:name.")],
     /,
@@ -275,13 +264,11 @@ def audit(
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     pairs: Annotated[str | None, Parameter(help='Neighbouring true values, for example "0,1 50,51".')] = None,
-    draws: Annotated[int, Parameter(help="Draws at each true value.")] = 1_000_000,
-    confidence: Annotated[str, Parameter(help="How sure the bound must be.")] = "0.9999999",
+    draws: Annotated[Number, entry("Draws at each true value.")] = "1000000",
+    confidence: Annotated[Number, Parameter(help="How sure the bound must be.")] = "0.9999999",
     scalar: Annotated[bool, switch("The function takes one value at a time.")] = False,
-    seed: Annotated[int | None, SEED] = None,
-    json: Json = False,
-    debug: Debug = False,
-) -> int:
+    seed: Annotated[Number | None, SEED] = None,
+) -> Answer:
     """Draw from a mechanism: do the draws contradict its level?
 
     The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
@@ -289,7 +276,6 @@ def audit(
 
     Example: discreet audit gm.json --draws 100000
     """
-    from ..errors import AuditError
     from ..measure.auditing import audit as run
     from ..randomness.source import insecure_source
 
@@ -297,14 +283,7 @@ def audit(
         target: Any = _function(sampler)
     else:
         target = load_procedure(sampler)
-    try:
-        listed = (
-            None
-            if pairs is None
-            else [tuple(float(x) if "." in x else int(x) for x in p.split(",")) for p in pairs.split()]
-        )
-    except ValueError:
-        raise AuditError(f'--pairs {pairs!r} cannot be read; write for example --pairs "0,1 50,51".') from None
+    listed = None if pairs is None else [_pair(words, pairs, exact=":" not in sampler) for words in pairs.split()]
     found = run(
         target,
         alpha=alpha,
@@ -315,14 +294,10 @@ def audit(
         scalar=scalar,
         source=None if seed is None else insecure_source(seed),
     )
-    if json:
-        print(dump(found.to_dict()))
-    else:
-        make_console().print(str(found), style="red" if found.flagged else "green", markup=False)
-    return 1 if found.flagged else 0
+    return Answer(found, 1 if found.flagged else 0, text=str(found), style="red" if found.flagged else "green")
 
 
-@command
+@command()
 def sample(
     file: File,
     /,
@@ -332,14 +307,13 @@ def sample(
             allow_leading_hyphen=True, help="True values, or a file with a column of them; - for standard input."
         ),
     ],
-    value: Annotated[str | None, _option("One true value.")] = None,
-    size: Annotated[str | None, _option("So many reports of one true value.")] = None,
+    value: Annotated[Number | None, _option("One true value.")] = None,
+    size: Annotated[Number | None, _option("So many reports of one true value.")] = None,
     column: Column = None,
     clamp: Clamp = False,
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Draw reports of true values.
 
@@ -353,7 +327,6 @@ def sample(
     from ..errors import DiscreetError
     from ..files import write_whole
 
-    one_of(json, csv)
     if (value is None) == (not values):
         raise DiscreetError(
             "Say which true values to report, once: for example --value 3, or 3 0 8, or a file of them."
@@ -411,6 +384,20 @@ def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> lis
             )
         found.append(number.numerator if number.denominator == 1 else number)
     return found
+
+
+def _pair(words: str, pairs: str, exact: bool) -> tuple[Any, ...]:
+    """Two true values, exactly as written; a function of somebody else's gets those that are not whole as floats."""
+    from ..errors import AuditError
+    from ..exact.arithmetic import parse_exact
+
+    found = [parse_exact(word) for word in words.split(",")]
+    numbers = [number for number in found if number is not None]
+    if len(numbers) < len(found):
+        raise AuditError(f'--pairs {pairs!r} cannot be read; write for example --pairs "0,1 50,51".')
+    return tuple(
+        number.numerator if number.denominator == 1 else number if exact else float(number) for number in numbers
+    )
 
 
 def _function(name: str) -> Any:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import pkgutil
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    Number = Any  # what takes numbers in the library takes their texts too
+else:
+
+    class Number(str):
+        """A number as it was typed, for the library to read. As an int or a float, cyclopts would round it: 0.1 to 0."""
 
 
 def entry(help: str) -> Parameter:
@@ -12,9 +24,25 @@ def entry(help: str) -> Parameter:
     return Parameter(allow_leading_hyphen=True, help=help)
 
 
-def neighbours_of(text: str | None) -> int | str | None:
-    """Neighbours as they are typed: a number of steps, or a word."""
-    return int(text) if text is not None and text.isdecimal() else text
+@cache
+def parameters(place: str) -> Mapping[str, str]:
+    """What the library says of the parameters of a function or a class (module:name): the tables in its docstring.
+
+    Its file is read and not imported, since it would bring NumPy with it.
+    """
+    module, _, name = place.partition(":")
+    package = __package__.rpartition(".")[0]
+    source = (pkgutil.get_data(package, f"{module.replace('.', '/')}.py") or b"").decode("utf-8")
+    docstring = re.search(rf'^(?:def|class) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^ {8}(\w+)  +(\S.*(?:\n {9,}\S.*)*)", "" if docstring is None else docstring[1], re.MULTILINE)
+    return {parameter: " ".join(words.split()) for parameter, words in rows}
+
+
+def meaning(place: str, parameter: str, written: str = "") -> str:
+    """The first sentence that the library has for a parameter, as help; and how it is `written` here."""
+    sentence = parameters(place)[parameter].partition(". ")[0].rstrip(".")
+    named = re.sub(r"`(\w+)`", lambda match: f"--{match[1].replace('_', '-')}", sentence)
+    return f"{named[0].upper()}{named[1:]}{written}."
 
 
 def switch(help: str) -> Parameter:
@@ -29,20 +57,29 @@ def mechanism_option(help: str) -> Parameter:
     return Parameter(name=["-m", "--mechanism"], allow_leading_hyphen=True, help=help)
 
 
+# Where the library says what parameters mean
+PROFILE = "tables.count.admitting:profile"
+QUESTION = "questions.question:Question"
+RELEASE = "tables.release:release"
+
 # Levels, values and what is wanted of them
-N = Annotated[str | None, entry("The largest count: true values and reports are 0..n.")]
-Alpha = Annotated[str | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
+N = Annotated[Number | None, entry("The largest count: true values and reports are 0..n.")]
+Alpha = Annotated[Number | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
 EpsilonText = Annotated[
-    str | None,
+    Number | None,
     Parameter(
         name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
     ),
 ]
-LOSS = Parameter(help='What a wrong report costs: l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)".')
+LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(
-    help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
-    "probabilities separated by commas, or a file of them; by default uniform."
+    help=meaning(
+        QUESTION,
+        "prior",
+        ': "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", probabilities separated by commas, or a file of '
+        "them; by default uniform",
+    )
 )
 Priors = Annotated[str | None, PRIOR]
 REQUIRE = "Properties that must hold, for example WH,CM."
@@ -53,7 +90,8 @@ QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "qua
 RECORDS = "The number of records, which is public; with a file, as many as it has."
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
-SEED = Parameter(help="Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
+RUNS = entry("How often to simulate where that is needed.")
+SEED = entry("Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
 Neighbours = Annotated[
     str | None,
     Parameter(
@@ -69,11 +107,9 @@ Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel."
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')]
-Unit = Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")]
+Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 
-SUM = Parameter(
-    name="--sum", help='A column to add up, and what one person may add: "income:0..100000/100". May be repeated.'
-)
+SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
 
 # Budgets
 DATASET = Parameter(help="The name of the data set in the ledger.")
@@ -82,8 +118,8 @@ LEDGER = Parameter(
 )
 Dataset = Annotated[str, DATASET]
 LedgerPlace = Annotated[str, LEDGER]
-DataVersion = Annotated[str, Parameter(help="Your name for this version of the data.")]
-Fresh = Annotated[bool, switch("Draw anew on changed data, and pay again.")]
+DataVersion = Annotated[str, Parameter(help=meaning(RELEASE, "version"))]
+Fresh = Annotated[bool, switch(meaning(RELEASE, "fresh"))]
 
 # What comes out
 Out = Annotated[str | None, target("The file to write; - for standard output.")]
@@ -93,3 +129,25 @@ Overwrite = Annotated[
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
 Debug = Annotated[bool, switch("Show where an error arose, without any values.")]
+FORMATS = {"json": Json, "csv": Csv}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How a file is read: the keywords of profile, admit and perturb."""
+
+    encoding: Annotated[str, Parameter(help=meaning(PROFILE, "encoding"))] = "utf-8"
+    separator: Annotated[str | None, entry(meaning(PROFILE, "separator"))] = None
+    decimal: Annotated[str | None, Parameter(help=meaning(PROFILE, "decimal"))] = None
+    quote: Annotated[str, Parameter(help=meaning(PROFILE, "quote"))] = '"'
+    null: Annotated[str, entry(meaning(PROFILE, "null"))] = ""
+    sheet: Annotated[str | None, Parameter(help=meaning(PROFILE, "sheet"))] = None
+
+
+AS_USUAL = ReadingOptions()
+
+
+def listed(names: str) -> list[str]:
+    """Names that commas separate."""
+    return [name.strip() for name in names.split(",") if name.strip()]

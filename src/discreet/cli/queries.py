@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from .app import command, dump, make_console, one_of
+from .app import Answer, command
 from .columns import is_heading, place_of, read_lines
-from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, Csv, Debug, EpsilonText, Json, entry
+from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, EpsilonText, Number, entry
 
 _MISSING = (
     "",
@@ -23,23 +23,20 @@ _MISSING = (
 )  # what records say that say nothing
 
 
-@command
+@command("json", "csv")
 def sensitivity(
     file: Annotated[str | None, entry("A CSV file with a column of records; - for standard input.")] = None,
     /,
     *,
     query: Annotated[str, entry(QUERY)],
     column: Column = None,
-    low: Annotated[str | None, entry(RECORD_LOW)] = None,
-    high: Annotated[str | None, entry(RECORD_HIGH)] = None,
-    records: Annotated[str | None, entry(RECORDS)] = None,
-    beta: Annotated[str | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
+    low: Annotated[Number | None, entry(RECORD_LOW)] = None,
+    high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
+    records: Annotated[Number | None, entry(RECORDS)] = None,
+    beta: Annotated[Number | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Tell how much one record can change an answer.
 
     On any data set, and, where a file is given, near that one: that part is PRIVATE, do not publish it. Without --beta it
@@ -51,9 +48,7 @@ def sensitivity(
     """
     from ..errors import DiscreetError, OutOfRangeError
     from ..queries.calculator import sensitivity as run
-    from . import terminal
 
-    one_of(json, csv)
     stray = {"column": column, "beta": beta, "epsilon": epsilon, "clamp": clamp or None}
     if file is None and any(x is not None for x in stray.values()):
         name = next(name for name, x in stray.items() if x is not None)
@@ -67,13 +62,7 @@ def sensitivity(
         if position is not None and lines:
             told = told.replace(f"at position {position} ", f"in line {lines[position]} ")
         raise OutOfRangeError(told, **vars(error)) from None
-    if json:
-        print(dump(found.to_dict()))
-    elif csv:
-        terminal.print_csv(found.rows())
-    else:
-        terminal.show(make_console(), found.view())
-    return 0
+    return Answer(found)
 
 
 def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:

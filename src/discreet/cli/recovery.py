@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from .app import apart, command, dump, make_console, one_of
+from .app import apart, command, dump, make_console
 from .mechanisms import load_procedure
-from .options import Column, Csv, Debug, Json, MechanismFile, Out
+from .options import Column, Csv, Json, MechanismFile, Number, Out, entry
 
 if TYPE_CHECKING:
     from ..collect.tallying import ReportCounts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
 
 
-@command
+@command()
 def recover(
     *reports: Annotated[
         str,
@@ -40,12 +40,11 @@ def recover(
         Literal["auto", "mle", "ibu", "inverse"],
         Parameter(help="A regularised law, the likeliest one, the iterative Bayesian update, or the inverse."),
     ] = "auto",
-    iterations: Annotated[int | None, Parameter(help="With ibu: exactly so many steps.")] = None,
-    confidence: Annotated[str, Parameter(help="How often the intervals cover.")] = "0.95",
+    iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,
+    confidence: Annotated[Number, entry("How often the intervals cover.")] = "0.95",
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Recover the distribution of the true values from many reports.
 
@@ -61,7 +60,6 @@ def recover(
     from ..recovery.recover import recover as run
     from . import terminal
 
-    one_of(json, csv)
     if not reports:
         raise RecoveryError(
             "There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json."
@@ -105,7 +103,7 @@ def _read(name: str, column: str | None, counts: str | None) -> ReportCounts:
     """The reports in a file, counted as they are read: {report: how often}."""
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
-    from ..recovery.reading import listed, read_reports
+    from ..recovery.tallies import listed, read_reports
 
     if Path(name).suffix.lower() in _TABLES:
         return _read_table(name, column, counts)

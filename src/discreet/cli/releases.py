@@ -1,25 +1,312 @@
-"""Commands about releases that were saved: check-release."""
+"""Commands about releases: preview, release, release-to, check-release."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .app import command, dump, make_console, one_of
-from .options import LEDGER, Csv, Debug, Json
+from ..progress import part
+from ..registry import RELEASED
+from .app import Answer, command, dump, make_console
+from .designs import prior_of
+from .options import (
+    LEDGER,
+    LOSS,
+    PRIOR,
+    QUESTION,
+    RELEASE,
+    SUM,
+    Alpha,
+    Csv,
+    Dataset,
+    DataVersion,
+    Domain,
+    EpsilonText,
+    Fresh,
+    Json,
+    LedgerPlace,
+    Number,
+    Overwrite,
+    Table,
+    entry,
+    listed,
+    meaning,
+    mechanism_option,
+    switch,
+    target,
+)
+
+if TYPE_CHECKING:
+    from ..ledger.ledger import Ledger
+    from ..questions.question import Question
+    from ..tables.draw.audiences import Audiences
+    from ..tables.publish.released import Release
+
+_NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
+
+ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
+ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
-@command
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """What is asked of each group: the parts of a Question, as the command line writes them."""
+
+    count: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help=meaning(QUESTION, "count", ": \"income = '>50K'\"; * is everybody. May be repeated"),
+        ),
+    ] = None
+    sum: Annotated[list[str] | None, SUM] = None
+    mean: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "mean"))] = None
+    share: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "share"))] = None
+    by: Annotated[str, Parameter(help=meaning(QUESTION, "by", ", separated by commas"))] = ""
+    domain: Domain = None
+    weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
+    mechanism: Annotated[
+        str,
+        mechanism_option(
+            f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, or the file of a mechanism."
+        ),
+    ] = "auto"
+    purpose: Annotated[
+        str | None,
+        Parameter(help=meaning(QUESTION, "purpose", ': reading (the default), adding or "least error"')),
+    ] = None
+    loss: Annotated[str | None, LOSS] = None
+    prior: Annotated[str | None, PRIOR] = None
+    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
+    max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
+    measure_totals: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "measure_totals", ": total,district or total=1,cells=6")),
+    ] = ""
+
+    def question(self) -> Question:
+        """The question that these options ask."""
+        from ..files import load
+        from ..questions import domain as declared
+        from ..questions.margins import measure_of
+        from ..questions.question import Question
+
+        columns = listed(self.by)
+        own = Path(self.mechanism).suffix == ".json"
+        return Question(
+            **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
+            by=columns,
+            domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
+            max_count=self.max_count,
+            max_groups=self.max_groups,
+            pool_other=self.pool_other,
+            measure_totals=measure_of(self.measure_totals),
+            mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
+            purpose=self.purpose,
+            loss=self.loss,
+            prior=prior_of(self.prior),
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(QuestionOptions):
+    """A question, and what else preview, release and release-to take alike."""
+
+    version: DataVersion = "1"
+    margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
+    round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
+    hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """What the library's functions take besides the question."""
+        return {
+            "version": self.version,
+            "margins": listed(self.margins),
+            "round_to": self.round_to,
+            "hide_below": self.hide_below,
+        }
+
+
+AS_ASKED = ReleaseOptions()
+
+
+@command()
+def release(
+    table: Table,
+    /,
+    *,
+    asked: ReleaseOptions = AS_ASKED,
+    dataset: Dataset,
+    ledger: LedgerPlace,
+    epsilon: EpsilonText = None,
+    alpha: Alpha = None,
+    fresh: Fresh = False,
+    show_dropped: ShowDropped = False,
+    out: Annotated[
+        str | None, target("The CSV to write, with .json and .html beside it; - for the CSV alone on standard output.")
+    ] = None,
+    overwrite: Overwrite = False,
+    bom: ByteOrderMark = False,
+    json: Json = False,
+    csv: Csv = False,
+) -> int:
+    """Publish noisy counts, sums, means and shares of a table.
+
+    The data set's budget is charged; the same question asked again has the stored answer, and costs nothing.
+
+    What is private is fixed when the data set is created. change-one: who is in which group is public, what is counted is not.
+    add-remove: nothing about a person is public, not even that they are in the data.
+
+    --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
+
+    --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
+    have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
+
+    Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
+    --epsilon 1 --ledger budget.db -o released.csv
+    """
+    from ..ledger.ledger import Ledger
+    from ..tables.release import release as run
+    from . import terminal
+
+    if out == "-":
+        out, csv = None, not json
+    question = asked.question()
+    with Ledger.existing(ledger) as book:
+        places = [] if out is None else [Path(out)]
+        old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
+        with terminal.progress("releasing") as advance:
+            made = run(
+                table,
+                question,
+                dataset=dataset,
+                ledger=book,
+                epsilon=epsilon,
+                alpha=alpha,
+                **asked.keywords(),
+                fresh=fresh,
+                progress=part(advance, 0.0, _DRAWN if places else 1.0),
+            )
+            _write(dict.fromkeys(places, made), old, bom, overwrite)
+    _show(made, places, out, show_dropped, json, csv)
+    return 0
+
+
+@command()
+def release_to(
+    table: Table,
+    /,
+    *,
+    asked: ReleaseOptions = AS_ASKED,
+    dataset: Dataset,
+    ledger: LedgerPlace,
+    audience: Annotated[
+        list[str], Parameter(negative="", help="An audience and its epsilon: ministry=1. Once for each audience.")
+    ],
+    fresh: Fresh = False,
+    show_dropped: ShowDropped = False,
+    out: Annotated[
+        str | None,
+        target(
+            "for.csv writes for-NAME.csv for each audience, with .json and .html beside it; - for standard output is refused."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    bom: ByteOrderMark = False,
+    json: Json = False,
+    csv: Csv = False,
+) -> int:
+    """Publish a table for several audiences, each at its own epsilon.
+
+    They are drawn such that whoever shares learns what the least private of them knows: the largest epsilon is charged, once.
+
+    Each audience gets files of its own. Audiences with the same epsilon get the same reports. The question is asked as in
+    discreet release; --csv is for one release, and each audience has its own.
+
+    Example: discreet release-to people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
+    --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
+    """
+    from ..errors import FileError
+    from ..ledger.ledger import Ledger
+    from ..tables.ask.asked import file_part
+    from ..tables.release import release_to as run
+    from . import terminal
+
+    if csv or out == "-":
+        raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
+    audiences = _audiences(audience)
+    question = asked.question()
+    with Ledger.existing(ledger) as book:
+        path = None if out is None else Path(out)
+        places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
+        old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
+        with terminal.progress("releasing") as advance:
+            made = run(
+                table,
+                question,
+                dataset=dataset,
+                ledger=book,
+                audiences=audiences,
+                **asked.keywords(),
+                fresh=fresh,
+                progress=part(advance, 0.0, _DRAWN if places else 1.0),
+            )
+            _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
+    _show(made, places, out, show_dropped, json, False)
+    return 0
+
+
+@command("json", "csv")
+def preview(
+    table: Table,
+    /,
+    *,
+    asked: ReleaseOptions = AS_ASKED,
+    dataset: Dataset,
+    ledger: LedgerPlace,
+    epsilon: EpsilonText = None,
+    alpha: Alpha = None,
+) -> Answer:
+    """Show the errors to expect of a release; draw and charge nothing.
+
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width.
+
+    Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
+    --domain domain.json --epsilon 1 --ledger budget.db
+    """
+    from ..tables.release import preview as run
+    from . import terminal
+
+    question = asked.question()
+    with terminal.progress("counting") as advance:
+        expected = run(
+            table,
+            question,
+            dataset=dataset,
+            ledger=ledger,
+            epsilon=epsilon,
+            alpha=alpha,
+            **asked.keywords(),
+            progress=advance,
+        )
+    return Answer(expected, part="rows")
+
+
+@command("json", "csv")
 def check_release(
     record: Annotated[str, Parameter(help="The record of a release, the .json beside its CSV.")],
     /,
     *,
     ledger: Annotated[str | None, LEDGER] = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+) -> Answer:
     """Check a saved release again, without the data.
 
     Exit code 1 when something does not hold, or could not be checked: without --ledger, whether these are the stored reports.
@@ -30,14 +317,179 @@ def check_release(
     Example: discreet check-release released.json --ledger budget.db
     """
     from ..tables.saved.checking import check_release as check
+
+    found = check(record, ledger=ledger)
+    return Answer(found, 0 if found else 1)  # what could not be checked counts
+
+
+# The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading
+_DRAWN = 0.7
+
+
+def statistic_arguments(
+    count: Sequence[str] | None,
+    sum: Sequence[str] | None,
+    mean: Sequence[str] | None,
+    share: Sequence[str] | None,
+    weights: str,
+) -> dict[str, Any]:
+    """The arguments of `release` that say what is asked of each group."""
+    return {
+        "count": _conditions(count),
+        "share": _conditions(share),
+        "sum": _values(sum),
+        "mean": _values(mean),
+        "weights": _weights(weights),
+    }
+
+
+def _values(texts: Sequence[str] | None) -> Any:
+    """Sums or means; what stands before an = in front of the colon is a name."""
+    if not texts:
+        return None
+    named = [_NAMED.fullmatch(text) if "=" in text.partition(":")[0] else None for text in texts]
+    if not any(named):
+        return list(texts)
+    return _together(
+        (m["name"], m["what"]) if m else (text.partition(":")[0].strip(), text)
+        for m, text in zip(named, texts, strict=True)
+    )
+
+
+def _conditions(texts: Sequence[str] | None) -> Any:
+    """Conditions; a = that is no comparison names the one after it."""
+    if not texts:
+        return None
+    named = [_named(text) for text in texts]
+    if not any(named):
+        return texts[0] if len(texts) == 1 else list(texts)
+    return _together(pair or (text, text) for pair, text in zip(named, texts, strict=True))
+
+
+def _named(text: str) -> tuple[str, str] | None:
+    """("ill", "sick = 'yes'") of "ill=sick = 'yes'": where the whole is no condition, and what comes after the = is one."""
+    match = _NAMED.fullmatch(text)
+    return (
+        (match["name"], match["what"].strip())
+        if match and not _is_condition(text) and _is_condition(match["what"])
+        else None
+    )
+
+
+def _is_condition(text: str) -> bool:
+    from ..errors import PredicateError
+    from ..questions.predicate import parse
+
+    class Any_(list[str]):
+        def __contains__(self, name: object) -> bool:
+            return True
+
+    try:
+        return text.strip() == "*" or bool(parse(text, Any_()))
+    except PredicateError:
+        return False
+
+
+def _together(pairs: Any) -> dict[str, str]:
+    from ..errors import ReleaseError
+
+    found: dict[str, str] = {}
+    for name, what in pairs:
+        if name in found:
+            raise ReleaseError(f"Two statistics are named {name!r}; give each its own name.")
+        found[name] = what
+    return found
+
+
+def _weights(text: str) -> dict[str, str] | None:
+    from ..errors import ReleaseError
+
+    if not text.strip():
+        return None
+    parts = [part.rpartition("=") for part in text.split(",")]
+    if not all(name.strip() and number.strip() for name, _, number in parts):
+        raise ReleaseError("--weights are names and numbers, such as count=1,income=3.")
+    return {name.strip(): number.strip() for name, _, number in parts}
+
+
+def _audiences(texts: list[str]) -> dict[str, str]:
+    """{"ministry": "1"} of ministry=1."""
+    from ..errors import ReleaseError
+
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, epsilon = text.rpartition("=")
+        if not name.strip() or not epsilon.strip():
+            raise ReleaseError("An audience is a name and its epsilon, such as --audience ministry=1.")
+        if name.strip() in found:
+            raise ReleaseError("Two audiences have one name; give each its own.")
+        found[name.strip()] = epsilon.strip()
+    return found
+
+
+def _checked_outputs(
+    places: list[Path],
+    question: Question,
+    asked: ReleaseOptions,
+    table: str,
+    ledger: str,
+    book: Ledger,
+    overwrite: bool,
+) -> list[Path]:
+    """Files of an earlier release that go when this one is written; what must not be written over is refused."""
+    from ..errors import FileError
+    from ..tables.saved.release_files import check_outputs
+    from ..tables.totals.margin_rows import names_of_totals
+
+    names = names_of_totals(listed(asked.margins), question)
+    try:
+        inputs = [table, asked.domain, asked.mechanism, ledger, str(book.secret_file)]
+        return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
+    except FileError as error:
+        raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None
+
+
+def _write(each: dict[Path, Release], old: list[Path], bom: bool, overwrite: bool) -> None:
+    from ..errors import FileError
+    from ..tables.saved.release_files import write_releases
+
+    if not each:
+        return
+    try:
+        write_releases(each, old, bom=bom, overwrite=overwrite)
+    except FileError as error:
+        raise FileError(
+            f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.", kind=error.kind
+        ) from None
+
+
+def _show(
+    made: Release | Audiences, places: list[Path], out: str | None, show_dropped: bool, json: bool, csv: bool
+) -> None:
+    from rich.console import Console
+
     from . import terminal
 
-    one_of(json, csv)
-    found = check(record, ledger=ledger)
+    if show_dropped:
+        lost = made.dropped
+        told = (
+            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+            if lost is not None
+            else "this is a stored answer, and no row was looked at"
+        )
+        Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
     if json:
-        print(dump(found.to_dict()))
+        print(dump(made.to_dict()))
     elif csv:
-        terminal.print_csv(found.rows())
+        print(_rows_of(made), end="")
     else:
-        terminal.show(make_console(), found.view())
-    return 0 if found else 1  # what could not be checked counts
+        console = make_console()
+        everything = f"{out} has all" if out is not None else "-o FILE.csv writes all"
+        terminal.show(console, replace(made.view(), where=everything))
+        if places:
+            written = ", ".join(map(str, places))
+            console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)
+
+
+def _rows_of(made: Any) -> str:
+    return str(made.csv_text())

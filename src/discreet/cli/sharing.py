@@ -1,47 +1,58 @@
-"""Commands about several reports of one count."""
+"""Commands about several reports of one count: collude, compose, cascade."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import command, dump, make_console, one_of
+from .app import Answer, command
 from .designs import prior_of
-from .mechanisms import load_procedure
+from .mechanisms import grid_of, load_procedure
 from .options import (
+    HIGH,
+    LOW,
+    RUNS,
     SEED,
     SENSITIVITY,
+    STEP,
     Alpha,
+    Clamp,
     Csv,
-    Debug,
     EpsilonText,
     File,
     Json,
     Losses,
     N,
+    Number,
+    Out,
+    Overwrite,
     Priors,
+    entry,
     mechanism_option,
 )
 
 if TYPE_CHECKING:
     from ..mechanism import Procedure
+    from ..sharing.cascade_reports import CascadeReports
 
 _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 
 
-@command
+@command("json", "csv")
 def collude(
     *,
     k: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")
+        Number, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")
     ],
     mechanism: Annotated[str, mechanism_option("Families, or files of mechanisms, separated by commas.")] = "geometric",
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
     strategy: Annotated[
         Literal["median", "mle", "bayes"],
         Parameter(
@@ -50,12 +61,9 @@ def collude(
     ] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
-    runs: Annotated[int | None, Parameter(help="How often to simulate where that is needed.")] = None,
-    seed: Annotated[int, SEED] = 0,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
+    runs: Annotated[Number | None, RUNS] = None,
+    seed: Annotated[Number, SEED] = "0",
+) -> Answer:
     """Tell what k users learn who share their reports of one answer.
 
     Their error, their chance of the exact answer, and the level that is left.
@@ -70,7 +78,6 @@ def collude(
     from ..sharing.collusion import collude as make
     from . import terminal
 
-    one_of(json, csv)
     words = _words(mechanism)
     stray = [
         name
@@ -84,30 +91,24 @@ def collude(
         found = make(
             named, k.replace(",", " ").split(), strategy, loss, prior_of(prior), runs=runs, seed=seed, progress=progress
         )
-    if json:
-        print(dump(found.to_dict()["rows"]))
-    elif csv:
-        terminal.print_csv(found.rows())
-    else:
-        terminal.show(make_console(), found.view())
-    return 0
+    return Answer(found, part="rows")
 
 
-@command
+@command()
 def compose(
     mechanism: File,
     /,
     *,
-    k: Annotated[str, Parameter(allow_leading_hyphen=True, help="The number of reports.")],
+    k: Annotated[Number, Parameter(allow_leading_hyphen=True, help="The number of reports.")],
     delta: Annotated[
-        str | None,
+        Number | None,
         Parameter(
             allow_leading_hyphen=True,
             help="How likely the reports may tell more than epsilon; by default a few of them.",
         ),
     ] = None,
     epsilon: Annotated[
-        str | None,
+        Number | None,
         Parameter(
             name=["--epsilon", "--eps"],
             allow_leading_hyphen=True,
@@ -120,7 +121,6 @@ def compose(
     ] = "one-count",
     json: Json = False,
     csv: Csv = False,
-    debug: Debug = False,
 ) -> int:
     """Tell what k reports of a mechanism give away together.
 
@@ -135,19 +135,109 @@ def compose(
     from ..sharing.composition import compose as make
     from . import terminal
 
-    one_of(json, csv)
     if delta is not None and epsilon is not None:
         raise DiscreetError("--delta asks for an epsilon and --epsilon for a delta; give one of them.")
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
     with terminal.progress("composing") as progress:
         found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
-        told, shown = (found.to_dict(deltas, epsilons), None) if json else (None, found.view(deltas, epsilons))
-    if shown is None:
-        print(dump(told))
-    elif csv:
-        terminal.print_csv([dict(zip(shown.columns, row, strict=True)) for row in shown.rows])
+        asked = deltas, epsilons
+        answer = Answer(document=found.to_dict(*asked)) if json else Answer(view=found.view(*asked))
+    answer.present(json, csv)
+    return 0
+
+
+@command()
+def cascade(
+    *,
+    alphas: Annotated[
+        str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')
+    ] = None,
+    epsilons: Annotated[
+        str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')
+    ] = None,
+    n: N = None,
+    low: Annotated[Number | None, entry(LOW)] = None,
+    high: Annotated[Number | None, entry(HIGH)] = None,
+    step: Annotated[Number | None, entry(STEP)] = None,
+    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
+    value: Annotated[
+        Number | None,
+        entry(
+            "The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."
+        ),
+    ] = None,
+    fingerprint: Annotated[
+        str | None, entry("A keyed fingerprint of the data; without it no less private level can be added later.")
+    ] = None,
+    clamp: Clamp = False,
+    stored: Annotated[
+        str | None,
+        entry("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o."),
+    ] = None,
+    add: Annotated[
+        Number | None,
+        entry("The alpha of a further level. One less private than all needs --value and --fingerprint, and costs."),
+    ] = None,
+    add_epsilon: Annotated[Number | None, entry("The same as an epsilon.")] = None,
+    overwrite: Overwrite = False,
+    out: Out = None,
+    json: Json = False,
+    csv: Csv = False,
+) -> int:
+    """Report one count to several audiences, who may collude.
+
+    No coalition of them learns more than its least private member alone.
+
+    What is printed, and the file of -o, are for you: they are as sensitive as the least private level. Each audience gets
+    the report of its own level. Nothing is charged to any ledger: the price is said.
+
+    Example: discreet cascade --alphas 3/10,1/2,4/5 --n 100 --value 42 --fingerprint 5f1c -o reports.json
+
+    With --add, -o is needed, the same file or another: go on with what it holds, and never add to the old state again.
+
+    Example: discreet cascade --stored reports.json --add 2/5 -o reports.json
+    """
+    from ..errors import DiscreetError
+    from ..sharing.cascade_reports import CascadeReports
+    from ..sharing.cascades import cascade as make
+
+    _check_target(out, stored, overwrite)
+    told: list[str] = []
+    before: bytes | None = None
+    if stored is None:
+        if add is not None or add_epsilon is not None:
+            raise DiscreetError(
+                "A level is added to stored reports; give their file, for example --stored reports.json."
+            )
+        if alphas is None and epsilons is None:
+            raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
+        made = make(
+            alphas,
+            grid_of(n, low, high, step),
+            epsilons=None if epsilons is None else epsilons.split(","),
+            sensitivity=1 if sensitivity is None else sensitivity,
+        )
+        if value is None:
+            raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
+        found = made.release(_true_value(value), fingerprint=fingerprint, clamp=clamp)
+    elif any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
+        raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
     else:
-        terminal.show(make_console(), shown)
+        if out is not None and _same(out, stored) and Path(stored).is_file():
+            before = Path(stored).read_bytes()  # what is added in the meantime must not be lost
+        found, told = _extended(CascadeReports.load(stored), add, add_epsilon, value, fingerprint, clamp, out)
+    if out is not None and out != "-":
+        found.save(out, overwrite=overwrite, instead_of=before)
+        told.append(f"saved to {out}")
+        if stored is not None and not _same(out, stored):
+            told.append(f"use {out} from now on, and remove {stored}: what is added to both is no cascade")
+    if out == "-":
+        print(found.text(), end="")
+    else:
+        Answer(found).present(json, csv)
+    machine = out == "-" or json or csv
+    for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
+        print(line, file=sys.stderr if machine else sys.stdout)
     return 0
 
 
@@ -174,3 +264,73 @@ def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sen
     if n is None and maker.name not in _OPEN:
         raise DiscreetError(f"Say how large the counts of {word} can be: give --n, for example --n 8.")
     return maker.make(n if n is not None else None if "step" in maker.takes else Grid(None, None), **given)
+
+
+def _same(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()
+
+
+def _check_target(out: str | None, stored: str | None, overwrite: bool) -> None:
+    """Reports that are lost cannot be drawn again without a second price: no file is replaced but the one that is read."""
+    from ..errors import FileError
+
+    if out in (None, "-") or overwrite or (stored is not None and _same(out, stored)):
+        return
+    if Path(out).exists():
+        raise FileError(
+            f"{out} exists, and reports that it may hold would be lost; choose another -o, or say --overwrite.",
+            kind="missing",
+        )
+
+
+def _extended(
+    before: CascadeReports,
+    alpha: str | None,
+    epsilon: str | None,
+    value: str | None,
+    fingerprint: str | None,
+    clamp: bool,
+    out: str | None,
+) -> tuple[CascadeReports, list[str]]:
+    """Stored reports with one more level, and what that costs; as they are, without one."""
+    from ..errors import DiscreetError
+    from ..exact.arithmetic import show_above
+
+    if alpha is None and epsilon is None:
+        if any(x is not None for x in (value, fingerprint, out)) or clamp:
+            raise DiscreetError(
+                "Without --add or --add-epsilon stored reports are shown as they are; leave out --value, "
+                "--fingerprint, --clamp and -o, or say which level to add."
+            )
+        return before, []
+    if out is None:
+        raise DiscreetError(
+            "Without -o the new level would be lost, and drawn again it would tell more than its price: give -o, "
+            "the same file or another. Nothing was drawn."
+        )
+    price = before.price_of(alpha, epsilon=epsilon)
+    if price.alpha < 1 and (value is None or fingerprint is None):
+        raise DiscreetError(
+            "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
+            "--fingerprint that the reports were released with."
+        )
+    if price.alpha < 1:
+        assert value is not None
+        found = before.refine(alpha, _true_value(value), epsilon=epsilon, fingerprint=fingerprint, clamp=clamp)
+        return found, [f"the new level costs epsilon <= {show_above(price.epsilon)} more"]
+    if value is not None or fingerprint is not None:
+        raise DiscreetError(
+            "This level is drawn from the stored reports, at no cost; leave out --value and --fingerprint."
+        )
+    return before.add(alpha, epsilon=epsilon), ["the new level costs nothing"]
+
+
+def _true_value(text: str) -> Any:
+    """The true value, from the command line or standard input; never quoted."""
+    from ..errors import OutOfRangeError
+    from ..exact.arithmetic import parse_exact
+
+    number = parse_exact((sys.stdin.readline() if text == "-" else text).strip())
+    if number is None:
+        raise OutOfRangeError("The true value is no number; give one, for example --value 42. Nothing was drawn.")
+    return number.numerator if number.denominator == 1 else number

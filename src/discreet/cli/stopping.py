@@ -25,8 +25,11 @@ _has_ledger = False
 
 
 @contextmanager
-def heard(words: Sequence[str]) -> Iterator[None]:
-    """While this lasts, Ctrl+C is remembered, and what -o names is watched; at the end it is no longer heard."""
+def heard(words: Sequence[str], to_the_end: bool = False) -> Iterator[None]:
+    """While this lasts, Ctrl+C is remembered, and what -o names is watched.
+
+    With `to_the_end` the process ends after it. Everything is done and said by then, so Ctrl+C changes nothing any more.
+    """
     global _begun, _asked, _target, _has_ledger
     _asked, _has_ledger = False, any(word.partition("=")[0] == "--ledger" for word in words)
     if (standing := _standing()) is not None:
@@ -48,7 +51,11 @@ def heard(words: Sequence[str]) -> Iterator[None]:
         raise
     finally:
         if own:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, _afterwards(to_the_end))
+
+
+def _afterwards(to_the_end: bool) -> Any:
+    return signal.SIG_IGN if to_the_end else signal.default_int_handler
 
 
 def was_asked() -> bool:
@@ -56,7 +63,7 @@ def was_asked() -> bool:
     return _asked
 
 
-def said() -> int:
+def said(to_the_end: bool = False) -> int:
     """Say on standard error what was done until it was stopped; the exit code."""
     with suppress(ValueError):  # a second Ctrl+C must not take the words away
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -69,7 +76,7 @@ def said() -> int:
         print(f"discreet: {told}", file=sys.stderr, flush=True)
     finally:
         with suppress(ValueError):
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, _afterwards(to_the_end))
     return CODE
 
 
@@ -81,7 +88,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _standing() -> Any:
     """What the ledger remembers, where one was opened."""
-    return sys.modules.get(f"{__package__.rpartition('.')[0]}.ledger.standing")
+    return sys.modules.get(f"{__package__.rpartition('.')[0]}.ledger.consulting")
 
 
 def _charged() -> str:

@@ -7,15 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .app import command
-from .options import Debug
+from .options import Number, entry
 
 
-@command
+@command()
 def studio(
     *,
-    port: Annotated[int, Parameter(help="The port on 127.0.0.1; 0 is any free one, which is safer.")] = 0,
+    port: Annotated[Number, entry("The port on 127.0.0.1; 0 is any free one, which is safer.")] = "0",
     open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
-    debug: Debug = False,
 ) -> int:
     """Open the studio: a web page of this machine alone.
 

@@ -23,7 +23,7 @@ from ..present.words import are_right, cells, csv_text
 from ..progress import Progress, Told
 
 _WIDEST = 40  # values a heat map shows side by side
-_MOST_ROWS = 24
+MOST_ROWS = 24
 _SHADES = " .:-=+*#%@"  # where there is no colour, density says it
 
 
@@ -68,7 +68,7 @@ def _colour(level: float) -> str:
     return "".join(f"{round(float(c)):02x}" for c in mixed)
 
 
-def show(console: Console, shown: View, most: int = _MOST_ROWS) -> None:
+def show(console: Console, shown: View, most: int = MOST_ROWS) -> None:
     """Title, table, parts and notes. The table has its full width: in a narrow terminal its lines wrap, and no number is
     cut off."""
     if shown.title:
@@ -94,7 +94,7 @@ def show(console: Console, shown: View, most: int = _MOST_ROWS) -> None:
         console.print(note, markup=False)
 
 
-def print_rows(console: Console, rows: Sequence[Mapping[str, Any]], most: int = _MOST_ROWS) -> None:
+def print_rows(console: Console, rows: Sequence[Mapping[str, Any]], most: int = MOST_ROWS) -> None:
     """Rows that are all there is to see."""
     show(console, View.of("", rows), most)
 
@@ -136,7 +136,7 @@ def progress(what: str) -> Iterator[Progress]:
 def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:
     """A law as horizontal bars, neighbouring values together where there are many."""
     size = len(law)
-    together = -(-size // _MOST_ROWS)
+    together = -(-size // MOST_ROWS)
     groups = [np.arange(size)[k : k + together] for k in range(0, size, together)]
     shares = [float(law[group].sum()) for group in groups]
     names = [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from .ages import collected
 from .app import command, dump, make_console
-from .options import Debug, Json, target
+from .options import Json, target
 
 if TYPE_CHECKING:
     from ..tables.publish.released import Release
@@ -17,6 +17,8 @@ PEOPLE, DISTRICTS = 200_000, 40
 BANDS = ["0-17", "18-29", "30-44", "45-64", "65-79", "80+"]
 FIRST = [0, 18, 30, 45, 65, 80]  # years of the bands' youngest
 SICK = "condition = 'asthma'"
+AGES = "how old they are"
+EPSILON = "2"
 
 
 def town(seed: int = 2026) -> Any:
@@ -40,12 +42,11 @@ def town(seed: int = 2026) -> Any:
     )
 
 
-@command
+@command()
 def demo(
     *,
     out: Annotated[str, target("A folder for the results.")] = "demo-out",
     json: Json = False,
-    debug: Debug = False,
 ) -> int:
     """Take the tour: a made-up town, published and collected.
 
@@ -75,10 +76,9 @@ def demo(
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     """Four mechanisms for a group of eight, built, proved, saved and compared."""
     from ..files import write_whole
+    from ..mechanisms.additive import geometric
     from ..mechanisms.fair import explicit_fair
-    from ..mechanisms.geometric import geometric
-    from ..mechanisms.response import randomized_response
-    from ..mechanisms.uniform import uniform
+    from ..mechanisms.guessing import randomized_response, uniform
     from ..planning.compare import compare
     from ..present.words import csv_text
     from . import terminal
@@ -170,7 +170,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         head, balance = book.head("town"), book.balance("town")
         book.verify("town", head=head)
         write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
-    section, ages = collected(table, folder, say)
+    section, ages = _collected(table, folder, say)
     write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
     say(
         f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
@@ -185,6 +185,66 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         "refused": refused,
         "ages": ages,
         "ledger_head": f"{head.count}:{head.hash}",
+    }
+
+
+def _collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, dict[str, Any]]:
+    """The local part: everybody's age becomes a report before it is collected.
+
+    Perturb the years, tally, recover; a section for the page, and what was found.
+    """
+    import numpy as np
+
+    from ..collect.perturbing import perturb_summary
+    from ..collect.request import PerturbRequest
+    from ..collect.tallying import tally
+    from ..mechanisms.wave import square_wave
+    from ..present.plot import inline
+    from ..present.sketch import sketch
+    from ..recovery.recover import recover
+
+    m = square_wave(100, epsilon=EPSILON)
+    m.save(folder / "wave.json")
+    request = PerturbRequest.of(column="years", mechanism=m)
+    summary = perturb_summary(table, request, out=folder / "ages.csv", overwrite=True)
+    estimate = recover(tally(folder / "ages.csv", "years", m), m)
+    low, high = estimate.interval(0.95)
+    truth = table.column("years").to_numpy()
+    true_mean = float(truth.mean())
+    say(
+        f"\nNobody tells {AGES}: each age becomes a report on the person's own device (square wave, epsilon {EPSILON} between any "
+        "two ages), and only the reports are counted.",
+        style="bold",
+    )
+    say(
+        f"From {summary.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
+        f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}."
+    )
+    law = np.bincount(truth, minlength=101) / len(truth)
+    picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("law", "cdf"))  # type: ignore[misc]
+    if not picture:  # without the extra plots
+        ages = range(len(law))
+        shares = {
+            "recovered from the reports": (ages, estimate.distribution.tolist()),
+            "the truth": (ages, law.tolist()),
+        }
+        picture = sketch(shares, "How old the town is, recovered from reports", "age", "share")
+    section = [
+        f"<h2>And {AGES}, without anybody telling</h2>",
+        f"<p>Before it is collected, each age becomes a report: near the truth, or anywhere, so that no report tells any two ages "
+        f"apart by more than epsilon {EPSILON}. The collector sees {summary.reports:,} reports, and recovers from their tally how "
+        f"old the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, "
+        f"which nobody collected, is {true_mean:.1f}.</p>",
+        picture,
+        f"<p class='small'>{html.escape(summary.notes[0])} On a device the reporters do the same for one value. Files: "
+        "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
+    ]
+    return "\n".join(section), {
+        "reports": summary.reports,
+        "mean": estimate.mean(),
+        "low": low,
+        "high": high,
+        "true_mean": true_mean,
     }
 
 

@@ -49,7 +49,7 @@ class Dual:
     WH      [j]: P[j, j] >= 1/(n+1)
     F       [j]: P[j, j] = P[j + 1, j + 1], of any sign
     prior   for the worst case: the weights of the least favourable prior; for a set of priors: a weight for each row of
-            its program (risks.py), the members of a hull or, within limits, the values
+            its program (families.py), the members of a hull or, within limits, the values
     """
 
     rows: Floats

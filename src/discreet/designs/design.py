@@ -25,7 +25,7 @@ from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.remaps import bayes_risk, best_remap
 from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present import plot
 from ..present.views import Result, View, plain
 from ..progress import Progress
@@ -105,14 +105,15 @@ class Design(Result):
             )
             losses["geometric"] = loss_per_value(plain, self._loss)
         values = m.inputs.floats(size)
-        told = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: no mechanism of this kind has less than {self.bound:.4g}"
+        least = f"no mechanism of this kind has less than {self.bound:.4g}"
+        finding = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: {least}"
         title = f"Mean {name} at each true value"
         series = {key: (values, loss) for key, loss in losses.items()}
         curve = plot.curves(series, title, x="true value", y=f"mean {name}", points=size <= 60, zero=True, width=340)
         try:
-            return plot.beside(draw(m, title="The best channel"), curve, title=told)
+            return plot.beside(draw(m, title="The best channel"), curve, title=finding)
         except SizeError:  # the channel has no picture, the losses have
-            return plot.beside(curve, title=told)
+            return plot.beside(curve, title=finding)
 
     @property
     def _loss(self) -> Any:
@@ -218,8 +219,8 @@ def _problem(
         raise DesignError(f"A set of priors has its own worst case; leave out {other}, or priors.")
     if risk == "average" and among is not None:
         raise DesignError('among goes with risk="worst"; for the average give the prior {value: probability}.')
-    told = _told(grid, sensitivity, neighbours)
-    plain = told.span(grid) == 1
+    between = _given_neighbours(grid, sensitivity, neighbours)
+    plain = between.span(grid) == 1
     if grid.size**2 > MAX_ENTRIES:
         if letters or risk == "worst" or priors is not None or not plain:
             raise SizeError(
@@ -228,7 +229,7 @@ def _problem(
                 "use a coarser grid."
             )
         return None
-    if not plain and told.span(grid) is None and grid.size > _GRAPH:
+    if not plain and between.span(grid) is None and grid.size > _GRAPH:
         raise SizeError(
             f"Designs for a graph of neighbours go up to {_GRAPH} values, not {grid.size}; use a coarser grid."
         )
@@ -239,7 +240,7 @@ def _problem(
     if priors is not None and grid.size > _SETS:
         raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
-    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, told)
+    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, between)
     if priors is not None:
         family = family_of(priors, grid)
         asked = replace(asked, risk="family", among=family.support, family=family)
@@ -269,17 +270,17 @@ def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
     return tuple(sorted(places))
 
 
-def _told(grid: Grid, sensitivity: Any, neighbours: Any) -> Neighbours:
+def _given_neighbours(grid: Grid, sensitivity: Any, neighbours: Any) -> Neighbours:
     """The neighbours that were given, in their shortest form: none of them has a distance of its own."""
     if neighbours is None:
         return Neighbours.steps(grid.steps(sensitivity))
     if sensitivity != 1 and grid.steps(sensitivity) != 1:
         raise DesignError("Neighbours say themselves how far apart they are; leave out the sensitivity.")
     try:
-        told = Neighbours.of(neighbours, grid).reduced(grid)
-        if not told.is_plain:
-            told.places(grid)
-        return told
+        between = Neighbours.of(neighbours, grid).reduced(grid)
+        if not between.is_plain:
+            between.places(grid)
+        return between
     except MetricError as error:
         raise DesignError(f"neighbours: {error}") from None
 
@@ -353,9 +354,9 @@ def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress
 def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
     if loss_name(loss) not in ("l0", "l1", "l2") or then is not None:
-        told = show(loss) if then is None else "two losses"
+        wanted = show(loss) if then is None else "two losses"
         raise SizeError(
-            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {told}; '
+            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {wanted}; '
             "use one of them, or a coarser grid."
         )
     loss = loss_name(loss)

@@ -6,6 +6,8 @@ large that is for a mechanism, which prior within the set a solver's multipliers
     hull      every mixture of the given priors; the largest mean is that of one of them
     limits    every prior p with c . p <= 0 for some rows c of integers: low <= a . p <= high has c = low - a and a - high.
               For any prices >= 0 the largest mean of losses E is at most max_j (E_j - sum of prices times c_j).
+
+`RiskProgram` is the largest of several mean losses as a linear program of its own, for the worst case and for sets of priors.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import PriorError
 from ..exact import given
@@ -28,8 +31,7 @@ from ..exact.grid import Grid
 from ..lp import Program, dense
 from ..measure.prior import Prior, prior_of
 from ..mechanism import plain
-from .rational import near_solution
-from .risks import Floats, RiskProgram
+from .rational import Floats, near_solution
 
 _BITS = 60  # of rounded weights
 _LONG = 2**12  # bits of a mixture's common denominator
@@ -88,7 +90,54 @@ def _listed(parts: Any, what: str, hint: str = "") -> list[Any]:
     return found
 
 
-class Family(ABC):
+@dataclass(frozen=True, eq=False)
+class RiskProgram:
+    """With E_j the mean loss of truth j: the least t such that, for prices >= 0 (of any sign where they are signed),
+
+        t + by prices >= rows E.
+
+    rows    (how many, truths): a prior each. The worst case has one for each truth, certain of it; a hull its members;
+            limits c . p <= 0 have one for each truth, and the columns c of `by`
+    """
+
+    rows: Floats
+    by: Floats
+    signed: NDArray[np.bool_]
+
+    @classmethod
+    def plain(cls, rows: Floats) -> RiskProgram:
+        """Without prices."""
+        return cls(rows, np.zeros((len(rows), 0)), np.zeros(0, dtype=bool))
+
+    @cached_property
+    def truths(self) -> NDArray[np.int64]:
+        """The truths that some row has."""
+        return np.flatnonzero(self.rows.any(axis=0))
+
+    @cached_property
+    def is_of_truths(self) -> bool:
+        """Is every row certain of one truth, each of another, in their order?"""
+        return np.array_equal(self.rows, np.eye(self.rows.shape[1])[self.truths])
+
+    def value(self, means: Floats, prices: Floats) -> float:
+        """The t that some prices need."""
+        return float((self.rows @ means - self.by @ np.where(self.signed, prices, np.maximum(prices, 0.0))).max())
+
+    def folded(self, kept: int) -> RiskProgram:
+        """The same for losses that turning the grid around leaves as they are: in those of the first `kept` truths."""
+        rows, by, size = self.rows, self.by, self.rows.shape[1]
+        if self.is_of_truths:  # one of each two rows, with the mean of what their prices do
+            image = np.searchsorted(self.truths, size - 1 - self.truths)
+            by, rows = ((by + by[image]) / 2)[self.truths < kept], rows[self.truths < kept]
+            return RiskProgram(rows, by, self.signed)
+        both = rows + rows[:, ::-1]
+        if size % 2:
+            both[:, size // 2] /= 2
+        both[:, kept:] = 0.0
+        return RiskProgram(both, by, self.signed)
+
+
+class PriorFamily(ABC):
     """A set of priors on one grid."""
 
     @property
@@ -122,7 +171,7 @@ class Family(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Hull(Family):
+class Hull(PriorFamily):
     """All mixtures of some priors."""
 
     members: tuple[Prior, ...]
@@ -204,7 +253,7 @@ class Limit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Limits(Family):
+class Limits(PriorFamily):
     """All priors within limits; there is one."""
 
     limits: tuple[Limit, ...]
@@ -315,7 +364,7 @@ class Limits(Family):
         return {"kind": "limits", "limits": limits, "prices": " ".join(written)}
 
 
-def family_of(priors: Any, grid: Grid) -> Family:
+def family_of(priors: Any, grid: Grid) -> PriorFamily:
     """The set on a grid: Priors, or a list of priors, whose hull it is."""
     asked = priors if isinstance(priors, Priors) else Priors.hull(priors)
     if asked.kind == "hull":

@@ -6,10 +6,13 @@ risk t. Every inequality concerns one or two entries, X[first] - factor X[second
     minimise c X  subject to  G X - s = h, s >= 0,  E X = f;      for the worst case, t with the rows t - R X >= 0 in G too;
 
 for a set of priors, unknowns u = (t, prices, means e) with the rows T u - R X >= 0 in their place: e_j >= the mean loss of j,
-t + by prices >= rows e (risks.py) and prices >= 0. Below, t and -1 stand for u and -T.
+t + by prices >= rows e (families.py) and prices >= 0. Below, t and -1 stand for u and -T.
 
 Folding. If turning the grid around changes nothing, the mean of a best matrix and its mirror image is a best matrix too: one
-half of that is computed, with one of every two mirrored row sums and inequalities (layout.py).
+half of that is computed, with one of every two mirrored row sums and inequalities (Layout, KeptInequalities). A matrix that
+turning the grid around leaves as it is, P[j, i] = P[last - j, last - i], is known from the reports up to the middle. A report
+in the very middle is its own mirror image, so its truths beyond the middle are no unknowns either. Of two inequalities that
+mirror each other one is kept, between the unknowns that its entries stand for.
 
 Newton steps. Mehrotra's method (interior.py) solves two systems with one matrix at each iterate, with multipliers y of the
 row sums, z of ordinary inequalities and r of the rows of the worst case. Where weights are w = z/s and H = G' diag(w) G over
@@ -23,13 +26,13 @@ the blocks. These are eliminated, and what is left on the border is factorised a
 makes all hubs one unknown. Column monotonicity alone joins other entries of two reports, always neighbouring ones: then
 there are no hubs but for fairness, and blocks are eliminated one after the other.
 
-Chains against blocks. For neighbours one step apart every block is tridiagonal: a chain (chains.py), factorised without a
-subtraction. Under column monotonicity, for other neighbours, or if the rows of the worst case cannot be folded, blocks are
-dense (blocks.py).
+Chains against blocks. For neighbours one step apart every block is tridiagonal: a chain (Chains in newton.py), factorised
+without a subtraction. Under column monotonicity, for other neighbours, or if the rows of the worst case cannot be folded,
+blocks are dense (Blocks).
 
 Rays. Where the reports of the best matrix are rays of the privacy cone, H is nearly singular in their direction. Therefore
 report i is written as X[i] = hub_i ray_i + rest, with ray_i the present iterate divided by its own hub: the curvature
-along ray_i is then a sum of z s, free of cancellation, instead of a difference of huge numbers (hubs.py).
+along ray_i is then a sum of z s, free of cancellation, instead of a difference of huge numbers (HubTerms).
 
     here                      in equations        here                              in equations
     slack_values, payments    G X, G' z           bounds, totals, costs             h, f, c
@@ -46,9 +49,133 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .constraints import Indices, Inequalities, scatter
-from .layout import Layout, keep_half
+from .families import RiskProgram
 from .problem import Floats
-from .risks import RiskProgram
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The unknowns X[i, j] = size * Pr[report i | truth j] of the reports that are kept, numbered i * size + j."""
+
+    size: int
+    is_folded: bool
+
+    @property
+    def reports(self) -> int:
+        return (self.size + 1) // 2 if self.is_folded else self.size
+
+    @property
+    def entries(self) -> int:
+        return self.reports * self.size
+
+    @property
+    def middle(self) -> int:
+        """The report that is its own mirror image; -1 if there is none."""
+        return self.size // 2 if self.is_folded and self.size % 2 else -1
+
+    @cached_property
+    def row_of_truth(self) -> Indices:
+        """The row sum to which the entries of each truth belong."""
+        place = np.arange(self.size)
+        return np.minimum(place, place[::-1]) if self.is_folded else place
+
+    @cached_property
+    def hub_of_report(self) -> Indices:
+        """The number of each report's diagonal entry."""
+        return np.arange(self.reports) * (self.size + 1)
+
+    @cached_property
+    def is_unknown(self) -> NDArray[np.bool_]:
+        """All entries [i, j], but for the second half of a report that is its own mirror image."""
+        unknown = np.ones((self.reports, self.size), dtype=bool)
+        if self.middle >= 0:
+            unknown[self.middle, self.middle + 1 :] = False
+        return unknown
+
+    @cached_property
+    def times(self) -> Floats:
+        """How often an entry [i, j] stands in its row sum."""
+        times = np.where(self.is_unknown, 1.0, 0.0)
+        if self.middle >= 0:
+            times[:-1, self.middle] = 2.0
+        return times
+
+    @cached_property
+    def share_of_truth(self) -> Floats:
+        """What each truth has of a multiplier of its folded row: half, but all of it in the middle."""
+        return np.where(self.is_folded & (np.arange(self.size) != self.middle), 0.5, 1.0)
+
+    def unknown_of(self, entries: Indices) -> Indices:
+        """The unknowns that stand for entries of the whole matrix, numbered truth * size + report."""
+        truth, report = np.divmod(entries, self.size)
+        if self.is_folded:
+            last = self.size - 1
+            turned = report >= self.reports
+            truth, report = np.where(turned, last - truth, truth), np.where(turned, last - report, report)
+            truth = np.where((report == self.middle) & (truth > self.middle), last - truth, truth)
+        return np.asarray(report * self.size + truth)
+
+    def fold(self, matrix: Floats) -> Floats:
+        """The unknowns of a whole matrix of probabilities."""
+        return np.where(self.is_unknown, matrix[:, : self.reports].T * self.size, 0.0).ravel()
+
+    def unfold(self, x: Floats) -> Floats:
+        """The whole matrix of probabilities."""
+        matrix = np.zeros((self.size, self.size))
+        matrix[:, : self.reports] = x[: self.entries].reshape(self.reports, self.size).T / self.size
+        if self.is_folded:
+            matrix[:, self.reports :] = matrix[::-1, ::-1][:, self.reports :]
+            if (m := self.middle) >= 0:
+                matrix[m + 1 :, m] = matrix[:m, m][::-1]
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class KeptInequalities:
+    """The inequalities that are kept: X[first] - factor X[second] >= bound. Without a second entry: the first, factor 0."""
+
+    numbers: Indices  # among all inequalities of the problem
+    is_ch: NDArray[np.bool_]  # column honesty: a hub and an entry of any report
+    first: Indices
+    second: Indices
+    factor: Floats
+    bound: Floats
+    report: Indices  # of the first entry
+    other_report: Indices  # of the second
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def inside(self) -> Indices:
+        """The inequalities within one report; `between` are those that join two."""
+        return np.flatnonzero(self.report == self.other_report)
+
+    @cached_property
+    def between(self) -> Indices:
+        return np.flatnonzero(self.report != self.other_report)
+
+    def values(self, x: Floats) -> Floats:
+        """X[first] - factor X[second]."""
+        return np.asarray(x[self.first] - self.factor * x[self.second])
+
+    def payments(self, z: Floats, unknowns: int) -> Floats:
+        """What multipliers pay to each unknown: the transpose of `values`."""
+        return scatter(self.first, z, unknowns) - scatter(self.second, self.factor * z, unknowns)
+
+
+def keep_half(layout: Layout, whole: Inequalities) -> KeptInequalities:
+    """One of every two inequalities that mirror each other (all, if nothing is folded), between unknowns."""
+    size, second = whole.size, np.where(whole.q < whole.size**2, whole.q, whole.p)
+    keep = np.ones(len(whole), dtype=bool)
+    if layout.is_folded:  # the one of earlier reports, or if these are the same, of earlier truths
+        (truth, report), (other_truth, other_report) = np.divmod(whole.p, size), np.divmod(second, size)
+        reports = np.where(whole.is_ch, other_report, report) + other_report  # CH goes with the report it limits
+        keep = (reports < size - 1) | ((reports == size - 1) & (2 * (truth * size + other_truth) <= size**2 - 1))
+    first, second = layout.unknown_of(whole.p[keep]), layout.unknown_of(second[keep])
+    bound = whole.h[keep] * size  # scaled: entries are 1 on average
+    numbers, is_ch, factor = np.flatnonzero(keep), whole.is_ch[keep], whole.u[keep]
+    return KeptInequalities(numbers, is_ch, first, second, factor, bound, first // size, second // size)
 
 
 @dataclass(frozen=True, eq=False)

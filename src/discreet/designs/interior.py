@@ -14,13 +14,13 @@ from ..blas import one_thread
 from ..progress import Progress
 from .constraints import Inequalities, essential, inner_point
 from .folded import FoldedProgram
-from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Mehrotra, Missing, Point
+from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Iterate, Mehrotra, Missing
 from .newton import NewtonFactors, NewtonSystem
 from .problem import Floats, Problem
 from .theorems import Solution
 
 
-class _Found(NamedTuple):
+class _WholeSolution(NamedTuple):
     """A matrix and multipliers of the whole problem, with the gap that they show."""
 
     matrix: Floats
@@ -34,13 +34,13 @@ class _Found(NamedTuple):
 def solve(problem: Problem, loss: Floats, progress: Progress | None = None) -> Solution:
     """The best matrix in floats for a loss that may differ a little from the problem's own, with its multipliers."""
     with one_thread():
-        run = _Run(problem, loss)
-        found = run.iterate(progress)
-    dual = run.inequalities.dual(found.rows, found.multipliers, found.fair, found.weights)
-    return Solution(found.matrix, dual, "interior point")
+        run = _FoldedRun(problem, loss)
+        solution = run.iterate(progress)
+    dual = run.inequalities.dual(solution.rows, solution.multipliers, solution.fair, solution.weights)
+    return Solution(solution.matrix, dual, "interior point")
 
 
-class _Run(Mehrotra[_Found]):
+class _FoldedRun(Mehrotra[_WholeSolution]):
     """One problem on its way to a solution."""
 
     def __init__(self, problem: Problem, loss: Floats) -> None:
@@ -57,7 +57,7 @@ class _Run(Mehrotra[_Found]):
         self.inner = inner_point(problem)
         self.roomiest = (-np.inf, self.inner)  # the iterate with the largest smallest slack: it mends rounding
 
-    def start(self) -> Point:
+    def start(self) -> Iterate:
         """Entries strictly within all inequalities, slacks and multipliers of one size."""
         program, count = self.program, len(self.program.kept)
         x = program.layout.fold(self.inner)
@@ -66,9 +66,9 @@ class _Run(Mehrotra[_Found]):
         s = np.maximum(program.slack_values(x) - program.bounds, FIRST_SLACK)
         z = np.full(len(s), FIRST_MULTIPLIER)
         z[count:] = 1.0 / max(program.risks, 1)
-        return Point(x, s, np.zeros(program.layout.reports), z)
+        return Iterate(x, s, np.zeros(program.layout.reports), z)
 
-    def missing(self, at: Point) -> Missing:
+    def missing(self, at: Iterate) -> Missing:
         """What an iterate misses; on the way, the roomiest one so far is kept."""
         program, missing = self.program, super().missing(at)
         room = float((missing.slacks + at.s)[: program.count].min())
@@ -76,7 +76,7 @@ class _Run(Mehrotra[_Found]):
             self.roomiest = (room, _whole_rows(program.layout.unfold(at.x), program.is_fair))
         return missing
 
-    def factorise(self, at: Point, infeasible: Floats, damping: float) -> NewtonFactors:
+    def factorise(self, at: Iterate, infeasible: Floats, damping: float) -> NewtonFactors:
         return self.system.factorise(at.x, at.s, at.z, infeasible, damping)
 
     def unit(self) -> float:
@@ -84,7 +84,7 @@ class _Run(Mehrotra[_Found]):
 
     # From the folded unknowns back to the problem
 
-    def finish(self, at: Point) -> _Found:
+    def finish(self, at: Iterate) -> _WholeSolution:
         """A matrix within all inequalities, multipliers of the whole problem, and the gap they show (in floats)."""
         layout = self.program.layout
         matrix = self._feasible(layout.unfold(at.x))
@@ -107,7 +107,7 @@ class _Run(Mehrotra[_Found]):
             own = self.program.risk.program
             prices = at.x[layout.entries + 1 :][: len(own.signed)] * (self.program.cost_unit / layout.size)
             risk = own.value(means, prices)
-        return _Found(matrix, rows, multipliers, fair, weights, (risk - bound) / max(1.0, abs(bound)))
+        return _WholeSolution(matrix, rows, multipliers, fair, weights, (risk - bound) / max(1.0, abs(bound)))
 
     def _feasible(self, matrix: Floats) -> Floats:
         """Rows that sum to one, and so much of the roomiest iterate mixed in that no inequality is broken."""

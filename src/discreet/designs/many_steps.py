@@ -15,12 +15,11 @@ from ..blas import one_thread
 from ..channels.ratios import window_extreme
 from ..progress import Progress
 from .certificate import Dual
-from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Mehrotra, Point
+from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Iterate, Mehrotra
 from .problem import Floats, Problem
 from .rays import cheapest_rays, price_cut
 from .theorems import Solution
-from .window_newton import WindowFactors
-from .windows import Risks, Windows
+from .windows import Risks, WindowFactors, Windows
 
 _GOAL = 3e-9  # relative gap
 _NARROW = (
@@ -80,14 +79,14 @@ def least_risk(
 ) -> Best:
     """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
     with one_thread():
-        run = _Run(loss, alpha, reach, risks, mirrored)
+        run = _WindowRun(loss, alpha, reach, risks, mirrored)
         found = run.iterate(progress)
         if found.gap > 3 * _GOAL and run.go_back():
             found = min(found, run.iterate(progress), key=lambda best: best.gap)
     return found
 
 
-class _Run(Mehrotra[Best]):
+class _WindowRun(Mehrotra[Best]):
     correctors = 4
     goal = _GOAL
     most_steps = 160
@@ -95,7 +94,7 @@ class _Run(Mehrotra[Best]):
     def __init__(self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool) -> None:
         self.loss, self.risks, self._far = loss, risks, _FAR[0]
         self.program = Windows(loss, alpha, reach, risks, mirrored)
-        self._before: tuple[Windows, Point] | None = None  # the first reports were left out
+        self._before: tuple[Windows, Iterate] | None = None  # the first reports were left out
 
     def go_back(self) -> bool:
         """To the iterate before any report was left out, if some were."""
@@ -106,7 +105,7 @@ class _Run(Mehrotra[Best]):
     def unit(self) -> float:
         return float(self.program.size * (min(1.0, float(self.loss.max())) or 1.0) / self.program.cost_unit)
 
-    def start(self) -> Point:
+    def start(self) -> Iterate:
         if self._before is not None:
             return self._before[1]
         program = self.program
@@ -114,12 +113,12 @@ class _Run(Mehrotra[Best]):
         s = np.maximum(program.slack_values(x), FIRST_SLACK)
         z = np.full(len(s), FIRST_MULTIPLIER)
         z[program.count :] = 1.0 / len(program.risk_rows)
-        return Point(x, s, np.zeros(program.truths), z)
+        return Iterate(x, s, np.zeros(program.truths), z)
 
-    def factorise(self, at: Point, infeasible: Floats, damping: float) -> WindowFactors:
+    def factorise(self, at: Iterate, infeasible: Floats, damping: float) -> WindowFactors:
         return WindowFactors(self.program, at.x, at.s, at.z, infeasible, damping)
 
-    def narrowed(self, at: Point) -> Point:
+    def narrowed(self, at: Iterate) -> Iterate:
         program, apart = self.program, float(at.s @ at.z)
         if program.reports < 8 or not _NARROW[0] < apart / self.unit() < _NARROW[1]:
             return at
@@ -136,9 +135,9 @@ class _Run(Mehrotra[Best]):
             return np.concatenate([own.ravel(), flat[entries:]])
 
         self.program = fewer
-        return Point(kept(at.x, program.entries), kept(at.s, inner), at.y, kept(at.z, inner))
+        return Iterate(kept(at.x, program.entries), kept(at.s, inner), at.y, kept(at.z, inner))
 
-    def finish(self, at: Point) -> Best:
+    def finish(self, at: Iterate) -> Best:
         program, risks = self.program, self.risks
         matrix = self._feasible(program.matrix(at.x))
         of_risks = at.z[program.count :]

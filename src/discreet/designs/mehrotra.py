@@ -23,7 +23,7 @@ _DAMPINGS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)  # of the Newton matrix, tri
 _NEAR = 10.0  # correctors keep products s z within this factor of what they should be
 
 
-class Program(Protocol):
+class InteriorProgram(Protocol):
     """What the iteration asks of a linear program."""
 
     count: int  # of inequalities whose slacks and multipliers are eliminated; the rest are rows of the risk
@@ -52,10 +52,10 @@ class Gap(Protocol):
     def gap(self) -> float: ...
 
 
-Found = TypeVar("Found", bound=Gap)
+Outcome = TypeVar("Outcome", bound=Gap)
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """An iterate, or a direction."""
 
     x: Floats  # entries, and the risk for the worst case
@@ -72,22 +72,22 @@ class Missing(NamedTuple):
     gradient: Floats  # c - G' z - E' y
 
 
-class Mehrotra(Generic[Found]):
+class Mehrotra(Generic[Outcome]):
     """One problem on its way to a solution. Who inherits says where it starts, how to factorise, and what was found."""
 
-    program: Any  # a Program
+    program: Any  # an InteriorProgram
     correctors = 0
     goal = GOAL
     most_steps = _MOST_STEPS
     damping = 0
 
-    def start(self) -> Point:
+    def start(self) -> Iterate:
         raise NotImplementedError
 
-    def factorise(self, at: Point, infeasible: Floats, damping: float) -> Factors:
+    def factorise(self, at: Iterate, infeasible: Floats, damping: float) -> Factors:
         raise NotImplementedError
 
-    def finish(self, at: Point) -> Found:
+    def finish(self, at: Iterate) -> Outcome:
         """What was asked for, and the gap that it shows."""
         raise NotImplementedError
 
@@ -95,21 +95,21 @@ class Mehrotra(Generic[Found]):
         """The risk that counts as 1, in units of the costs."""
         raise NotImplementedError
 
-    def missing(self, at: Point) -> Missing:
+    def missing(self, at: Iterate) -> Missing:
         """What an iterate misses."""
         program = self.program
         slacks = program.slack_values(at.x) - at.s - program.bounds
         gradient = program.tied(program.costs - program.payments(at.z) - program.row_payments(at.y))
         return Missing(slacks, program.row_sums(at.x) - program.totals, gradient)
 
-    def narrowed(self, at: Point) -> Point:
+    def narrowed(self, at: Iterate) -> Iterate:
         """The iterate, after the program has become smaller if it can."""
         return at
 
-    def iterate(self, progress: Progress | None) -> Found:
+    def iterate(self, progress: Progress | None) -> Outcome:
         """Steps until the gap that is shown, not the one that is estimated, is small enough, or until none helps."""
         point = self.start()
-        best: Found | None = None
+        best: Outcome | None = None
         best_at, stalled, step = 0, 0.0, 0
         while True:
             point = self.narrowed(point)
@@ -132,7 +132,7 @@ class Mehrotra(Generic[Found]):
             stalled = stalled + 0.4 if length < 1e-3 else 0.0
             step += 1
 
-    def _direction(self, at: Point, missing: Missing, goal: float) -> Point | None:
+    def _direction(self, at: Iterate, missing: Missing, goal: float) -> Iterate | None:
         """Mehrotra's direction: predict, choose how far to centre, correct. Damped only where it comes out poor."""
         count, steepest = len(at.s), float(np.abs(missing.gradient).max())
         mu = float(at.s @ at.z) / count
@@ -157,7 +157,7 @@ class Mehrotra(Generic[Found]):
                 break
         return chosen if error < max(1e-6, 1e-2 * steepest) else None
 
-    def _centred(self, factors: Factors, at: Point, by: Point, centre: float) -> Point:
+    def _centred(self, factors: Factors, at: Iterate, by: Iterate, centre: float) -> Iterate:
         """The direction with corrections, as long as they make its steps longer."""
         ahead, back = reach(at.s, by.s), reach(at.z, by.z)
         nothing = np.zeros(len(at.s)), np.zeros(len(at.y)), np.zeros(len(at.x))
@@ -173,12 +173,12 @@ class Mehrotra(Generic[Found]):
             if best[0] + best[1] < ahead + back + 0.01:
                 break
             ahead, back, share = best
-            by = Point(*(one + share * other for one, other in zip(by, more, strict=True)))
+            by = Iterate(*(one + share * other for one, other in zip(by, more, strict=True)))
         return by
 
     def _refined(
-        self, factors: Factors, at: Point, missing: Missing, wanted: Floats, rounds: int
-    ) -> tuple[Point, float]:
+        self, factors: Factors, at: Iterate, missing: Missing, wanted: Floats, rounds: int
+    ) -> tuple[Iterate, float]:
         """The direction that makes up for what is missing and changes s z by `wanted`, and the error that is left.
 
         Iterative refinement. Slacks and multipliers are corrected as unknowns of their own: computed from dx alone they
@@ -201,12 +201,12 @@ class Mehrotra(Generic[Found]):
                 left,
                 wanted - at.z * found.s - at.s * found.z,
             )
-            found = Point(*(a + b for a, b in zip(found, more, strict=True)))
+            found = Iterate(*(a + b for a, b in zip(found, more, strict=True)))
         return found, error
 
     def _newton(
-        self, factors: Factors, at: Point, slacks: Floats, sums: Floats, gradient: Floats, products: Floats
-    ) -> Point:
+        self, factors: Factors, at: Iterate, slacks: Floats, sums: Floats, gradient: Floats, products: Floats
+    ) -> Iterate:
         """G dx - ds = slacks,  E dx = sums,  G' dz + E' dy = gradient,  z ds + s dz = products.
 
         With ds and dz of ordinary inequalities eliminated, this is the system of newton.py.
@@ -220,16 +220,16 @@ class Mehrotra(Generic[Found]):
         dz = wanted - weights * ds
         dz[count:] = d_risk
         ds[count:] = (products[count:] - at.s[count:] * d_risk) / at.z[count:]
-        return Point(dx, ds, dy, dz)
+        return Iterate(dx, ds, dy, dz)
 
-    def _moved(self, at: Point, by: Point) -> tuple[Point, float] | None:
+    def _moved(self, at: Iterate, by: Iterate) -> tuple[Iterate, float] | None:
         """The next iterate, most of the way to the boundary, and how long the step was."""
         mu = float(at.s @ at.z) / len(at.s)
         most = min(max(0.9, 1 - mu), 0.9995)
         ahead, back = min(1.0, most * reach(at.s, by.s)), min(1.0, most * reach(at.z, by.z))
         if not all(np.isfinite(part).all() for part in (ahead, back, by.x, by.y)):
             return None
-        moved = Point(at.x + ahead * by.x, at.s + ahead * by.s, at.y + back * by.y, at.z + back * by.z)
+        moved = Iterate(at.x + ahead * by.x, at.s + ahead * by.s, at.y + back * by.y, at.z + back * by.z)
         return moved, max(ahead, back)
 
 

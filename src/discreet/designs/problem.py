@@ -24,9 +24,8 @@ from ..exact.level import Level
 from ..exact.neighbours import Neighbours
 from ..measure.loss import Loss
 from ..measure.prior import Prior
-from .families import Family
-from .risks import Floats as Floats
-from .risks import RiskProgram
+from .families import PriorFamily, RiskProgram
+from .rational import Floats as Floats
 
 Risk = Literal["average", "worst", "family"]
 
@@ -44,7 +43,7 @@ class Problem:
     require: frozenset[str] = frozenset()
     neighbours: Neighbours = Neighbours.steps(1)  # noqa: RUF009 (a frozen value)
     then: str | None = None  # the name of the loss that breaks ties
-    family: Family | None = None  # the set of priors, for that risk
+    family: PriorFamily | None = None  # the set of priors, for that risk
 
     @property
     def size(self) -> int:

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
-from .risks import Floats
+Floats = NDArray[np.float64]
 
 _BITS = 60  # after the point, of what is rounded
 _TINY = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)  # sizes below which unknowns are tried as 0, one after the other

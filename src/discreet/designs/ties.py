@@ -22,8 +22,7 @@ from ..present.views import Result, View, plain
 from .constraints import Inequalities, essential
 from .design import Design
 from .problem import Problem
-from .rational import near_solution, rank_of
-from .risks import Floats
+from .rational import Floats, near_solution, rank_of
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 Row = dict[int, Fraction]

@@ -33,7 +33,7 @@ _PLAIN = r"[+-]?(\d+\.?\d*|\.\d+)"
 
 
 @dataclass(frozen=True)
-class Adding:
+class SumSql:
     """One sum of the rows of a table with an id column, or of a table in which every row is a person."""
 
     asked: SumOf

@@ -13,11 +13,12 @@ from ..errors import DiscreetError, TableInputError
 from ..questions.conditions import typed_sql
 from ..questions.predicate import parse, quoted
 from ..questions.sums import SumOf
-from .adding import Adding
+from .adding import SumSql
 from .duckdb import bind, lock_up, names_in
 from .guard import Guarded
 from .reading import Reading
-from .sources import Source, open_table, unlike
+from .settling import Source, unlike
+from .sources import open_table
 
 _MOST_PLACES = 5
 _MEMORY_MB = 1024
@@ -52,7 +53,7 @@ def outside_bounds(
         lock_up(connection, _MEMORY_MB)
         used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
         types = bind(connection, source, sorted(used), person)
-        adding = [Adding(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
+        adding = [SumSql(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
         numbered = _Numbered(source)
         connection.register("numbered", numbered)
@@ -86,10 +87,10 @@ def _broken() -> DiscreetError:
     )
 
 
-def _tests(one: Adding) -> list[str]:
+def _tests(one: SumSql) -> list[str]:
     """A row is judged before it is rounded to a step, but for what floats cannot tell."""
     q, shift = f"q{one.number}", one.asked.origin / one.asked.grid.step
-    first = shift if shift.denominator == 1 else Fraction(0)  # what the float of a row counts from (`Adding.read`)
+    first = shift if shift.denominator == 1 else Fraction(0)  # what the float of a row counts from (`SumSql.read`)
     low, high = (float(first + steps) for steps in one.asked.steps)
     slack = 1e-9 * max(abs(low), abs(high), 1.0)
     there = f"WHERE v{one.number} IS NOT NULL AND"
@@ -100,7 +101,7 @@ def _tests(one: Adding) -> list[str]:
     ]
 
 
-def _people(connection: Any, adding: Sequence[Adding], rows: str) -> list[int | None]:
+def _people(connection: Any, adding: Sequence[SumSql], rows: str) -> list[int | None]:
     import duckdb
 
     added = ", ".join(f"sum(v{one.number}) AS s{one.number}, count(v{one.number}) AS a{one.number}" for one in adding)

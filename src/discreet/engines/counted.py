@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..questions.predicate import Predicate
-from .adding import FARTHEST, Adding
+from .adding import FARTHEST, SumSql
 
 Indices = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class Counted(NamedTuple):
     sums: list[Sums]
 
 
-class Found:
+class GroupTotals:
     """Of all groups and the pooled cell: sizes, counts and sums, part by part; and what else was seen of the rows."""
 
     def __init__(self, size: int, other: bool, names: Sequence[str]) -> None:
@@ -86,7 +86,7 @@ class Found:
             columns=looked_at,
         )
 
-    def sums(self, adding: Adding, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str]) -> Sums:
+    def sums(self, adding: SumSql, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str]) -> Sums:
         """Those of one sum; `keys` are the texts of the declared keys."""
         j, missing = adding.number, adding.asked.missing_steps
         numbers, total = self.totals[f"a{j}"], self.totals[f"s{j}"]
@@ -124,9 +124,9 @@ class Found:
         return self._sorted
 
     def _declared(self, column: Indices) -> Indices:
-        found = column[: self.size]
-        found.flags.writeable = False
-        return found
+        declared = column[: self.size]
+        declared.flags.writeable = False
+        return declared
 
     def _pooled(self, column: Indices) -> int:
         return int(column[self.size]) if self.other else 0

@@ -41,7 +41,6 @@ from ..questions.predicate import (
     find_column,
     iso_date,
     iso_time,
-    literal,
     number_text,
     parse,
     quoted,
@@ -49,15 +48,15 @@ from ..questions.predicate import (
 )
 from ..questions.recoding import missing_sql
 from ..questions.sums import SumOf
-from .adding import FARTHEST, Adding, clamped
-from .counted import Counted, Found
+from .adding import SumSql
+from .count_sql import CountQuery, KeyMatch, row_digest
+from .counted import Counted, GroupTotals
 from .counted import Counts as Counts
-from .digests import canonical, id_text, row_digest, sum_of_halves
 from .guard import Guarded
 from .reading import Reading
-from .sources import Source, open_table, stamp
-from .spark import SparkTable
-from .spark_counting import found_in_cluster
+from .settling import Source
+from .sources import open_table, stamp
+from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _asked = itemgetter("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
@@ -138,18 +137,18 @@ def count_each(
 class Seen:
     """What was found in a table, or in a part of it, and for what it was asked."""
 
-    found: Found
+    totals: GroupTotals
     asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
     looked_at: Sequence[frozenset[str]]
-    adding: Sequence[Adding]
+    adding: Sequence[SumSql]
     keys: Sequence[str]
 
     def counted(self) -> Counted:
         at = len(self.asked) - len(self.adding)
         return Counted(
-            [self.found.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
+            [self.totals.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
             [
-                self.found.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
+                self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
             ],
         )
@@ -208,9 +207,9 @@ def seen_in(
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
         used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
-        adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
+        adding = [SumSql(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
         meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
-        query = _Query(
+        query = CountQuery(
             groups,
             conditions[:at],
             list(map(row_digest, used)),
@@ -222,28 +221,30 @@ def seen_in(
             other,
             len(domain),
         )
-        run = _Run(connection, source, progress)
+        run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
-            found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at)
+            totals = count_in_cluster(
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in
+            )
         else:
-            found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
+            totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    return Seen(found, asked, looked_at, query.adding, contents)
+    return Seen(totals, asked, looked_at, query.adding, contents)
 
 
 def names_in(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
-    found = []
+    spelled = []
     for name in wanted:
         match = find_column(name, source.names) if isinstance(name, str) else None
         if match is None:
             raise TableInputError(unknown_column(str(name), source.names if source.quotable else None))
-        found.append(match)
-    if len(set(found)) != len(found):
+        spelled.append(match)
+    if len(set(spelled)) != len(spelled):
         raise TableInputError("A column to group by is named twice; name it once.")
-    return found
+    return spelled
 
 
 def lock_up(connection: Any, memory_mb: int) -> None:
@@ -285,14 +286,6 @@ def bind(connection: Any, source: Source, used: Sequence[str], person: str | Non
     return types if person is None else {**types, source.ids: types[person] if person in named else types[source.ids]}
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """How rows find their declared group: SQL of what is picked from each row, and of what must equal the declared keys."""
-
-    picked: list[str]
-    same: list[str]
-
-
 def _register_contents(connection: Any, texts: Sequence[str]) -> None:
     """Hand digests of the keys' texts over, by which a person's groups are chosen."""
     import pyarrow as pa
@@ -301,7 +294,7 @@ def _register_contents(connection: Any, texts: Sequence[str]) -> None:
     connection.register("contents", pa.table({"i": np.arange(len(texts)), "content": digests}))
 
 
-def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> _Groups:
+def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> KeyMatch:
     """Hand the declared keys over as a table; returns how the data's values become such keys.
 
     A column of keys d0 has e0 beside it where missing values have a key: which of its rows that is.
@@ -344,7 +337,7 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
         if len(set(moments)) != len(domain):
             raise TableInputError("Two declared keys are the same day or time; declare each once.")
     connection.register("declared", pa.table(columns))
-    return _Groups(picked, same)
+    return KeyMatch(picked, same)
 
 
 def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tuple[Any, str]:
@@ -380,115 +373,7 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     return pa.array(moments, pa.timestamp("us")), k
 
 
-@dataclass(frozen=True)
-class _Query:
-    """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
-
-    groups: _Groups
-    conditions: Sequence[str]
-    digests: Sequence[str]  # for each condition: of the columns that it and the groups need
-    adding: Sequence[Adding]
-    meant: Mapping[int, str]  # the conditions of those sums that have one
-    person: str | None  # the column of ids, and its type
-    ids: str
-    max_groups: int
-    other: bool
-    size: int
-
-    def rows(self) -> str:
-        """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
-        sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number."""
-        picked = [*self.groups.picked, *([] if self.person is None else [f"{self.person} AS u"])]
-        picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
-        picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
-        picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
-        picked += [part for one in self.adding for part in one.read]
-        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
-        if not self.adding:
-            return read
-        names = [
-            f"{f'CASE WHEN w{one.number} THEN {one.steps} END' if one.number in self.meant else one.steps} AS v{one.number}"
-            for one in self.adding
-        ]
-        return f"(SELECT *, {', '.join(names)} FROM {read})"
-
-    def matched(self) -> str:
-        """The rows with the number `i` of their declared group; undeclared and missing keys have number `size`."""
-        same = " AND ".join(self.groups.same) or "TRUE"
-        return f"(SELECT * EXCLUDE (i), coalesce(i, {self.size}) AS i FROM {self.rows()} LEFT JOIN declared ON {same})"
-
-    @property
-    def counts(self) -> list[str]:
-        """For each condition, the rows that count; for each sum, those that are meant and those of them with a number."""
-        found = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
-        found += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
-        return found + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
-
-    @property
-    def halves(self) -> list[str]:
-        """For each condition, the sums of the halves of the rows' digests."""
-        return [sum_of_halves(k) for k in range(len(self.digests))]
-
-    @property
-    def totals(self) -> list[str]:
-        """The names of all that is added up, group by group."""
-        counts = [f"c{k}" for k in range(len(self.conditions))]
-        return [
-            "size",
-            *counts,
-            *(f"w{j}" for j in self.meant),
-            *(f"{x}{j}" for j in range(len(self.adding)) for x in "as"),
-        ]
-
-    def by_rows(self) -> str:
-        """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
-        added = [f"{_held(f'sum(v{j})')} AS s{j}" for j in range(len(self.adding))]
-        asked = ", ".join(["i", "count(*) AS size", *self.counts, *added, *self.halves])
-        return f"SELECT {asked} FROM {self.matched()} GROUP BY i"
-
-    def content(self) -> str:
-        """All rows: how many, about how many people, and the sums of the halves of their digests."""
-        asked = ["count(*) AS rows", "approx_count_distinct(u) AS people", *self.halves]
-        return f"SELECT {', '.join(asked)} FROM {self.rows()}"
-
-    def by_people(self, parts: int, part: int, key: str) -> str:
-        """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
-
-        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
-        are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
-        """
-        text, id_ = id_text(self.ids), canonical("u", self.ids)
-        here = (
-            f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
-        )
-        there = "" if self.other else f"AND i < {self.size}"
-        limited = self.max_groups < self.size + self.other
-        content = "coalesce(content, '')"
-        place = (
-            f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})"
-            if limited
-            else "1"
-        )
-        chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
-        counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
-        counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
-        counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
-        counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
-        added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
-        return f"""
-            WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
-                       WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
-                 q AS (SELECT *, {place} AS place FROM {chosen})
-            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])}
-            FROM q WHERE place <= {self.max_groups} GROUP BY i"""
-
-
-def _held(total: str) -> str:
-    """A sum that 64 bits hold; nobody's step reaches the ends, and at them one person's change is no larger."""
-    return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
-
-
-class _Run:
+class _EngineRun:
     """The engine at work on one source, and somebody who is told how far it is."""
 
     def __init__(self, connection: Any, source: Source, progress: Progress | None) -> None:
@@ -506,8 +391,8 @@ class _Run:
         """The columns of an answer by name; meanwhile the share of the source that was read is told, from `start` to `end`."""
 
         def work() -> dict[str, NDArray[Any]]:
-            found = self.connection.execute(sql).fetchnumpy()
-            return {name: np.ma.getdata(column) for name, column in found.items()}
+            columns = self.connection.execute(sql).fetchnumpy()
+            return {name: np.ma.getdata(column) for name, column in columns.items()}
 
         if self.progress is None:
             return work()
@@ -525,28 +410,28 @@ class _Run:
                 raise
 
 
-def _count_rows(run: _Run, query: _Query) -> Found:
+def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     seen = run.ask(query.by_rows(), 0.0, 1.0)
-    found = Found(query.size, query.other, query.totals)
-    found.add(seen)
-    found.rows = int(seen["size"].sum())
-    found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
-    found.digests = [
+    totals = GroupTotals(query.size, query.other, query.totals)
+    totals.add(seen)
+    totals.rows = int(seen["size"].sum())
+    totals.counted = totals.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
+    totals.digests = [
         (int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
         for k in range(len(query.digests))
     ]
-    return found
+    return totals
 
 
-def _count_people(run: _Run, query: _Query, memory_mb: int) -> Found:
+def _count_people(run: _EngineRun, query: CountQuery, memory_mb: int) -> GroupTotals:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = Found(query.size, query.other, query.totals)
+    totals = GroupTotals(query.size, query.other, query.totals)
     share = 0.3  # of the time, for the first look
     seen = run.ask(query.content(), 0.0, share)
-    found.rows, people = int(seen["rows"][0]), int(seen["people"][0])
-    found.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
+    totals.rows, people = int(seen["rows"][0]), int(seen["people"][0])
+    totals.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
     each = _BYTES_EACH + 8 * len(query.conditions) + _BYTES_ADDED * len(query.adding)
     parts, key, done = 1, secrets.token_hex(16), Fraction(0)
     while people * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
@@ -562,7 +447,7 @@ def _count_people(run: _Run, query: _Query, memory_mb: int) -> Found:
                 raise
             ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
             continue
-        found.add(seen)
-        found.counted += int(seen["n"].sum())
+        totals.add(seen)
+        totals.counted += int(seen["n"].sum())
         done += Fraction(1, parts)
-    return found
+    return totals

@@ -1,4 +1,4 @@
-"""Columns of every Arrow type in a form that no value in them can break, and that takes little room whatever the values are.
+"""What every table is to the engine: a source of Arrow data that can be read again and again, and that no value in it can break.
 
 A value that its type cannot hold (a day beyond the calendar, bytes that are no text, a decimal of more digits than declared, NaN)
 is a missing one, for its own row alone. What is never compared, such as a list, is a flag. A text of more than LONGEST_TEXT bytes
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TableInputError
+from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
 from ..questions.predicate import LONGEST_TEXT
 from .arrow_columns import Indices, plain_type, unwrapped
 
 LONGEST_ID = 64  # bytes
+_BATCH = 2**16  # rows handed over at a time
 _AT_ONCE = 2**20  # bytes of texts that are handed over at a time, beyond which rows go one by one
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
@@ -31,6 +34,124 @@ _DIGITS = 38  # of a decimal that the engine can hold
 _FARTHEST_SCALE = 1000  # of a decimal that is read
 
 _KNOWN = ("arrow.uuid",)  # names of extension types that the engine reads itself
+
+
+class Source(ABC):
+    """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
+
+    `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
+    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words, or Ctrl+C. `at_once` is
+    how many rows are handed over at a time, where the reader can choose.
+    """
+
+    names: Sequence[str]
+    quotable = True
+    untyped: frozenset[str] = frozenset()
+    decimal = "."  # of numbers in columns without a type
+    total = 0
+    nameless = 0  # columns of a file that have no name: nobody can ask about them
+    at_once = _BATCH
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.used: list[str] = []
+        self.failure: DiscreetError | KeyboardInterrupt | None = None
+
+    def bind(self, used: Sequence[str], person: str | None = None) -> None:
+        """Choose the columns that streams hold; after them the ids of the column `person` by themselves, named `ids`."""
+        import pyarrow as pa
+
+        self.used = list(used or self.names[:1])
+        self.person, self.ids = person, unlike("id", self.used)
+        fields = dict(self.fields())
+        self.declared = pa.schema([(name, _engine_type(kind)) for name, kind in fields.items()])
+        kinds = {name: settled_type(name, kind) for name, kind in fields.items()}
+        self.flags = {name: str(fields[name]) for name, (_, is_flag) in kinds.items() if is_flag}
+        self.untyped |= {name for name, kind in fields.items() if pa.types.is_null(inner(kind))}
+        ids = [] if person is None else [(self.ids, settled_type(person, fields[person], as_id=True)[0])]
+        self.schema = pa.schema([*((name, kind) for name, (kind, _) in kinds.items()), *ids])
+
+    @abstractmethod
+    def fields(self) -> list[tuple[str, Any]]:
+        """The used columns with their Arrow types."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[Any]:
+        """The used columns, some rows at a time, from the beginning."""
+
+    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
+        """The same, each time with where these rows stand: line numbers of a text file, else numbers from 1 on."""
+        seen = 1
+        for batch in self.batches():
+            yield np.arange(seen, seen + batch.num_rows), [batch.column(name) for name in self.used]
+            seen += batch.num_rows
+
+    def numbered(self) -> Iterator[tuple[Any, list[Any]]]:
+        """The same once they are settled, and the ids after them."""
+        self.done = 0
+        for numbers, columns in self.placed():
+            for start, end, arrays in self._handed(columns, len(numbers)):
+                yield numbers[start:end], arrays
+
+    def _handed(self, columns: Sequence[Any], size: int) -> Iterator[tuple[int, int, list[Any]]]:
+        columns_settled = [settled(column) for column in columns]
+        if self.person is not None:
+            columns_settled.append(settled(columns[self.used.index(self.person)], as_id=True))
+        return settled_rows(columns_settled, size)
+
+    def _settled(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        self.done = 0
+        try:
+            for batch in self.batches():
+                for _, _, arrays in self._handed([batch.column(name) for name in self.used], batch.num_rows):
+                    yield pa.record_batch(arrays, schema=self.schema)
+        except (DiscreetError, KeyboardInterrupt) as error:  # the engine would make an error of its own of either
+            self.failure = error
+            raise
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self._settled()).__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
+
+
+def _engine_type(kind: Any) -> Any:
+    """The type by which a column is named and compared: what the engine has for it, where it has none of that name."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _engine_type(kind.value_type)
+    if is_wrapped(kind):
+        return _engine_type(kind.storage_type)
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.float64() if pa.types.is_decimal256(kind) else kind
+
+
+def unlike(name: str, others: Sequence[str]) -> str:
+    """A name for a column of our own that none of these has, in whatever case."""
+    taken = {other.lower() for other in others}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
+    """The names of a table's columns, when they differ in more than case: the engine does not see that."""
+    texts = [name for name in names if isinstance(name, str) and name]
+    seen = Counter(name.lower() for name in texts)
+    twice = next((name for name in texts if seen[name.lower()] > 1), None)
+    if twice is not None and not quotable:
+        first, second = [k + 1 for k, name in enumerate(names) if name.lower() == twice.lower()][:2]
+        raise TableInputError(f"Columns {first} and {second} have the same name, perhaps in another case; rename one.")
+    if twice is not None:
+        raise TableInputError(f"Two columns are named {show(twice)}, perhaps in another case; rename one.")
+    return texts
 
 
 @dataclass(frozen=True)

@@ -1,120 +1,49 @@
-"""Tables of every kind as Arrow data that can be read again and again, and that no value in them can break.
+"""Tables of every kind opened as sources: text files, sheets, Parquet, Arrow files and streams, DuckDB's relations, data frames.
 
 Nothing is guessed: types come from a schema, and a text file declares none. How the values of each type are handed over is the
-matter of settling.py; what another library says on the way never leaves this house (guard.py).
+matter of settling.py; what another library says on the way never leaves this house (guard.py). What a column of objects holds
+is read value by value, so that none can break the rest.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib.util
+import json
+import marshal
 import os
-from abc import ABC, abstractmethod
-from collections import Counter
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import DiscreetError, TableInputError
-from ..exact.arithmetic import show
-from ..progress import Progress
-from .excel import Sheet
+from ..errors import MissingExtraError, TableInputError
+from ..exact.arithmetic import parse_entry, show
+from ..progress import Progress, tell
 from .guard import Guarded
 from .lines import check_wide, has_mark, read_lines
-from .memory import as_arrow, recognised
 from .reading import Reading
-from .settling import inner, is_wrapped, settled, settled_rows, settled_type
+from .settling import Source as Source
+from .settling import distinct
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")
 _KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
 _PATTERN = frozenset("*?[")  # characters that make several files of a name
-_BATCH = 2**16  # rows handed over at a time
-
-
-class Source(ABC):
-    """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
-
-    `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
-    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words, or Ctrl+C. `at_once` is
-    how many rows are handed over at a time, where the reader can choose.
-    """
-
-    names: Sequence[str]
-    quotable = True
-    untyped: frozenset[str] = frozenset()
-    decimal = "."  # of numbers in columns without a type
-    total = 0
-    nameless = 0  # columns of a file that have no name: nobody can ask about them
-    at_once = _BATCH
-
-    def __init__(self) -> None:
-        self.done = 0
-        self.used: list[str] = []
-        self.failure: DiscreetError | KeyboardInterrupt | None = None
-
-    def bind(self, used: Sequence[str], person: str | None = None) -> None:
-        """Choose the columns that streams hold; after them the ids of the column `person` by themselves, named `ids`."""
-        import pyarrow as pa
-
-        self.used = list(used or self.names[:1])
-        self.person, self.ids = person, unlike("id", self.used)
-        fields = dict(self.fields())
-        self.declared = pa.schema([(name, _told(kind)) for name, kind in fields.items()])
-        kinds = {name: settled_type(name, kind) for name, kind in fields.items()}
-        self.flags = {name: str(fields[name]) for name, (_, is_flag) in kinds.items() if is_flag}
-        self.untyped |= {name for name, kind in fields.items() if pa.types.is_null(inner(kind))}
-        ids = [] if person is None else [(self.ids, settled_type(person, fields[person], as_id=True)[0])]
-        self.schema = pa.schema([*((name, kind) for name, (kind, _) in kinds.items()), *ids])
-
-    @abstractmethod
-    def fields(self) -> list[tuple[str, Any]]:
-        """The used columns with their Arrow types."""
-
-    @abstractmethod
-    def batches(self) -> Iterator[Any]:
-        """The used columns, some rows at a time, from the beginning."""
-
-    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
-        """The same, each time with where these rows stand: line numbers of a text file, else numbers from 1 on."""
-        seen = 1
-        for batch in self.batches():
-            yield np.arange(seen, seen + batch.num_rows), [batch.column(name) for name in self.used]
-            seen += batch.num_rows
-
-    def numbered(self) -> Iterator[tuple[Any, list[Any]]]:
-        """The same once they are settled, and the ids after them."""
-        self.done = 0
-        for numbers, columns in self.placed():
-            for start, end, arrays in self._handed(columns, len(numbers)):
-                yield numbers[start:end], arrays
-
-    def _handed(self, columns: Sequence[Any], size: int) -> Iterator[tuple[int, int, list[Any]]]:
-        made = [settled(column) for column in columns]
-        if self.person is not None:
-            made.append(settled(columns[self.used.index(self.person)], as_id=True))
-        return settled_rows(made, size)
-
-    def _settled(self) -> Iterator[Any]:
-        import pyarrow as pa
-
-        self.done = 0
-        try:
-            for batch in self.batches():
-                for _, _, arrays in self._handed([batch.column(name) for name in self.used], batch.num_rows):
-                    yield pa.record_batch(arrays, schema=self.schema)
-        except (DiscreetError, KeyboardInterrupt) as error:  # the engine would make an error of its own of either
-            self.failure = error
-            raise
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        import pyarrow as pa
-
-        return pa.RecordBatchReader.from_batches(self.schema, self._settled()).__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        return self.schema.__arrow_c_schema__()
+_LOOK = 0.2  # seconds between two looks at the reader
+# what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
+_CHILD = """
+import json, sys
+given = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = given["path"]
+from discreet.engines.excel_child import serve
+serve(given)
+"""
 
 
 def open_table(table: Any, again: bool, reading: Reading | None = None, progress: Progress | None = None) -> Source:
@@ -147,10 +76,8 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
             return _Text(path, how)
         if path.suffix.lower() in _ARROW:
-            from .arrow import ArrowFile  # a source itself
-
             how.check_for("An Arrow file")
-            return ArrowFile(path)
+            return _ArrowFile(path)
         how.check_for("A Parquet file")
         return _Parquet(path)
     how.check_for("A table in memory")
@@ -159,11 +86,11 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
             return _Stream(table)
         table = whole_table(table)
     if isinstance(table, (pa.Table, pa.RecordBatch)):
-        return _Table(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
+        return _ArrowTable(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
     if type(table).__module__.startswith("pyspark."):
-        from .spark import SparkTable, is_spark  # a source itself
+        from .spark import SparkTable, is_spark  # loaded for its own tables alone
 
         if is_spark(table):
             return SparkTable(table)
@@ -241,7 +168,11 @@ class _Excel(Source):
 
     def __init__(self, path: Path, reading: Reading, progress: Progress | None) -> None:
         super().__init__()
-        self.sheet, self.nulls, self.decimal = Sheet(path, reading, progress), reading.nulls, reading.decimal or "."
+        self.sheet, self.nulls, self.decimal = (
+            ExcelSheet(path, reading, progress),
+            reading.nulls,
+            reading.decimal or ".",
+        )
         self.names = distinct(self.sheet.header, quotable=False)
         self.untyped = frozenset(self.names)
 
@@ -258,6 +189,89 @@ class _Excel(Source):
 
     def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
         return self.sheet.columns(self.used, self.nulls)
+
+
+class ExcelSheet:
+    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, and the rows below.
+
+    A sheet declares no types: its cells are read as a text file's fields are. Whole numbers below 2^53 are integers, days
+    and times are ISO texts, truth values true and false. Larger whole numbers are refused, since a sheet keeps 53 bits of
+    them and so may hold another number than was written. An error (#N/A), and a formula without a stored value, is an empty
+    cell, and an empty cell is a missing value. A row of empty cells is nobody's.
+
+    A process of its own reads the file (excel_child), within limits: a file that would take the machine's memory, or hours,
+    ends that process. It ends with whoever waits for it, in whatever way. What it read comes through a pipe; nothing is
+    written to disk.
+    """
+
+    def __init__(self, path: Path, reading: Reading, progress: Progress | None = None) -> None:
+        if importlib.util.find_spec("python_calamine") is None:
+            raise MissingExtraError.needing("Excel files need python-calamine", "excel")
+        asked = {
+            "file": str(path.absolute()),
+            "shown": show(path.name),
+            "sheet": reading.sheet,
+            "decimal": reading.decimal,
+        }
+        self.header, self._parts = _read_sheet({"path": sys.path, **asked}, progress)
+
+    def columns(self, wanted: list[str], nulls: tuple[str, ...]) -> Iterator[tuple[Any, list[Any]]]:
+        """Row numbers as the sheet shows them, and the wanted columns as Arrow texts, some rows at a time."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        places, missing = [self.header.index(name) for name in wanted], pa.array(["", *nulls], pa.string())
+        for numbers, *texts in self._parts:
+            columns = [texts[place] for place in places]
+            yield numbers, [pc.if_else(pc.is_in(text, missing), pa.scalar(None, pa.string()), text) for text in columns]
+
+
+def _read_sheet(asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], list[Any]]:
+    """The names and the rows, from a process that may end in any way. If `progress` raises, it ends too."""
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # Windows would show one
+        )
+    except (OSError, TypeError):
+        raise TableInputError(
+            "A process that reads Excel files cannot be started here; save the table as CSV."
+        ) from None
+    with child, ThreadPoolExecutor(1) as pool:  # closes its pipes, and waits for it
+        try:
+            received = pool.submit(_rows_of_sheet, child, asked)
+            while not wait([received], timeout=_LOOK).done:
+                tell(progress, "reading the sheet")
+            return received.result()
+        finally:
+            child.kill()
+
+
+def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    import pyarrow as pa
+
+    ended = TableInputError(
+        f"{asked['shown']} takes more memory or time than a table of its size does; save it anew, or as CSV."
+    )
+    try:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(asked).encode() + b"\n")
+        child.stdin.flush()
+        header, parts = marshal.load(child.stdout), []
+        if isinstance(header, str):
+            raise TableInputError(header)
+        while (part := marshal.load(child.stdout)) is not None:
+            numbers, *texts = part
+            parts.append([np.array(numbers), *(pa.array(text, pa.string()) for text in texts)])
+        return header, parts
+    except (OSError, EOFError, ValueError, TypeError) as error:
+        if isinstance(error, TableInputError):
+            raise
+        raise ended from None
 
 
 class _Parquet(Source):
@@ -284,6 +298,34 @@ class _Parquet(Source):
             for batch in file.iter_batches(self.at_once, columns=self.used):
                 yield batch
                 self.done += batch.num_rows
+
+
+class _ArrowFile(Source):
+    """Record batches in a file (Feather, version 2), one at a time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        try:
+            with self._opened() as file:
+                self.whole, self.total = file.schema, file.num_record_batches
+        except Exception:  # whatever the library says: it may quote what it found
+            raise TableInputError(f"{show(path.name)} is no readable Arrow file.") from None
+        self.names = distinct(self.whole.names)
+
+    def _opened(self) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.open_file(pa.memory_map(str(self.path)))
+
+    def fields(self) -> list[tuple[str, Any]]:
+        return [(name, self.whole.field(name).type) for name in self.used]
+
+    def batches(self) -> Iterator[Any]:
+        with self._opened() as file:
+            for k in range(file.num_record_batches):
+                yield file.get_batch(k).select(self.used)
+                self.done += 1
 
 
 class _Stream(Source):
@@ -325,7 +367,7 @@ class _Relation(Source):
         yield from self._reader()
 
 
-class _Table(Source):
+class _ArrowTable(Source):
     """An Arrow table in memory."""
 
     def __init__(self, table: Any) -> None:
@@ -341,7 +383,7 @@ class _Table(Source):
             self.done += batch.num_rows
 
 
-class _Frame(_Table):
+class _Frame(_ArrowTable):
     """A table of another library: its used columns as Arrow data, copied only where that library must."""
 
     def __init__(self, frame: Any) -> None:
@@ -354,38 +396,83 @@ class _Frame(_Table):
         return super().fields()
 
 
-def _told(kind: Any) -> Any:
-    """The type by which a column is named and compared: what the engine has for it, where it has none of that name."""
+def recognised(table: Any) -> Any:
+    """A table of any library that Narwhals knows."""
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError.needing("Data frames need Narwhals", "tables") from None
+    try:
+        frame = nw.from_native(table)
+        frame.collect_schema()
+    except nw.exceptions.DuplicateError:
+        raise TableInputError("Two columns have the same name; rename one.") from None
+    except TypeError:
+        raise TableInputError(
+            f"A value of type {type(table).__name__} is not a table; give the path of a file, a data frame, an Arrow table or "
+            'reader, or a DuckDB relation. Plain values become a table with pyarrow.table({"age": values}).'
+        ) from None
+    return frame
+
+
+def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
+    """The used columns of a data frame as an Arrow table, and those that have no one type (pandas' objects)."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        return _told(kind.value_type)
-    if is_wrapped(kind):
-        return _told(kind.storage_type)
-    if pa.types.is_float16(kind):
-        return pa.float32()
-    return pa.float64() if pa.types.is_decimal256(kind) else kind
+    try:
+        picked = frame.select(used)
+        picked = picked.collect(backend="pyarrow") if hasattr(picked, "collect") else picked
+        if not picked.implementation.is_pandas_like():
+            return picked.to_arrow(), set()
+        native = picked.to_native()
+        untyped = {name for name in used if _of_objects(native[name].dtype)}
+        arrays = {name: _texts(native[name]) if name in untyped else _typed(native[name]) for name in used}
+        return pa.table(arrays), untyped
+    except Exception:  # whatever another library says may quote a value
+        raise TableInputError("The columns cannot be handed over as Arrow data; give them plain types.") from None
 
 
-def unlike(name: str, others: Sequence[str]) -> str:
-    """A name for a column of our own that none of these has, in whatever case."""
-    taken = {other.lower() for other in others}
-    while name in taken:
-        name += "_"
-    return name
+def _of_objects(dtype: Any) -> bool:
+    """Has a column of pandas no one type? Nor have categories that are objects."""
+    return str(dtype.categories.dtype if dtype.name == "category" else dtype) == "object"
 
 
-def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
-    """The names of a table's columns, when they differ in more than case: the engine does not see that."""
-    texts = [name for name in names if isinstance(name, str) and name]
-    seen = Counter(name.lower() for name in texts)
-    twice = next((name for name in texts if seen[name.lower()] > 1), None)
-    if twice is not None and not quotable:
-        first, second = [k + 1 for k, name in enumerate(names) if name.lower() == twice.lower()][:2]
-        raise TableInputError(f"Columns {first} and {second} have the same name, perhaps in another case; rename one.")
-    if twice is not None:
-        raise TableInputError(f"Two columns are named {show(twice)}, perhaps in another case; rename one.")
-    return texts
+def _typed(column: Any) -> Any:
+    """A column of pandas that has a type; texts that are none are missing, as Python's own may be."""
+    import pyarrow as pa
+
+    try:
+        return pa.Array.from_pandas(column)
+    except UnicodeEncodeError:
+        return _texts(column)
+
+
+def _texts(column: Any) -> Any:
+    """Python objects as texts, each by itself: the type of one must not decide how another is read."""
+    import pyarrow as pa
+
+    return pa.array([_text_of(value) for value in column], type=pa.string())
+
+
+def _text_of(value: Any) -> str | None:
+    """One object as a text, whole numbers and days the same however they are held; None for what has none."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+            return value
+        if isinstance(value, (bool, np.bool_)):
+            return str(value).lower()
+        if isinstance(value, datetime):
+            day = value.tzinfo is None and value.time() == time()
+            return value.date().isoformat() if day else value.isoformat(sep=" ")
+        if isinstance(value, date):
+            return value.isoformat()
+        number = parse_entry(value)
+        if number is not None:
+            return str(number.numerator) if number.denominator == 1 else repr(float(number))
+    except Exception:  # an object of another library's making: what it says must not be seen
+        return None
+    return None
 
 
 def stamp(path: Path) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""Tables of Apache Spark: the session that may see a key, and rows whose numbers stay the same whichever task reads them.
+"""Tables of Apache Spark: the session that may see a key, rows whose numbers stay the same whichever task reads them, and
+counting in a cluster.
 
 A row's number is the number of its Parquet file, in the order of their names, and its place in that file. Spark reads both
 with the row, so that neither a shuffle nor a task that runs twice changes them. A table that was computed has no such
@@ -18,12 +19,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
+from .adding import FARTHEST
+from .counted import GroupTotals
 from .guard import Guarded
-from .sources import Source, distinct
+from .settling import Source, distinct
 from .spark_folders import checkpoint_folder
 
 T = TypeVar("T")
@@ -45,6 +51,8 @@ _TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PyS
 IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+_WHOLE = -1  # the number of the row that is about all groups
+_DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
 _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, where it is longer than its threshold
 
 
@@ -314,8 +322,8 @@ def own_files(frame: Any) -> list[str] | None:
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
         return None
     relation = plan.relation()
-    found = list(relation.inputFiles())
-    return sorted(found) if relation.fileFormat().toString() == "Parquet" and len({*found}) == len(found) else None
+    files = list(relation.inputFiles())
+    return sorted(files) if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
 
 
 def _is_lasting(part: str) -> bool:
@@ -328,3 +336,97 @@ def _is_lasting(part: str) -> bool:
 
 def gone() -> TableInputError:
     return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")
+
+
+def count_in_cluster(
+    table: SparkTable,
+    question: Mapping[str, Any],
+    person: str | None,
+    totals: GroupTotals,
+    conditions: int,
+    count: Callable[..., Any],
+) -> GroupTotals:
+    """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
+
+    Every task runs the embedded engine (`count`, which is `duckdb.seen_in`) on its part of the rows, and the parts are added
+    up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
+    person's rows are the embedded engine's own, and its sensitivities hold: a person changes the numbers of one part alone.
+    """
+    return in_our_words(lambda: _filled(table, question, person, totals, conditions, count), _not_counted)
+
+
+def _filled(
+    table: SparkTable,
+    question: Mapping[str, Any],
+    person: str | None,
+    totals: GroupTotals,
+    conditions: int,
+    count: Callable[..., Any],
+) -> GroupTotals:
+    from pyspark.sql import functions as F
+
+    frame = table.picked
+    session = frame.sparkSession
+    check_session(session)
+    if person is not None:
+        # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
+        parts = int(session.conf.get("spark.sql.shuffle.partitions"))
+        at = frame.columns.index(person)
+        kind, key = frame.schema[at].dataType.typeName(), frame[at]
+        key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
+        frame = frame.repartition(parts, key)
+    names = [*totals.totals, "rows", "counted", *(f"{half}{k}" for k in range(conditions) for half in ("low", "high"))]
+    task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count)
+    with quiet():
+        parts_counted = frame.mapInArrow(
+            task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
+        )
+        whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
+        seen = whole.toArrow().to_pydict()
+    groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
+    held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
+    totals.add(
+        {
+            "i": np.array(seen["i"], dtype=np.int64)[groups],
+            **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
+        }
+    )
+    # of the one row that has them
+    about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
+    totals.rows, totals.counted = about["rows"], about["counted"]
+    totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
+    return totals
+
+
+@dataclass(frozen=True)
+class CountTask:
+    """What one task finds in its rows: the numbers of each group that it saw, and of all of them."""
+
+    question: Any  # broadcast
+    names: tuple[str, ...]
+    count: Callable[..., Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        first = next(batches, None)
+        if first is None:
+            return
+        reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+        totals = self.count(reader, self.question.value).totals
+        there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
+        about = {"rows": totals.rows, "counted": totals.counted}
+        for k, (low, high) in enumerate(totals.digests):
+            about |= {f"low{k}": low, f"high{k}": high}
+        columns = {"i": pa.array([*there.tolist(), _WHOLE], pa.int64())}
+        for name in self.names:
+            groups = totals.totals[name][there].tolist() if name in totals.totals else [0] * len(there)
+            columns[name] = pa.array([*groups, about.get(name, 0)], pa.decimal128(_DIGITS, 0))
+        yield pa.record_batch(columns)
+
+
+def _not_counted() -> TableInputError:
+    return TableInputError(
+        "Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
+        "or the packages of discreet[tables], or the cluster went away. Its own logs say which."
+    )

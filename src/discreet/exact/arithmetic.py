@@ -296,6 +296,11 @@ def show_amount(value: Fraction) -> str:
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
 
 
+def one_line(text: str) -> str:
+    """A text without line ends and without characters that steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:

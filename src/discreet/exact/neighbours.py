@@ -123,6 +123,8 @@ class Neighbours:
                 return cls.any()
             if given == "line":
                 return cls.line(grid)
+            if parse_exact(given) is not None:
+                return cls.steps(given)
             raise MetricError(
                 f'neighbours = {show(given)} is not known; use "any", "line", a number of steps, pairs or distances.'
             )

@@ -441,7 +441,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                     bad(name, k, "has no terms of this data set")
                 if facts.get("salt") != salted(account.salt, ""):
                     bad(name, k, "has a different salt from the data set's")
-                if facts.get("version") != VERSION:
+                if type(facts.get("version")) is not int or facts["version"] != VERSION:
                     bad(name, k, "was written in another version")
                 told_caps = caps_of(facts)
                 if told_caps is None:

@@ -57,14 +57,13 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .consulting import Consulted, read_admission
+from .consulting import Consulted, charging, read_admission
 from .entries import ENTRIES, agreed, append, check_epsilon, running_of, terms_given, time_of, words_given
 from .entries import charge as charge_line
 from .postgres import Postgres
 from .repeated import answer_of, keeping, kept_answer, report_of, store_answer, stored_answers
 from .secret import Secret, keyed
 from .sqlite import Sqlite
-from .standing import charging
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Rows, Run, Store, storing
 
 if TYPE_CHECKING:

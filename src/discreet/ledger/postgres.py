@@ -93,13 +93,17 @@ class Postgres(Store):
         if not code:
             return "does not answer. Check that the server runs and can be reached."
         reason = _POSTGRES_REASONS.get(code)
-        return f"refused: {self._said(error)} ({code})." if reason is None else reason.format(patience=self.patience)
+        return (
+            f"refused: {self._server_message(error)} ({code})."
+            if reason is None
+            else reason.format(patience=self.patience)
+        )
 
     def _code(self, error: BaseException) -> str:
         details = error.args[0] if error.args else None
         return str(details.get("C", "")) if isinstance(details, dict) else ""
 
-    def _said(self, error: BaseException) -> str:
+    def _server_message(self, error: BaseException) -> str:
         text, password = str(error.args[0].get("M", "")), self._login["password"]
         return text.replace(password, "***") if password else text
 

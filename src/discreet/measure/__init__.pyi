@@ -1,4 +1,5 @@
 from .description import describe as describe
+from .description import explain as explain
 from .distances import kantorovich as kantorovich
 from .distances import kl_divergence as kl_divergence
 from .distances import total_variation as total_variation
@@ -8,7 +9,6 @@ from .posteriors import credible_interval as credible_interval
 from .posteriors import posterior as posterior
 from .posteriors import unbiased_estimate as unbiased_estimate
 from .privacy import calibrate as calibrate
-from .properties import explain as explain
 from .remaps import bayes_risk as bayes_risk
 from .remaps import best_remap as best_remap
 from .utility import rmse as rmse

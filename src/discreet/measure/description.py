@@ -1,4 +1,7 @@
-"""The description of a mechanism: its level, its properties, and what it does to each true value."""
+"""The description of a mechanism: its level, its properties, and what it does to each true value.
+
+Which of the seven properties it has is decided exactly (see discreet.channels.properties for their meaning).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,64 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DiscreetError
+from ..channels import Fault, Finite
+from ..channels.properties import LETTERS, WORDS, shape_faults
+from ..errors import DiscreetError, SizeError, StructureError
 from ..exact.arithmetic import show_above, show_rational
 from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from .privacy import Verdict, check_privacy
-from .properties import LETTERS, explain, properties
 from .utility import bias, loss_per_value
+
+
+def properties(mechanism: Procedure) -> frozenset[str]:
+    """The letters of the properties that hold, decided exactly.
+
+    >>> import discreet as dt
+    >>> sorted(dt.properties(dt.geometric(5, alpha="9/10")))
+    ['RH', 'RM', 'S']
+    """
+    return frozenset(LETTERS) - faults(mechanism).keys()
+
+
+def explain(mechanism: Procedure) -> dict[str, str]:
+    """For each property that fails, a sentence with the two probabilities that break it."""
+    channel, sentences = procedure_of(mechanism).finite(), {}
+    for letter, fault in faults(mechanism).items():
+        low = _entry_words(mechanism, fault.low)
+        bar = (
+            f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}"
+            if fault.high is None
+            else _entry_words(mechanism, fault.high)
+        )
+        sentences[letter] = f"fails: {WORDS[letter]}; but {low}, while {bar}"
+    return sentences
+
+
+def _entry_words(m: Procedure, place: tuple[int, int]) -> str:
+    i, j = place
+    return f"Pr[report {m.outputs.value(j)} | truth {m.inputs.value(i)}] = {float(m.finite().entry(i, j)):.6g}"
+
+
+def faults(m: Procedure) -> dict[str, Fault]:
+    """For each property that fails, the two entries that show it (as positions: true value, report)."""
+    channel: Finite = procedure_of(m).finite()
+    if m.inputs != m.outputs:
+        raise StructureError(
+            f"The seven properties compare true values with reports on one grid; here the truth is on {m.inputs} "
+            f"and reports are on {m.outputs}."
+        )
+    known = channel.faults()
+    if known is not None:
+        return {letter: known[letter] for letter in LETTERS if letter in known}
+    exact = channel.integers()
+    if exact is None:
+        raise SizeError(
+            f"The properties of a mechanism of {channel.rows} x {channel.reports} are too many to check entry by "
+            "entry, and no theorem covers it; use a smaller grid."
+        )
+    return shape_faults(*exact)
+
 
 _MOST_ENTRIES = 2**22  # of a channel whose values are gone through one by one
 _MATRIX = 2**16  # entries of a matrix that is written out

@@ -27,7 +27,7 @@ from ..exact.grid import Grid, GridLike
 from ..exact.level import BITS, Epsilon, Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Procedure, allows, procedure_of
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 
 

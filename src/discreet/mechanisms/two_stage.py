@@ -23,9 +23,8 @@ from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, mechanism_of
+from .additive import geometric, staircase
 from .fair import explicit_fair
-from .geometric import geometric
-from .staircase import staircase
 
 CITATION = (
     "Chen, Pal, Golubchik, Oblivious mechanisms in differential privacy: experiments, conjectures, and open questions, "
@@ -126,7 +125,7 @@ def cells_of(cells: Any, grid: Grid) -> list[Cell]:
         if before[1] != after[0]:
             what = "a gap" if before[1] < after[0] else "an overlap"
             raise GridError(
-                f"There is {what} between the cells {_told(before)} and {_told(after)}; "
+                f"There is {what} between the cells {_range_text(before)} and {_range_text(after)}; "
                 "let each begin where the one before ends."
             )
     if not parts or parts[0][0] > grid.low or parts[-1][1] < grid.high:
@@ -153,7 +152,7 @@ def _cell(ends: Any, value: Any) -> Cell:
     return low, high, target
 
 
-def _told(cell: Cell) -> str:
+def _range_text(cell: Cell) -> str:
     return f"{cell[0]}..{cell[1]}"
 
 

@@ -25,13 +25,10 @@ from ..exact.aliases import Rational
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
-from .continuous import Gauss, Laplace, Staircase
+from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
+from .derived import Nearest, OnGrid
+from .discrete import GeometricNoise, StaircaseNoise
 from .distributions import ContinuousNoise, DiscreteNoise, NoiseDistribution, NoiseDraws, positive
-from .geometric_noise import GeometricNoise
-from .heavy import Cauchy, Student
-from .ongrid import OnGrid
-from .rounded_noise import Nearest
-from .stairs import StaircaseNoise
 
 __all__ = [
     "Cauchy",

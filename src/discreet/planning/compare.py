@@ -1,31 +1,54 @@
-"""Mechanisms side by side: level, properties, losses, and what somebody who makes the best of a report gets from each."""
+"""Mechanisms side by side: level, properties, losses, and what somebody who makes the best of a report gets from each.
+
+    compare          for one count
+    compare_local    for local privacy, all at one level between any two values
+    compare_query    for the answer to one query (mean, sum, maximum, ...), beside the best one for what is known
+
+The same local epsilon is not the same promise. Randomised response and square wave treat any two values alike: whoever sees the
+report can tell 30 from 31 as well as 30 from 90, and neither by more than epsilon. The geometric mechanism spends epsilon
+over the whole grid: it tells values at a distance of d steps apart by at most d epsilon/n, near ones hardly at all. What a
+report is worth depends on what is done with it: on its own, or with many others to recover the law of the values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from ..channels.properties import LETTERS
 from ..designs.design import design
-from ..errors import DiscreetError, MetricError, SizeError
+from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
 from ..exact.aliases import Rational
+from ..exact.arithmetic import show_above
+from ..exact.given import positive
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
 from ..measure.loss import LossLike, loss_of
-from ..measure.prior import PriorLike, prior_of
+from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.privacy import check_privacy
-from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
+from ..mechanisms.additive import geometric
+from ..mechanisms.guessing import randomized_response
+from ..mechanisms.wave import square_wave
 from ..present.views import Result, View, plain
 from ..progress import Progress
+from ..queries.candidates import answer_grid, candidates, no_data
+from ..queries.curves import tradeoff
+from ..queries.queries import query_of
 from ..registry import FAMILIES, legend
 from .choices import named
+
+_WRITTEN = 2**12  # values up to which a loss is written out
+_SAME_EPSILON = 0.99  # of epsilon, and more, is epsilon in words
+_ALIKE, _NEAR = "any two values alike", "near values more than far ones"
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,11 +75,13 @@ class Comparison(Result):
         from ..present import plot
 
         cost = next(key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0])
-        told = {cost: "mean", "worst": "worst truth", "best use": "best use"}
-        known = [row for row in self.table if None not in (row[key] for key in told)]
+        series = {cost: "mean", "worst": "worst truth", "best use": "best use"}
+        known = [row for row in self.table if None not in (row[key] for key in series)]
         if not known:
             raise DiscreetError("The grid is too long for a picture of the losses of one report; use a coarser step.")
-        rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in known for key, word in told.items()]
+        rows = [
+            {"name": r["mechanism"], "series": word, "value": r[key]} for r in known for key, word in series.items()
+        ]
         best = min([row for row in known if row.get("proved")] or known, key=lambda row: float(row[cost]))
         title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
         sizes = [float(row["value"]) for row in rows]
@@ -92,7 +117,7 @@ def compare(
     loss (Ghosh, Roughgarden, Sundararajan 2009).
 
     With neighbours="any" the mechanisms for local privacy, all at one level between any two values, and which promise each
-    keeps (see discreet.planning.local). How near a distribution recovered from many reports comes is for plan_reports; the
+    keeps (see compare_local). How near a distribution recovered from many reports comes is for plan_reports; the
     mechanisms for the answer to a mean, a maximum and so on are compared by queries.compare_query.
 
     >>> import discreet as dt
@@ -111,25 +136,23 @@ def compare(
     known = mechanisms is None
     any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
     if known and not require and any_two:
-        from .local import compare_local
-
         return compare_local(n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress)
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
         raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
     grid, found = (Grid.of(n), {}) if known else named(n, mechanisms)
-    told = _promised(grid, found, sensitivity, neighbours)
-    promise = f"{'' if level is None else f'{level} '}{_between(told, grid)}"
+    between = _promised(grid, found, sensitivity, neighbours)
+    promise = f"{'' if level is None else f'{level} '}{_in_words(between, grid)}"
     notes: list[str] = []
     if known and level is not None:
-        found, left_out = _known(grid, level, told)
+        found, left_out = _known(grid, level, between)
         notes = [legend(), *(f"left out: {name} does not keep {promise}" for name in left_out)]
     if level is not None:
         try:
-            if not told.is_plain:
+            if not between.is_plain:
                 raise MetricError("designs are between neighbours, and these values have distances other than 1.")
             best = design(
-                grid, alpha=level, loss=loss, prior=prior, require=require, neighbours=told, progress=progress
+                grid, alpha=level, loss=loss, prior=prior, require=require, neighbours=between, progress=progress
             )
         except (SizeError, MetricError) as reason:  # the others can be compared all the same
             notes.append(f"no design: {reason}")
@@ -139,7 +162,7 @@ def compare(
             found[f"{title} (designed)" if title in found else title] = best.mechanism
     cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
-    rows = tuple(MappingProxyType(_row(name, m, told, level, loss, cost, prior)) for name, m in found.items())
+    rows = tuple(MappingProxyType(_row(name, m, between, level, loss, cost, prior)) for name, m in found.items())
     notes.append(
         f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
     )
@@ -153,9 +176,9 @@ def compare(
     return Comparison(question, rows, tuple(notes), MappingProxyType(found), cost)
 
 
-def _between(told: Neighbours, grid: Grid) -> str:
+def _in_words(between: Neighbours, grid: Grid) -> str:
     """Between which true values, in words."""
-    return f"{'on' if told.span(grid) is None else 'between'} {told.words(grid)}"
+    return f"{'on' if between.span(grid) is None else 'between'} {between.words(grid)}"
 
 
 def _promised(grid: Grid, found: Mapping[str, Procedure], sensitivity: Any, neighbours: Any) -> Neighbours:
@@ -168,19 +191,19 @@ def _promised(grid: Grid, found: Mapping[str, Procedure], sensitivity: Any, neig
     for name, other in others:
         if other.reduced(grid) != shared.reduced(grid):
             raise DiscreetError(
-                f"{first} has a level {_between(shared, grid)}, {name} {_between(other, grid)}: these are different promises. "
+                f"{first} has a level {_in_words(shared, grid)}, {name} {_in_words(other, grid)}: these are different promises. "
                 "Say which is meant, for example neighbours=1, and all are measured by that; or compare them apart."
             )
     return shared
 
 
-def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Procedure], list[str]]:
+def _known(grid: Grid, level: Level, between: Neighbours) -> tuple[dict[str, Procedure], list[str]]:
     """The families that are compared, as far as they go, each at the level between these neighbours; and who cannot keep it.
 
     Those that are tables end at n = 1023. On a graph, families for steps are made for its farthest neighbours.
     """
-    span = told.span(grid)
-    apart = max(abs(i - k) for i, k, _ in told.demands(grid)) if span is None else span
+    span = between.span(grid)
+    apart = max(abs(i - k) for i, k, _ in between.demands(grid)) if span is None else span
     asked = {"alpha": level, "sensitivity": apart * grid.step}
     found: dict[str, Procedure] = {}
     left_out = []
@@ -188,7 +211,7 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Proced
         for name, more in family.compared.items():
             with suppress(SizeError):
                 m = family.make(grid, **{key: asked[key] for key in asked if key in family.takes}, **more)
-                if check_privacy(m, alpha=level, neighbours=told):
+                if check_privacy(m, alpha=level, neighbours=between):
                     found[name] = m
                 else:
                     left_out.append(name)
@@ -196,11 +219,11 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Proced
 
 
 def _row(
-    name: str, m: Procedure, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
+    name: str, m: Procedure, between: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
 ) -> dict[str, Any]:
     """One mechanism in one line, its level between the neighbours of all rows."""
     others = m.finite().rows - 1
-    verdict, letters = check_privacy(m, alpha=level, neighbours=told), property_letters(m) or []
+    verdict, letters = check_privacy(m, alpha=level, neighbours=between), property_letters(m) or []
     l0 = expected_loss(m, "l0", prior=prior)
     return {
         "mechanism": name,
@@ -217,3 +240,161 @@ def _row(
         "worst": worst_loss(m, loss),
         "best use": bayes_risk(m, prior=prior, loss=loss),
     }
+
+
+def compare_local(
+    n: Any,
+    *,
+    alpha: Any = None,
+    epsilon: Any = None,
+    loss: Any = "l1",
+    prior: Any = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Geometric, randomised response, square wave and the certified design for the loss and the prior.
+
+    Columns: the level between any two values and between values one step apart; what the report hides; the mean loss, the
+    worst one, and that of the best use of one report.
+    """
+    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+    if grid.n is None:
+        raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
+    law = prior_of(prior, grid)
+    short = grid if grid.n < _WRITTEN else Grid(0, 1)  # a loss by its name has one on every grid
+    cost = loss_of(loss, short, short).name
+    found, notes = _local_candidates(grid, level, loss, law, progress)
+    rows = [MappingProxyType(_local_row(name, m, level, loss, cost, law)) for name, m in found.items()]
+    meanings = (
+        f"hides: who sees the report tells any two values apart by at most epsilon; where it hides near values more, one step "
+        f"costs {show_above(_one_step(found['geometric']))}",
+        f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap of one report for the prior",
+    )
+    question = f"{grid}, {level} between any two values: {cost} under the prior {law}"
+    return Comparison(question, tuple(rows), (*meanings, *notes), MappingProxyType(found), cost)
+
+
+def _local_candidates(
+    grid: Grid, level: Level, loss: Any, law: Prior, progress: Progress | None
+) -> tuple[dict[str, Mechanism], tuple[str, ...]]:
+    """By their names; and why one is missing."""
+    assert grid.n is not None
+    found = {
+        "geometric": geometric(grid, alpha=level, sensitivity=grid.n * grid.step),
+        "kRR": randomized_response(grid, alpha=level),
+        "square wave": square_wave(grid, alpha=level),
+    }
+    try:
+        best = design(grid, alpha=level, loss=loss, prior=law, neighbours="any", progress=progress)
+    except DiscreetError as reason:
+        return found, (f"no design: {reason}",)
+    return {**found, f"best {best.problem.loss.name}": best.mechanism}, ()
+
+
+def _one_step(m: Mechanism) -> float:
+    return check_privacy(m, neighbours=1).epsilon
+
+
+def _local_row(name: str, m: Mechanism, level: Level, loss: Any, cost: str, law: Prior) -> dict[str, Any]:
+    verdict, near = check_privacy(m, alpha=level, neighbours="any"), _one_step(m)
+
+    def number_or_none(number: Callable[[], Fraction | float]) -> float | None:
+        try:
+            return float(number())
+        except (SizeError, LossError):  # of a long grid: the law is recovered all the same
+            return None
+
+    return {
+        "mechanism": name,
+        "local <=": verdict.epsilon,
+        "one step <=": near,
+        "proved": bool(verdict),
+        "hides": _NEAR if near < _SAME_EPSILON * verdict.epsilon else _ALIKE,
+        f"mean {cost}": number_or_none(lambda: expected_loss(m, loss, law)),
+        "worst": number_or_none(lambda: worst_loss(m, loss)),
+        "best use": number_or_none(lambda: bayes_risk(m, loss, law)),
+    }
+
+
+def compare_query(
+    query: Any,
+    *,
+    records: Any = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
+    cells: Any = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Mechanisms for the answer to one query side by side: Laplace, staircase, geometric and two-stage mechanism, the
+    optimum for the prior, and the best answer without data.
+
+    The query is "mean", "max" and so on with its `records`, `low` and `high`, or a Query. The sensitivity is the query's
+    global one unless given. All are judged on one grid of true values: of the given step, or one of 41 to 101 values of
+    which the sensitivity is whole steps. Reports keep to the range of the answer.
+
+    >>> import discreet as dt
+    >>> found = dt.queries.compare_query("max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)
+    >>> found["optimum"]["mean l1"] <= found["staircase"]["mean l1"]
+    True
+    """
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    asked = query_of(query, records, low, high)
+    delta = asked.global_sensitivity
+    if sensitivity is not None:
+        delta = positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
+    grid = answer_grid(*asked.output, delta, step)
+    cost, law = loss_of(loss, grid, grid).name, prior_of(prior, grid)
+    found = candidates(grid, level, delta, cells)
+    best = design(grid, alpha=level, loss=loss, prior=law, sensitivity=delta, progress=progress)
+    found |= {"optimum": best.mechanism, "no data": no_data(grid, level, delta, loss, law)}
+    alone, between = _noise_alone(cost, level, delta), Neighbours.steps(grid.steps(delta))
+    rows = tuple(
+        MappingProxyType(
+            _query_row(name, m, between, level, loss, cost, law, best.bound) | {"noise alone": alone.get(name)}
+        )
+        for name, m in found.items()
+    )
+    notes = (
+        _grid_note(grid, delta),
+        f"optimum: no mechanism of this level on this grid has a mean {cost} below {best.bound:.9g}; / optimum: mean / that",
+        f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
+        "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
+    )
+    question = f"{asked.name} on {grid}, {level} between {between.words(grid)}: {cost} under the prior {law}"
+    return Comparison(question, rows, notes, MappingProxyType(found), cost)
+
+
+def _grid_note(grid: Grid, delta: Fraction) -> str:
+    steps, ratio = grid.steps(delta), delta / grid.step
+    note = f"grid: {grid.size} true values, the sensitivity {delta} is {steps} step{'s' if steps > 1 else ''}"
+    if ratio < 1:
+        return f"{note}: coarser than the sensitivity, and so are all losses; give a step of it, or a narrower range"
+    return note if ratio == steps or steps == grid.n else f"{note}, rounded up"
+
+
+def _query_row(
+    name: str, m: Mechanism, between: Neighbours, level: Level, loss: Any, cost: str, prior: Any, bound: float
+) -> dict[str, Any]:
+    verdict, mean = check_privacy(m, alpha=level, neighbours=between), expected_loss(m, loss, prior)
+    return {
+        "mechanism": name,
+        "epsilon <=": verdict.epsilon,
+        "proved": bool(verdict),
+        f"mean {cost}": mean,
+        "/ optimum": mean / bound if bound > 0 else None,
+        "worst": worst_loss(m, loss),
+        "best use": float(bayes_risk(m, loss, prior)),
+    }
+
+
+def _noise_alone(cost: str, level: Level, delta: Fraction) -> dict[str, float]:
+    """What noise on the line costs where no range is known: equations 11 and 12 of Chen, Pal and Golubchik (2016)."""
+    if cost not in ("l1", "l2"):
+        return {}
+    curves = tradeoff(sensitivity=delta, loss=cost, alphas=[level.alpha], normalised=False)
+    return {"Laplace": curves.curve("laplace")[0][1], "staircase": curves.curve("staircase")[0][1]}

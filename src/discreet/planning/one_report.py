@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ..channels import Room
+from ..channels import GridRoom
 from ..errors import DiscreetError, LevelError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
@@ -117,8 +117,8 @@ class Goal:
         return f"the truth with probability at least {self.confidence}, {whom}"
 
     @cached_property
-    def room(self) -> Room:
-        return Room(self.grid.n, None if self.law is None else self.law.weights)
+    def room(self) -> GridRoom:
+        return GridRoom(self.grid.n, None if self.law is None else self.law.weights)
 
     def met(self, m: Mechanism, k: int) -> bool:
         """Is Pr[|report - truth| <= k steps] at least the confidence? Decided exactly."""
@@ -145,14 +145,14 @@ class Goal:
 def least_level(family: str, make: Make, k: int, goal: Goal) -> Choice:
     """The largest multiple of 2^-40 whose mechanism meets the goal."""
 
-    def made(parts: int) -> Mechanism:
+    def mechanism_at(parts: int) -> Mechanism:
         return make(Level(Fraction(parts, 2**BITS)))
 
     try:
-        if not goal.met(made(1), k):
+        if not goal.met(mechanism_at(1), k):
             return Choice(family, refused="no level of 2^-40 or more keeps so close; allow a larger error.")
-        best = _last(lambda parts: goal.met(made(parts), k), 1, 2**BITS - 1)
-        return goal.choice(family, made(best), k)
+        best = _last(lambda parts: goal.met(mechanism_at(parts), k), 1, 2**BITS - 1)
+        return goal.choice(family, mechanism_at(best), k)
     except DiscreetError as reason:
         return Choice(family, refused=str(reason))
 

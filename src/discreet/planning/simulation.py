@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DiscreetError
 from ..exact.arithmetic import show
+from ..exact.given import whole
 from ..measure.distances import kantorovich
 from ..mechanism import Procedure
 from ..recovery.likelihood import Floats
@@ -54,10 +55,9 @@ class Simulation:
             raise DiscreetError(f'method = {show(self.method)} cannot be planned with; use "auto", "mle" or "ibu".')
         if self.iterations is not None and self.method != "ibu":
             raise DiscreetError(f'iterations is for method="ibu", not "{self.method}"; leave it out.')
-        steps = 1 if self.iterations is None else self.iterations
-        for name, value, least in (("runs", self.times, 2), ("seed", self.seed, 0), ("iterations", steps, 1)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise DiscreetError(f"{name} = {show(value)} must be a whole number; give {least} or more.")
+        for name, least in (("runs", 2), ("seed", 0), ("iterations", 1)):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, whole(value, name, least))
 
     @property
     def times(self) -> int:

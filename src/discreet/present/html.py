@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from .views import View
 from .words import are_right, cells
+
+if TYPE_CHECKING:
+    from .views import View
 
 MOST_ROWS = 100
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
+from ..exact.arithmetic import one_line as one_line
+
 _LONGEST = 160  # characters of a repr
 _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown as a float and marked so
 
@@ -86,11 +88,6 @@ class Result(ABC):
         from .plot import inline
 
         return section(self.view()) + inline(draw)
-
-
-def one_line(text: str) -> str:
-    """A text without line ends and without characters that steer a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _lines(text: str) -> str:

@@ -7,10 +7,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..exact.arithmetic import show_above, show_rational
-from .views import View, one_line
+from ..exact.arithmetic import one_line, show_above, show_rational
+
+if TYPE_CHECKING:
+    from .views import View
 
 MOST_ROWS = 24
 

@@ -1,9 +1,9 @@
 from ..mechanisms.two_stage import rounded as rounded
-from ..planning.answers import compare_query as compare_query
+from ..planning.compare import compare_query as compare_query
 from .calculator import sensitivity as sensitivity
 from .curves import tradeoff as tradeoff
+from .exact_records import exact_mean as exact_mean
+from .exact_records import exact_sum as exact_sum
 from .queries import query as query
 from .refinement import continuous_bounds as continuous_bounds
 from .splits import admissible as admissible
-from .sums import exact_mean as exact_mean
-from .sums import exact_sum as exact_sum

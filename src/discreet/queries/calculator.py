@@ -14,8 +14,7 @@ from ..exact.arithmetic import parse_entry, show, show_rational
 from ..exact.given import whole
 from ..exact.level import Epsilon, LevelLike
 from ..present.views import Result, View, plain
-from .private import PrivateNumber
-from .queries import Query, beta_of, query_of
+from .queries import PrivateNumber, Query, beta_of, query_of
 from .reach import discounted
 from .splits import admissible
 

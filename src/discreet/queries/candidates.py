@@ -22,7 +22,7 @@ from ..exact.neighbours import Neighbours
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism, Recipe
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..mechanisms.two_stage import rounded
 
 FEWEST, MOST = 40, 100  # steps from end to end of a grid that nobody chose

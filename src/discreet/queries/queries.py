@@ -1,7 +1,7 @@
 """Queries as small values: what is asked of n records in [low, high], of which one may change.
 
 Their sensitivities: the global one is public and exact; the local and the smooth one depend on the data, and are private
-numbers. The closed forms are proved in docs/theory/smooth.md.
+numbers, which say so wherever they are written. The closed forms are proved in docs/theory/smooth.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,71 @@ from ..exact.grid import Grid
 from ..exact.level import Epsilon, LevelLike
 from ..exact.positions import greatest_float, least_float
 from ..present.views import Result, View
-from .private import PrivateNumber
+from .exact_records import Records, records_of, whole_sum
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
-from .records import Records, records_of
-from .sums import whole_sum
 
 if TYPE_CHECKING:
     from .smooth_noise import SmoothNoise, SmoothReport
+
+WARNING = "private: do not publish"
+
+
+@final
+class PrivateNumber:
+    """A number computed from private data without noise. Only `float(v)` and `int(v)` open it.
+
+    Whatever is written of it (text, format, HTML, `to_dict`) carries the words "do not publish". It has no arithmetic and
+    no order, so that nothing else is made of it without being opened, and it is not pickled. What asks Python for a float
+    opens it too: `math.sqrt(v)`, `"%f" % v`. `float(v)` is rounded up: a sensitivity must never be too small.
+
+    >>> v = PrivateNumber(Fraction(2, 5))
+    >>> v, f"{v:.2f}"
+    (0.4 (private: do not publish), '0.40 (private: do not publish)')
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Fraction) -> None:
+        self._value = Fraction(value)
+
+    def __float__(self) -> float:
+        nearest = float(self._value)
+        return nearest if Fraction(nearest) >= self._value else math.nextafter(nearest, math.inf)
+
+    def __int__(self) -> int:
+        """The whole number itself; of another number the next one above it."""
+        return math.ceil(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrivateNumber) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash((PrivateNumber, self._value))  # that of a whole number would be the number
+
+    def __repr__(self) -> str:
+        return f"{float(self):.12g} ({WARNING})"
+
+    def __format__(self, spec: str) -> str:
+        return f"{format(float(self), spec)} ({WARNING})" if spec else repr(self)
+
+    def _repr_html_(self) -> str:
+        return f"{float(self):.12g} <strong>({WARNING})</strong>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The number with its warning, for machines."""
+        return {"value": float(self), "private": True, "note": "do not publish"}
+
+    def __copy__(self) -> PrivateNumber:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PrivateNumber:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise DiscreetError(
+            "A private number is not written to files: do not publish it; keep float(v) where you must."
+        )
+
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
 _MOST_RECORDS = 2**32

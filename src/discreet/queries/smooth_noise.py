@@ -29,11 +29,10 @@ from ..exact.level import Level
 from ..exact.positions import positions
 from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
+from .exact_records import array_of, whole_sum
 from .queries import Query, reach_of
 from .reach import best_of
-from .records import array_of
 from .splits import Admissible, floor_of
-from .sums import whole_sum
 
 _FIXED = 128  # binary places of the scales
 _MOST_STEPS = 2**40

@@ -257,7 +257,7 @@ class _Reader:
         if kind == "COMPARISON" and form in _COMPARISONS:
             return self.comparison(node, _COMPARISONS[form])
         if form in ("COMPARE_IN", "COMPARE_NOT_IN"):
-            first, *rest = (self.leaf(child) for child in node["children"])
+            first, *rest = (self.leaf(child, compared=k > 0) for k, child in enumerate(node["children"]))
             if first.kind != "column" or any(item.kind == "column" for item in rest):
                 self.refuse("IN without a column and a list of constants", node)
             inside = Node("IN", (first, *rest))
@@ -278,7 +278,7 @@ class _Reader:
         return leaf
 
     def comparison(self, node: Any, sign: str) -> Node:
-        left, right = self.leaf(node["left"]), self.leaf(node["right"])
+        left, right = self.leaf(node["left"]), self.leaf(node["right"], compared=True)
         if left.kind != "column":
             left, right, sign = right, left, _FLIPPED.get(sign, sign)
         return self.of_column(Node(sign, (left, right)), node)
@@ -288,14 +288,17 @@ class _Reader:
             self.refuse("a comparison of constants alone", node)
         return made
 
-    def leaf(self, node: Any) -> Node:
+    def leaf(self, node: Any, compared: bool = False) -> Node:
+        """A column or a constant; a name that a column is `compared` with may be a text without its quotes."""
         kind = node["class"]
         if kind == "COLUMN_REF":
             if len(node["column_names"]) != 1:
                 self.refuse("a qualified name", node)
             name = find_column(node["column_names"][0], self.names)
             if name is None:
-                raise PredicateError(unknown_column(node["column_names"][0], self.names if self.quotable else None))
+                told = unknown_column(node["column_names"][0], self.names if self.quotable else None)
+                hint = f" A text stands in single quotes: '{node['column_names'][0]}'." if compared else ""
+                raise PredicateError(told + hint)
             return Node("column", value=name)
         if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
             found, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])

@@ -54,19 +54,24 @@ ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there 
 class Question:
     """What to release: counts, sums, means or shares of each declared group.
 
-        count   people for whom a condition is true: a condition, a list of them or {name: condition}; "*" is everybody
-        sum     of a column, what each person adds within declared bounds: {"income": Grid(0, 100000, 100)}, or a text
-                "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
-        mean    written like sum
-        share   of the people for whom a condition is true, written like count
-
-    `by` names the columns to group by and `domain` declares their keys, which are never learned from the data; with `pool_other`
-    all other keys form one more group. `weights` divide epsilon among the statistics, {name: number}. `max_count` is the
-    largest possible count (for add-remove privacy), `max_groups` how many groups one person may be in (with an id column).
-
-    `measure_totals` are totals to draw reports of too, for a part of epsilon: [[], "district"], or with weights
-    {"total": 1, "cells": 6}. `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the
-    smallest error of sums of reports) or "least error" for a `loss` and a public `prior`; or name a `mechanism`.
+        count           what to count, a condition on one row. "*" is everybody; also a list of conditions or {name: condition}
+        sum             a column to add up, and what one person may add. {"income": Grid(0, 100000, 100)}, or a text
+                        "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
+        mean            a column whose mean is wanted, written like `sum`
+        share           a condition whose share is wanted, written like `count`
+        by              columns to group by
+        domain          the keys that these columns can have, declared and never learned from the data
+        pool_other      pool undeclared and missing keys in one more group
+        weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
+        max_count       with add-remove privacy: the largest possible count
+        max_groups      with an id column: in how many groups a person may count
+        measure_totals  totals to measure besides the cells, for a part of epsilon. [[], "district"], or with weights
+                        {"total": 1, "cells": 6}
+        purpose         what the counts are for, which chooses the mechanism. "reading" (the default: small groups as fair as
+                        can be), "adding" (the smallest error of sums of reports) or "least error" for a `loss` and a `prior`
+        loss            what a wrong report costs
+        prior           what is publicly known about the truth
+        mechanism       the mechanism of every count, instead of a purpose. The name of a family, or a Mechanism
 
     >>> Question(count="ill = 'yes'", by=["district"], domain={"district": ["north", "south"]})
     Question(count of ill = 'yes' by district, 2 groups)

@@ -70,7 +70,7 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     found, steps = certificate(channel, q, law), search.steps
     trace = ((steps, mean_log_likelihood(channel, q, law), found),)
     sure = with_atoms if best.atoms else 1 - with_atoms
-    note = _told(best, sure, len(models), None if cells is None else len(cells.sizes))
+    note = _model_words(best, sure, len(models), None if cells is None else len(cells.sizes))
     return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None, atoms)
 
 
@@ -85,7 +85,7 @@ def _masses(best: Fitted, weights: Floats, models: list[Fitted]) -> Floats:
     return found
 
 
-def _told(best: Fitted, sure: float, models: int, cells: int | None) -> str:
+def _model_words(best: Fitted, sure: float, models: int, cells: int | None) -> str:
     """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have."""
     share = 1 - float(best.masses.sum())
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]

@@ -6,6 +6,8 @@ standard errors, intervals and bands rest on direct estimates. For a function f 
 mean of h(report) over the reports is an unbiased estimate of the mean of f(truth), whatever the true law, and the spread
 of h(report) over the reports gives its standard error. The N true values count as drawn independently from the true law
 (Fernandes, Lefki and Palamidessi, section 3); against their own average the intervals are, if anything, too wide.
+
+Its pictures show the recovered law against the noisy one, and its distribution function within its band.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..exact.arithmetic import show
 from ..exact.frozen import Frozen, frozen
 from ..exact.given import number, share, vector, whole
+from ..measure.prior import prior_of
 from ..mechanism import Procedure
+from ..present import plot
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
@@ -37,6 +41,15 @@ _MOST = 2**28  # entries of all blocks together
 _DRAWS = 100_000  # bootstrap data sets of a band, at most
 _CLOSEST = 1e-15  # the least share that an interval may miss: a normal quantile beyond it has no digits
 _ROUNDING = 1e-12  # a distribution function reaches a probability up to this
+_QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
+_GROUPS = 21  # intervals of a picture
+_WAYS = {
+    "auto": "regularised",
+    "mle": "maximum likelihood",
+    "ibu": "iterative Bayesian update",
+    "inverse": "inverse channel",
+}
+_MOST_DRAWN = 5000  # values that a picture has room for
 
 
 class Direct(NamedTuple):
@@ -277,9 +290,8 @@ class Estimate(Frozen, Result):
 
         The intervals are direct ones, each for the mean probability of a few values next to each other.
         """
-        from .pictures import draw
 
-        return draw(self, kind, confidence, truth, seed)
+        return _draw(self, kind, confidence, truth, seed)
 
     # For people and for machines
 
@@ -348,8 +360,8 @@ class Estimate(Frozen, Result):
         except DiscreetError:
             return None
         low, high = self.interval(confidence, "mean")
-        told = {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
-        return {name: plain(value) for name, value in told.items()}
+        numbers = {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
+        return {name: plain(value) for name, value in numbers.items()}
 
 
 def _holds_a_law(low: Floats, high: Floats) -> bool:
@@ -357,4 +369,70 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
     return bool((np.maximum.accumulate(low) <= high + _ROUNDING).all())
 
 
-_QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
+def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
+    """The picture of an estimate; see Estimate.plot."""
+    if kind not in ("law", "cdf"):
+        raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "law" or "cdf".')
+    size, m = len(e.distribution), e.mechanism
+    if max(size, len(e.counts)) > _MOST_DRAWN:
+        raise SizeError(f"A distribution over {size} values is too large for a picture; recover it on a coarser grid.")
+    values = m.inputs.floats(size)
+    law = None if truth is None else prior_of(truth, m.inputs).floats
+    what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"
+    if kind == "cdf":
+        return _function(e, values, law, confidence, seed, what)
+    title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    if e.atoms:
+        title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
+    title = _warned(e, title)
+    held = group_intervals(e, values, confidence)
+    words = f"\ngrey: {float(confidence):.0%} intervals of groups of values, from the reports alone" if held else ""
+    noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
+    true = None if law is None else (values, law)
+    return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
+
+
+def _warned(e: Estimate, title: str) -> str:
+    return (
+        title
+        if e.fit.holds
+        else f"These reports do not fit the mechanism. If it made them: {title[0].lower()}{title[1:]}"
+    )
+
+
+def group_intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
+    """Intervals for the mean probability of a value in each group; none where the reports do not determine them."""
+    wide = -(-len(values) // _GROUPS)
+    groups = [np.arange(k, min(k + wide, len(values))) for k in range(0, len(values), wide)]
+    found = []
+    try:
+        for group in groups:
+            share = np.zeros(len(values))
+            share[group] = 1 / len(group)
+            found.append((float(values[group[0]]), float(values[group[-1]]), *e.interval(confidence, share)))
+    except SingularError:
+        return []
+    except DiscreetError:
+        if e.reports < 2:  # a single report has no standard error
+            return []
+        raise
+    return found
+
+
+def _function(e: Estimate, values: Floats, law: Floats | None, confidence: Any, seed: int, what: str) -> Any:
+    low, high = e.band(confidence, seed=seed)
+    series = {"recovered": (values, np.cumsum(e.distribution))}
+    if law is not None:
+        series["true"] = (values, np.cumsum(law))
+    title = f"The whole true distribution function is within the band with {float(confidence):.0%} confidence"
+    return plot.curves(
+        series,
+        _warned(e, title),
+        what,
+        x="value",
+        y="probability of this value or less",
+        bands={"recovered": (values, low, high)},
+        points=False,
+        zero=True,
+        stepped=True,
+    )

@@ -45,7 +45,7 @@ def ibu(
     if accelerate and gap is None and iterations is not None:
         raise RecoveryError("Accelerated steps cannot be counted as plain ones: give a gap, or set accelerate=False.")
     goal = gap if gap is not None else GAP if iterations is None else None
-    run = _Run(channel, q, goal, most, progress)
+    run = _Iteration(channel, q, goal, most, progress)
     law = run.accelerated(law) if accelerate else run.plain(law)
     notes = []
     if goal is not None and run.gap > goal:
@@ -56,7 +56,7 @@ def ibu(
     return Fit(law, run.gap, run.steps, tuple(run.trace), tuple(notes), True if is_injective(channel, q) else None)
 
 
-class _Run:
+class _Iteration:
     """One run: what a step is, and what has been seen on the way."""
 
     def __init__(self, channel: Finite, q: Floats, goal: float | None, most: int, progress: Progress | None) -> None:

@@ -71,7 +71,7 @@ def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None
         scaled = matrix * (np.sqrt(weights) / chances)
         hessian = scaled @ scaled.T
         hessian[np.arange(size), np.arange(size)] += z / p
-        newton = _Newton(hessian, p, z, 1 - slope)
+        newton = _MassNewton(hessian, p, z, 1 - slope)
         mu = float(p @ z) / size
         dp, dz = newton.solve(-p * z)
         then = float((p + _reach(p, dp) * dp) @ (z + _reach(z, dz) * dz)) / size
@@ -91,7 +91,7 @@ def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None
     return Fit(law, best_gap, step, _thinned(trace), note, unique=alone)
 
 
-class _Newton:
+class _MassNewton:
     """H dp - dz = z - gradient and z dp + p dz = wanted; H scaled to a unit diagonal, with a ridge where it is singular."""
 
     def __init__(self, hessian: Floats, p: Floats, z: Floats, gradient: Floats) -> None:

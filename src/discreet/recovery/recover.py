@@ -1,4 +1,8 @@
-"""recover: the law of the true values from many reports."""
+"""recover: the law of the true values from many reports.
+
+One of the ways is the inverse: r = q C^-1, the law that would imply exactly the frequencies seen, brought back to a law where it
+is none.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,72 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RecoveryError
+from ..channels import Finite
+from ..errors import RecoveryError, SingularError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
 from ..mechanism import Procedure, procedure_of
 from ..progress import Progress
 from ..randomness.source import FROM_SEED, is_marked
-from .counts import could_be_reports, histogram_of
 from .estimate import Estimate
 from .ibu import GAP, ibu
-from .inverse import inverse
-from .likelihood import Fit, check_possible, mean_log_likelihood
+from .likelihood import Fit, Floats, certificate, check_possible, mean_log_likelihood
+from .tallies import could_be_reports, histogram_of
+
+PROJECTIONS = ("simplex", "clip", "none")
+_SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
+_REACHED = 1e-9  # a gap below this is none
+_ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
+
+
+def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
+    """r = q C^-1; where it has negative entries, the nearest law ("simplex"), r with those set to 0 and divided by its
+    sum ("clip"), or r as it is ("none").
+
+    If r is a law it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
+    channel with an inverse): it implies q itself, and no law does better. Else a projection need not be: the gap says
+    how far it may be. O(n) for geometric and randomised-response channels.
+    """
+    if projection not in PROJECTIONS:
+        raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
+    raw = channel.solve(q)
+    if not np.abs(channel.push(raw) - q).max() <= _SOLVED:
+        raise SingularError(
+            "The reports do not determine the distribution of the true value: the channel has no inverse that floats can hold; "
+            "use a maximum likelihood estimate."
+        )
+    negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
+    if negative == 0:
+        law = np.maximum(raw, 0.0)
+        law /= law.sum()
+        note = "The inverse has no negative entry, so it is the maximum likelihood estimate (Proposition 3)."
+        return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
+    entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
+    if projection == "none":
+        note = f"{entries}: this is not a distribution, but estimates of sums over it are unbiased."
+        return Fit(raw, certificate(channel, q, raw), notes=(note,))
+    law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
+    how = (
+        "moved to the nearest distribution" if projection == "simplex" else "set to 0, the others divided by their sum"
+    )
+    gap = certificate(channel, q, law)
+    reached = (
+        "The certificate shows that it is the maximum all the same"
+        if gap < _REACHED
+        else ("The maximum likelihood may be higher by the gap")
+    )
+    return Fit(law, gap, notes=(f"{entries}; {how}. {reached} (Proposition 3 does not apply).",))
+
+
+def to_simplex(r: Floats) -> Floats:
+    """The law nearest to r in Euclidean distance: max(r - t, 0), with the t that makes it sum to 1."""
+    falling = np.sort(r)[::-1]
+    thresholds = (np.cumsum(falling) - 1.0) / np.arange(1, len(r) + 1)
+    t = thresholds[np.flatnonzero(falling > thresholds)[-1]]
+    law = np.maximum(r - t, 0.0)
+    return np.asarray(law / law.sum())
+
 
 _OPTIONS = {  # the options that each method understands
     "auto": ("gap",),
@@ -45,7 +103,7 @@ def recover(
     """The law of the true values behind many reports of one mechanism.
 
     `reports` is a histogram with one count for each report, a mapping {report: count}, a tally as `perturb` makes it, or the
-    reports themselves in a list, array or Series; `kind` says which where that is not clear (see discreet.recovery.counts).
+    reports themselves in a list, array or Series; `kind` says which where that is not clear (see discreet.recovery.tallies).
     Methods:
 
         "auto"      a regularised law: how far to go towards the maximum likelihood is decided on the reports; for most

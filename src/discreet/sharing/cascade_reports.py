@@ -36,7 +36,7 @@ from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
 from .bridge import Bridge
-from .cascades import Cascade, step, told
+from .cascades import Cascade, level_words, step
 
 Indices = NDArray[np.int64]
 
@@ -120,7 +120,7 @@ class CascadeReports(Result):
         at, wider = self._with(Level.of(alpha=level, epsilon=epsilon))
         if at == 0:
             raise LevelError(
-                f"{told(wider.levels[0])} is less private than all stored reports, which do not hold "
+                f"{level_words(wider.levels[0])} is less private than all stored reports, which do not hold "
                 "what it tells; refine draws it from the true values, for a price.",
                 value=level,
             )
@@ -159,7 +159,7 @@ class CascadeReports(Result):
         at, wider = self._with(Level.of(alpha=level, epsilon=epsilon))
         if at > 0:
             raise LevelError(
-                f"{told(wider.levels[at])} is more private than a stored report: add draws it from "
+                f"{level_words(wider.levels[at])} is more private than a stored report: add draws it from "
                 "that, without the true values and at no cost.",
                 value=level,
             )
@@ -190,7 +190,7 @@ class CascadeReports(Result):
         levels = self.cascade.levels
         alphas = [x.alpha for x in levels]
         if wanted.alpha in alphas:
-            raise LevelError(f"{told(wanted)} is stored already; take its reports with at.", value=wanted)
+            raise LevelError(f"{level_words(wanted)} is stored already; take its reports with at.", value=wanted)
         at = bisect_left(alphas, wanted.alpha)
         return at, replace(self.cascade, levels=(*levels[:at], wanted, *levels[at:]))
 

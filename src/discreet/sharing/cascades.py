@@ -30,7 +30,7 @@ from ..exact.grid import FARTHEST, Grid, GridLike
 from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, Procedure, allows
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
@@ -106,13 +106,13 @@ class Cascade(Result):
         for (first, a), (second, b) in pairwise(zip(self.levels, self.decays, strict=True)):
             if second.alpha <= first.alpha:
                 raise LevelError(
-                    f"The levels of a cascade go from the most accurate to the most private, but {told(second)} follows "
-                    f"{told(first)}; give smaller alphas (larger epsilons) first, each level once.",
+                    f"The levels of a cascade go from the most accurate to the most private, but {level_words(second)} follows "
+                    f"{level_words(first)}; give smaller alphas (larger epsilons) first, each level once.",
                     value=(first, second),
                 )
             if b <= a:
                 raise LevelError(
-                    f"{told(first)} and {told(second)} are the same over a sensitivity of "
+                    f"{level_words(first)} and {level_words(second)} are the same over a sensitivity of "
                     f"{self.grid.steps(self.sensitivity)} steps; give levels farther apart, or one of them.",
                     value=(first, second),
                 )
@@ -214,7 +214,7 @@ class Cascade(Result):
         wanted = Level.of(alpha=level, epsilon=epsilon)
         alphas = [x.alpha for x in self.levels]
         if wanted.alpha not in alphas:
-            raise LevelError(f"{told(wanted)} is no level of this cascade; it has {self._names}.", value=level)
+            raise LevelError(f"{level_words(wanted)} is no level of this cascade; it has {self._names}.", value=level)
         return alphas.index(wanted.alpha)
 
     @property
@@ -222,7 +222,9 @@ class Cascade(Result):
         asked = next((x.asked for x in self.levels if x.asked is not None), None)
         if asked is None:
             return ", ".join(show_rational(x.alpha) for x in self.levels)
-        return f'{", ".join(map(told, self.levels))} (write epsilon="{asked}" for one that was asked as an epsilon)'
+        return (
+            f'{", ".join(map(level_words, self.levels))} (write epsilon="{asked}" for one that was asked as an epsilon)'
+        )
 
     def _members(self, coalition: Any, epsilons: Any) -> list[int]:
         if coalition is not None and epsilons is not None:
@@ -297,7 +299,7 @@ class Cascade(Result):
         """The lines of that table."""
         asked = len(self.columns("")) > 4
         return tuple(
-            (k, *((told(level),) if asked else ()), show_rational(level.alpha), level.epsilon, each)
+            (k, *((level_words(level),) if asked else ()), show_rational(level.alpha), level.epsilon, each)
             for k, (level, each) in enumerate(zip(self.levels, last, strict=True), 1)
         )
 
@@ -315,7 +317,11 @@ class Cascade(Result):
             "grid": str(self.grid),
             "sensitivity": plain(self.sensitivity),
             "levels": [
-                {"alpha": plain(x.alpha), "epsilon": plain(x.epsilon), "asked": None if x.asked is None else told(x)}
+                {
+                    "alpha": plain(x.alpha),
+                    "epsilon": plain(x.epsilon),
+                    "asked": None if x.asked is None else level_words(x),
+                }
                 for x in self.levels
             ],
             "price": {"alpha": plain(self.price.alpha), "epsilon": plain(self.price.epsilon)},
@@ -331,6 +337,6 @@ def _error(m: Procedure) -> float:
     return m.channel.standard_error * float(m.inputs.step)
 
 
-def told(level: Level) -> str:
+def level_words(level: Level) -> str:
     """A level as it was asked: by its alpha, or by an epsilon."""
     return f"alpha {show_rational(level.alpha)}" if level.asked is None else f"epsilon {level.asked}"

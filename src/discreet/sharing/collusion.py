@@ -1,35 +1,48 @@
-"""What k users learn who share their reports of one count."""
+"""What k users learn who share their reports of one count.
+
+Beside an exact curve stand two yardsticks: the error that a large k would give, and one report at k times the epsilon.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, overload
 
+from ..channels import Additive, closed
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, LossError, PriorError, SizeError
 from ..exact.arithmetic import show, show_above
 from ..exact.given import whole
+from ..exact.level import Level
 from ..measure.loss import loss_name
 from ..measure.prior import PriorLike, prior_of
 from ..measure.privacy import check_privacy
-from ..mechanism import Procedure, procedure_of
-from ..noise import ContinuousNoise, Laplace, NoiseDistribution, Staircase
+from ..mechanism import Mechanism, Procedure, open_ends, procedure_of
+from ..noise import (
+    ContinuousNoise,
+    DiscreteNoise,
+    GeometricNoise,
+    Laplace,
+    NoiseDistribution,
+    Staircase,
+    StaircaseNoise,
+)
 from ..noise.distributions import LOSSES
 from ..present.views import Result, View, plain
 from ..progress import Progress
-from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median
-from .bytypes import by_types, has_few_types
-from .drawing import finite_drawn, open_drawn
+from .assessments import ALONE, Assessment, Drawn, Errors, closed_median, open_median, table_median
+from .by_likelihood import Guesser, Strategy, by_types, has_few_types
+from .drawing import finite_drawn, open_drawn, stairs_drawn
 from .guarantee import Guarantee
-from .guesses import Guesser, Strategy
-from .medians import median_level
-from .noise_medians import median_noise
-from .stairs import stairs_drawn
-from .yardsticks import at_once, large_k
+from .medians import median_level, median_noise
 
+_DEEPEST = 700.0  # an epsilon beyond which e^-epsilon has no float
+_LONGEST = 2**15  # bits of a level to the power k
 _MOST = 10**6  # reports
 _STRATEGIES: dict[str, Strategy] = {"median": "median", "mle": "mle", "bayes": "bayes"}
 
@@ -152,8 +165,8 @@ class Collusions(Result):
         if any(one.runs is not None for one in self.found):
             notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
-        told = dict.fromkeys(note for one in self.found for note in one.notes)
-        return replace(View.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *told))
+        common = dict.fromkeys(note for one in self.found for note in one.notes)
+        return replace(View.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *common))
 
     def plot(self) -> Any:
         """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
@@ -288,18 +301,18 @@ def _collude(
             kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
         sharper = at_once(m, k)
         other = None if sharper is None else _median(sharper, 1, loss, prior).loss
-    told = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
+    cost = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
     return Collusion(
         name,
         k,
         strategy,
-        told,
+        cost,
         answer.loss,
         float(answer.losses.max()) if answer.runs is None else None,
         answer.exact,
         joint,
         kept,
-        large_k(m, k) if told == "l1" else None,
+        large_k(m, k) if cost == "l1" else None,
         other,
         answer.interval,
         answer.exact_interval,
@@ -332,7 +345,7 @@ def _estimated(
     runs: int | None,
     seed: int,
     progress: Progress | None,
-) -> tuple[Answer, Guarantee | None]:
+) -> tuple[Assessment, Guarantee | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
     if strategy == "median":
         return _median(m, k, loss, prior), None
@@ -356,7 +369,7 @@ def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> b
     return strategy == "mle" or (flat and loss_name(loss) == "l0")
 
 
-def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer:
+def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
     if m.channel.finite() is not None:
         return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
     if prior is not None:
@@ -375,7 +388,7 @@ def _on_the_line(
     runs: int | None,
     seed: int,
     progress: Progress | None,
-) -> Answer:
+) -> Assessment:
     if prior is not None:
         raise PriorError(
             "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
@@ -385,7 +398,7 @@ def _on_the_line(
         middle = median_noise(law, k)
         named = loss_name(loss) in LOSSES  # l0, l1, l2 are the moments of that order
         mean = middle.moment(int(loss_name(loss)[1])) if named else middle.expected_loss(cost, "numerical")
-        return Answer(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
+        return Assessment(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
     if not isinstance(law, Staircase):
         raise DiscreetError(
             f'The strategy "{strategy}" is known on the line for staircase noise; use "median", or a mechanism on a grid such as '
@@ -405,3 +418,46 @@ def _of_error(loss: Any) -> Callable[[float], float]:
             f'loss = {show(loss)} is not known on the line; use "l0", "l1", "l2" or a function of the error.'
         )
     return loss  # type: ignore[no-any-return]
+
+
+def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
+    """sqrt(2/(pi k)) / (2 f), f the density at 0: E|median| of k draws of a density, as k grows.
+
+    These are equations 16 (Laplace), 17 (staircase) and, with the probability of 0 for f, 18 (geometric) of Chen, Pal and
+    Golubchik. On the line the ratio to the exact value goes to 1. On integers it does not: there the error falls
+    exponentially as soon as the median's spread is below a step.
+    """
+    if isinstance(m, ContinuousNoise):
+        peak = float(m.density(0.0))
+    elif m.channel.noise is not None:
+        peak = float(m.channel.noise.exact(0) / m.inputs.step)
+    else:
+        return None
+    return math.sqrt(2 / (math.pi * k)) / (2 * peak)
+
+
+def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
+    """The same family with one report at k times the epsilon, which is what composition allows k reports to be; None for
+    families of which this makes no sense."""
+    match m:
+        case Laplace():
+            return Laplace(m.scale / k)
+        case Staircase() if k * m.epsilon < _DEEPEST:
+            return Staircase.best(k * m.epsilon, m.sensitivity, "l1")
+        case Mechanism():
+            noise = None if m.channel.noise is None else _sharper(m.channel.noise, k)
+            if noise is None:
+                return None
+            grid = m.inputs
+            channel = Additive(noise, *open_ends(grid)) if grid.n is None else closed(grid.n, noise)
+            return replace(m, channel=channel, level=Level(Fraction(0)), certificate=None)  # it claims nothing
+    return None
+
+
+def _sharper(noise: DiscreteNoise, k: int) -> DiscreteNoise | None:
+    match noise:
+        case GeometricNoise(a) if a.denominator.bit_length() * k <= _LONGEST:
+            return GeometricNoise(a**k)
+        case StaircaseNoise(b, size, _) if b.denominator.bit_length() * k <= _LONGEST:
+            return StaircaseNoise.best(b**k, size, "l1")
+    return None

@@ -139,8 +139,8 @@ class Composition(Result):
 
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
-        told = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.claim}" for m, k in each)
-        return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {told}"
+        sequence = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.claim}" for m, k in each)
+        return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {sequence}"
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
@@ -166,8 +166,8 @@ class Composition(Result):
     def _alphas(self) -> tuple[Fraction, ...]:
         """The tight level of each mechanism between these neighbours."""
         return tuple(
-            min(ratio.alpha**ratio.power for ratio, _ in m.ratios(told))
-            for m, told in zip(self.mechanisms, self.neighbours, strict=True)
+            min(ratio.alpha**ratio.power for ratio, _ in m.ratios(between))
+            for m, between in zip(self.mechanisms, self.neighbours, strict=True)
         )
 
     @cached_property
@@ -208,18 +208,18 @@ def compose(
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')
     if of == "one count" and len({x.inputs for x in mechanisms}) > 1:
         raise GridError('These mechanisms have different true values, so no one count; give of="different counts".')
-    told = tuple(x.neighbours if neighbours is None else Neighbours.of(neighbours, x.inputs) for x in mechanisms)
-    if of == "one count" and len({t.reduced(x.inputs) for t, x in zip(told, mechanisms, strict=True)}) > 1:
+    between = tuple(x.neighbours if neighbours is None else Neighbours.of(neighbours, x.inputs) for x in mechanisms)
+    if of == "one count" and len({t.reduced(x.inputs) for t, x in zip(between, mechanisms, strict=True)}) > 1:
         raise DiscreetError("These mechanisms have different neighbours; give neighbours= for those that are meant.")
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
     short = of == "different counts" or all(has_one_pair(x) for x in mechanisms)
-    pairs = [pairs_of(x, t, short) for x, t in zip(mechanisms, told, strict=True)]
+    pairs = [pairs_of(x, t, short) for x, t in zip(mechanisms, between, strict=True)]
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
     if of == "one count":
         same = SamePair(pairs, uses)
-        return Composition(mechanisms, uses, of, told, same, same, _progress=progress)
+        return Composition(mechanisms, uses, of, between, same, same, _progress=progress)
     worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
-    return Composition(mechanisms, uses, of, told, worst, _tried(pairs, uses), _progress=progress)
+    return Composition(mechanisms, uses, of, between, worst, _tried(pairs, uses), _progress=progress)
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:

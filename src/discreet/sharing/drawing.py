@@ -1,8 +1,19 @@
-"""Estimates from the likelihood by drawing: where there are too many types of reports to go through."""
+"""Estimates from the likelihood by drawing: where there are too many types of reports to go through.
+
+Of k reports with staircase noise on the line the likelihood is a stair, and its best places are not the median. Between a truth
+theta and a report lie as many edges as the noise has crossed, and each costs a factor b = e^-epsilon. So the likelihood jumps
+where theta passes an edge: report + (i + gamma) D upwards, report - (i + gamma) D downwards, i = 0, 1, ...
+Under a flat prior the posterior is constant between two such places, and its median is found exactly.
+
+Lemma 1 of Chen, Pal and Golubchik says that the median maximises the likelihood. It need not: for b = 1/4 and D = 1 the
+reports 0, 1, 1.5 are four times as likely for 1.25 as for 1. Since the density jumps, the best guess has an error of the order
+1/k, and not 1/sqrt(k) like the median.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +25,13 @@ from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..measure.loss import loss_name, loss_of
 from ..mechanism import Procedure
-from ..noise import DiscreteNoise
-from ..noise.expectation import Floats
+from ..noise import DiscreteNoise, Staircase
+from ..noise.expectation import Floats, real
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
-from .answers import ALONE, Answer, Drawn, Errors, errors_between, sides_of
-from .bytypes import log_matrix
-from .guesses import SAME_LIKELIHOOD, Guesser, Strategy
+from .assessments import ALONE, Assessment, Drawn, Errors, errors_between, sides_of
+from .by_likelihood import SAME_LIKELIHOOD, Block, Guesser, Strategy, Types, log_matrix
 from .medians import rank
-from .report_types import Block, Types
 
 RUNS = 10_000
 _WORK = 2**31  # likelihoods of single reports that are looked up without being asked for more
@@ -45,7 +54,7 @@ def finite_drawn(
     seed: int,
     law: Floats,
     progress: Progress | None,
-) -> Answer:
+) -> Assessment:
     """Truths drawn from the prior, k reports of each, and the guess that they lead to."""
     channel, types = m.finite(), Types(k, m.finite().reports)
     if channel.rows * channel.reports > MATRIX_ENTRIES:
@@ -83,7 +92,7 @@ def open_drawn(
     runs: int | None,
     seed: int,
     progress: Progress | None,
-) -> Answer:
+) -> Assessment:
     """The same on an open grid, with a flat prior: the error does not depend on the truth, which is 0 here."""
     noise, step = m.channel.noise, m.inputs.step
     assert noise is not None
@@ -149,10 +158,10 @@ def _best(logs: Floats, offsets: NDArray[np.int64], loss: str) -> NDArray[np.int
     return np.asarray(np.ceil(mean - 0.5 - 1e-12).astype(np.int64) - offsets[0])
 
 
-def _summed_up(steps: NDArray[np.int64], costs: Floats, unit: Any, likeliest: float) -> Answer:
+def _summed_up(steps: NDArray[np.int64], costs: Floats, unit: Any, likeliest: float) -> Assessment:
     found, counts = np.unique(steps, return_counts=True)
     runs = len(steps)
-    return Answer(
+    return Assessment(
         np.array([costs.mean()]),
         np.array([np.mean(steps == 0)]),
         ALONE,
@@ -164,9 +173,9 @@ def _summed_up(steps: NDArray[np.int64], costs: Floats, unit: Any, likeliest: fl
     )
 
 
-def line_drawn(errors: Floats, costs: Floats, likeliest: float) -> Answer:
+def line_drawn(errors: Floats, costs: Floats, likeliest: float) -> Assessment:
     """Errors on the line, none of which is 0."""
-    return Answer(
+    return Assessment(
         np.array([costs.mean()]),
         np.zeros(1),
         ALONE,
@@ -189,3 +198,72 @@ def share_interval(hits: int, runs: int) -> tuple[float, float]:
     z, share = _NORMAL**2, hits / runs
     half = _NORMAL * math.sqrt(share * (1 - share) / runs + z / (4 * runs**2))
     return tuple(min(max((share + z / (2 * runs) + sign * half) / (1 + z / runs), 0.0), 1.0) for sign in (-1, 1))  # type: ignore[return-value]
+
+
+def stairs_drawn(
+    law: Staircase,
+    k: int,
+    strategy: Strategy,
+    loss: Callable[[float], float],
+    runs: int | None,
+    seed: int,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Draw k reports of the truth 0, and guess by the posterior's median ("bayes") or by halving the likeliest places ("mle")."""
+    rng = np.random.default_rng(seed)
+    number = chosen_runs(runs, 64 * k)
+    errors, likeliest, size = [], 0, max(_BLOCK // (16 * k), 1)
+    for start in range(0, number, size):
+        count = min(size, number - start)
+        reports = np.sort(law.quantile(rng.random((count, k))), axis=1) / law.sensitivity
+        guess, is_best = stair_guesses(law, reports, strategy)
+        errors.append(guess * law.sensitivity)
+        likeliest += int(is_best.sum())
+        tell(progress, "drawing", (start + count) / number)
+    found = np.concatenate(errors)
+    return line_drawn(found, real([map(loss, found.tolist())])[0], likeliest / number)
+
+
+def stair_guesses(law: Staircase, reports: Floats, strategy: Strategy) -> tuple[Floats, NDArray[np.bool_]]:
+    """For each row of k sorted reports, in units of D, the guess; and whether the median is among the likeliest places."""
+    k, gamma, epsilon = reports.shape[1], law.gamma, law.epsilon
+    middle = reports[:, rank(k) - 1]
+    centred = reports - middle[:, None]
+    at_middle = _edges(np.abs(centred), gamma).sum(axis=1)
+    half = 1
+    # edges are at least |m - theta|/D - gamma each, a sum that grows outwards: beyond `half` nothing is left that matters
+    while any(
+        (epsilon * (np.abs(centred - end).sum(axis=1) - k * gamma - at_middle)).min() < _NOTHING
+        for end in (-half, half)
+    ):
+        half *= 2
+    if len(reports) > 1 and reports.size * 4 * half > _BLOCK:
+        parts = [stair_guesses(law, part, strategy) for part in np.array_split(reports, 2)]
+        return np.concatenate([guess for guess, _ in parts]), np.concatenate([best for _, best in parts])
+    stairs = np.arange(2 * half)  # so many edges of a kind are in sight, from the first one on
+    up = (centred + gamma)[:, :, None] + np.maximum(-np.floor(centred + gamma + half), 0)[:, :, None] + stairs
+    down = (centred - gamma)[:, :, None] - np.maximum(-np.floor(half - centred + gamma), 0)[:, :, None] - stairs
+    places = np.concatenate([up, down], axis=2).reshape(len(reports), -1)
+    moves = np.concatenate([np.ones_like(up), -np.ones_like(down)], axis=2).reshape(len(reports), -1)
+    outside = np.abs(places) >= half
+    places, moves = np.where(outside, float(half), places), np.where(outside, 0.0, moves)
+    order = np.argsort(places, axis=1)
+    places, moves = np.take_along_axis(places, order, axis=1), np.take_along_axis(moves, order, axis=1)
+    left = np.full((len(reports), 1), -float(half))
+    ends = np.hstack([left, places, -left])
+    first = _edges(np.abs(centred + half), gamma).sum(axis=1)[:, None]
+    height = np.hstack([first, first + np.cumsum(moves, axis=1)])
+    length = np.diff(ends, axis=1)
+    least = np.where(length > 0, height, np.inf).min(axis=1, keepdims=True)
+    share = np.exp(-epsilon * (height - least)) if strategy == "bayes" else (height == least).astype(np.float64)
+    sums = np.cumsum(length * share, axis=1)
+    wanted = sums[:, -1:] / 2
+    place = (sums >= wanted).argmax(axis=1)[:, None]
+    over = (np.take_along_axis(sums, place, axis=1) - wanted) / np.take_along_axis(share, place, axis=1)
+    guess = np.take_along_axis(ends[:, 1:], place, axis=1) - over
+    return guess[:, 0] + middle, at_middle <= least[:, 0]
+
+
+def _edges(distance: Floats, gamma: float) -> Floats:
+    """How many edges lie within a distance, in units of D."""
+    return np.asarray(np.maximum(np.floor(distance - gamma) + 1, 0))

@@ -15,7 +15,7 @@ from ..exact.given import share, whole
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..measure.utility import expected_loss
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..noise import GeometricNoise
 from ..present.views import Result, View, plain
 from .curve import Curve, Listed

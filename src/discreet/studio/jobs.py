@@ -54,7 +54,7 @@ class _CalledOff(Exception):
 
 
 @dataclass
-class Job:
+class StudioJob:
     """One piece of work."""
 
     work: Callable[..., Any]
@@ -119,10 +119,10 @@ class _Row:
     """Work in the order in which it came, for so many workers."""
 
     def __init__(self) -> None:
-        self.waiting: SimpleQueue[Job] = SimpleQueue()
+        self.waiting: SimpleQueue[StudioJob] = SimpleQueue()
         self._workers = 0
 
-    def put(self, job: Job) -> None:
+    def put(self, job: StudioJob) -> None:
         self.waiting.put(job)
         if self._workers < _AT_ONCE:
             self._workers += 1
@@ -137,14 +137,14 @@ class Jobs:
     """The jobs of one studio, the latest ones. What is quick does not wait for what is not."""
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, StudioJob] = {}
         self._off: dict[str, None] = {}  # called off before they came
         self._lock = threading.Lock()
         self._quick, self._long = _Row(), _Row()
 
-    def start(self, work: Callable[..., Any], *, name: str | None = None, quick: bool = False) -> Job:
+    def start(self, work: Callable[..., Any], *, name: str | None = None, quick: bool = False) -> StudioJob:
         """Put it in its row. The oldest are called off where there are too many."""
-        job = Job(work)
+        job = StudioJob(work)
         with self._lock:
             if name is not None and name not in self._jobs:
                 job.name, job.off = name, name in self._off
@@ -154,13 +154,13 @@ class Jobs:
             (self._quick if quick else self._long).put(job)
         return job
 
-    def find(self, name: str) -> Job:
+    def find(self, name: str) -> StudioJob:
         job = self._jobs.get(name)
         if job is None:
             raise HTTPException(404, "There is no such work; ask anew.")
         return job
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: StudioJob) -> None:
         with self._lock:
             self._jobs.pop(job.name, None)
 
@@ -196,7 +196,7 @@ async def answered(request: Request, work: Callable[..., Any], quick: bool = Fal
 
 def under_way() -> Progress | None:
     """How to tell how far the work is that this thread does, if it does any."""
-    job: Job | None = getattr(_own, "job", None)
+    job: StudioJob | None = getattr(_own, "job", None)
     return None if job is None else job.tell
 
 
@@ -223,7 +223,7 @@ def as_job(quick: bool = False) -> Callable[[Callable[..., T]], Callable[..., Aw
 @router.get("/{name}")
 async def ask_again(request: Request, name: str) -> Promise[Any]:
     """How far promised work is, or its answer."""
-    job: Job = request.app.state.jobs.find(name)
+    job: StudioJob = request.app.state.jobs.find(name)
     return await job.promise(request, _ASK_AGAIN)
 
 

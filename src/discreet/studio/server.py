@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import shutil
+import signal
 import socket
+import tempfile
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+import webbrowser
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import h11
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DiscreetError, MissingExtraError
-from . import charts, choose, collude, doorway, jobs, recover, release, uploads
-from .guard import NO_PAGE, Guard, Keys, read_by_a_person
-from .pages import ROOMS, notice, page
-from .wire import Problem
+from ..exact.given import whole
+from . import choose_room, collude_room, jobs, recover_room, release_room, rooms
+from .access import NO_PAGE, Guard, Keys, read_by_a_person
+from .common import Refusal
+from .rooms import ROOMS, notice, page
 
 _STATIC = Path(__file__).parent / "static"
+MOST_WAITING = 128
+WINDOW = 5.0  # seconds
+PACE = 2**16  # bytes in each window
+_PREFIX = "discreet-studio-"  # of the folders in which dropped files lie
+_DOORWAY = "open.html"
+_DOORWAY_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>discreet studio</title><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={address}"></head>
+<body><p><a href="{address}">Open the studio</a></p></body></html>
+"""
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 _REFUSALS: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 429)
+    code: {"model": Refusal} for code in (400, 401, 403, 404, 413, 421, 422, 429)
 }
 
 
-def make_app(keys: Keys, place: release.Place) -> FastAPI:
+def make_app(keys: Keys, place: release_room.Place) -> FastAPI:
     """The studio behind its guard."""
     app = FastAPI(
         title="discreet studio",
@@ -46,13 +66,13 @@ def make_app(keys: Keys, place: release.Place) -> FastAPI:
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
-    for module in (charts, choose, release, recover, collude, jobs):
+    for module in (rooms, choose_room, release_room, recover_room, collude_room, jobs):
         app.include_router(module.router)
 
     @app.get("/api/enter", status_code=204, tags=["enter"])
     def enter() -> Response:
         """Whether the key is the right one. Whoever has it needs the file no more that handed it over."""
-        doorway.shut(place.uploads)
+        close_doorway(place.uploads)
         return Response(status_code=204)
 
     @app.get("/", include_in_schema=False)
@@ -94,15 +114,15 @@ def bundle() -> str:
     return str(make())
 
 
-def _said(status: int, sentence: str) -> JSONResponse:
+def _refusal(status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"detail": sentence}, status_code=status)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _said(422, _without_folders(str(error), request.app.state.place))
+    return _refusal(422, _without_folders(str(error), request.app.state.place))
 
 
-def _without_folders(text: str, place: release.Place) -> str:
+def _without_folders(text: str, place: release_room.Place) -> str:
     """A sentence of the library for whoever sees the page, who knows files by their names: not where they lie on this machine."""
     folders = {
         place.uploads,
@@ -120,9 +140,9 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return _said(400, "The body is no JSON.")
+        return _refusal(400, "The body is no JSON.")
     place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return _said(422, f"{place or 'body'}: {first['msg']}.")
+    return _refusal(422, f"{place or 'body'}: {first['msg']}.")
 
 
 async def _problem(request: Request, error: Exception) -> Response:
@@ -134,22 +154,166 @@ async def _problem(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
 
 
+# Connections, the folder, and the way in
+
+
+class Paced(H11Protocol):
+    """uvicorn's own reading of HTTP, watched: connections that wait for their client are few and do not wait for long, so that
+    nobody keeps the studio busy with halves of requests.
+
+    uvicorn gives up a connection that is idle between two requests, and no other. Here one that waits for its client, for the
+    rest of a request or for an answer to be taken, must go on at a pace; and where too many wait, the oldest goes: whoever
+    sends a request as a whole is not turned away for the sake of those who do not.
+    """
+
+    waiting: ClassVar[dict[Paced, None]]
+    most: ClassVar[int]
+    window: ClassVar[float]
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._moved = self._unsent = 0
+        self._watch: asyncio.TimerHandle | None = None
+        self._settle()
+
+    def data_received(self, data: bytes) -> None:
+        self._moved += len(data)
+        super().data_received(data)
+        self._settle()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._settle()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+        super().connection_lost(exc)
+
+    def _on_client(self) -> bool:
+        """Whether it is the client's turn: to send on, to read, or to ask anew."""
+        answered = self.cycle is None or self.cycle.response_complete
+        complete = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        return answered or not (complete or self.flow.read_paused) or self.transport.get_write_buffer_size() > 0
+
+    def _settle(self) -> None:
+        if self.transport.is_closing() or not self._on_client():
+            self.waiting.pop(self, None)
+        elif self not in self.waiting:
+            self.waiting[self] = None
+            self._begin()
+            while len(self.waiting) > self.most:
+                next(iter(self.waiting))._give_up()
+
+    def _begin(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        self._moved, self._unsent = 0, self.transport.get_write_buffer_size()
+        self._watch = self.loop.call_later(self.window, self._look)
+
+    def _look(self) -> None:
+        unread = self.cycle is not None and self.cycle.response_complete and self.conn.their_state is h11.SEND_BODY
+        went = self._moved + self._unsent - self.transport.get_write_buffer_size()
+        if self._on_client() and (unread or went < PACE):
+            self._give_up()
+        else:
+            self._begin()
+
+    def _give_up(self) -> None:
+        self._leave()
+        self.transport.abort()
+
+    def _leave(self) -> None:
+        self.waiting.pop(self, None)
+        if self._watch is not None:
+            self._watch.cancel()
+
+
+def paced(most: int = MOST_WAITING, window: float = WINDOW) -> type[Any]:
+    """The protocol of one server."""
+    return type("PacedHere", (Paced,), {"waiting": {}, "most": most, "window": window})
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A folder for what is dropped into the studio, for its user alone, which goes with it.
+
+    What studios left behind that were killed goes first.
+    """
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as name:  # others cannot read such folders
+        yield Path(name)
+
+
+def _sweep() -> None:
+    if os.name != "posix":  # elsewhere nobody can be asked whether a process lives without a signal to it
+        return
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        process = left.name.removeprefix(_PREFIX).split("-")[0]
+        with suppress(FileNotFoundError):  # everybody makes such names, and takes them away again
+            if (
+                process.isdecimal()
+                and left.lstat().st_uid == os.getuid()
+                and not left.is_symlink()
+                and not _is_running(int(process))
+            ):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
+@contextmanager
+def _closed_in_time() -> Iterator[None]:
+    """A studio that is ended, or whose terminal is closed, leaves by this way too: else its folder would stay."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    def end(number: int, frame: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)  # the server's own way of ending, which then comes to `leave`
+
+    ways = {"SIGTERM": leave, "SIGHUP": end}
+    before = {name: signal.signal(getattr(signal, name), way) for name, way in ways.items() if hasattr(signal, name)}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def open_doorway(address: str, folder: Path) -> None:
+    """Open a file in the browser that leads on to the address: a file for this user alone, since everybody can read a command
+    line."""
+    path = folder / _DOORWAY
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+            out.write(_DOORWAY_PAGE.format(address=escape(address)))
+    except OSError:  # the studio was closed at once, or the disk is full: the address was printed
+        return
+    webbrowser.open(path.resolve().as_uri())
+
+
+def close_doorway(folder: Path) -> None:
+    """Nobody needs the file any more; else it goes with the folder."""
+    (folder / _DOORWAY).unlink(missing_ok=True)
+
+
 def configured(app: FastAPI, **more: Any) -> Any:
     """How uvicorn serves the studio."""
-    import uvicorn
-
-    from .pace import paced
-
     quiet = {"log_level": "error", "access_log": False, "server_header": False, "proxy_headers": False, "ws": "none"}
     return uvicorn.Config(app, http=paced(), timeout_graceful_shutdown=2, **{**quiet, **more})
 
 
 def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = print) -> None:
     """Run the studio until it is interrupted; a port of 0 is any free one."""
-    try:
-        import uvicorn
-    except ImportError:
-        raise MissingExtraError.needing("The studio needs FastAPI and uvicorn", "studio") from None
+    port = whole(port, "port", 0, 65535)
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listening:
         # elsewhere "reuse" means a port whose last owner is gone; on Windows it would let another process take ours
         alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
@@ -166,8 +330,8 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
             f"The studio is at {keys.address}\nWhoever has this address is let in: keep it to yourself. Press Ctrl+C to close it."
         )
         threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
-        with uploads.folder() as place, uploads.closed_in_time():
+        with _own_folder() as place, _closed_in_time():
             if show:
-                threading.Timer(0.5, doorway.show, [keys.address, place]).start()
-            app = make_app(keys, release.Place(place, Path.cwd()))
+                threading.Timer(0.5, open_doorway, [keys.address, place]).start()
+            app = make_app(keys, release_room.Place(place, Path.cwd()))
             uvicorn.Server(configured(app)).run(sockets=[listening])

@@ -91,9 +91,13 @@ def release(
     admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
-    `margins` are totals that match their parts, from the reports that are there: ["sex", ["sex", "district"], []]. `round_to` and
-    `hide_below` merge noisy reports before anything is computed from them. None of the three is part of the question: they cost
-    nothing, and may be asked for later.
+        version     your name for this version of the data
+        fresh       draw anew on changed data, and pay again
+        margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
+        round_to    round the noisy reports to multiples of this, and all made from them
+        hide_below  hide noisy reports below this, and all made from them
+
+    Of these the last three are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
         _question(

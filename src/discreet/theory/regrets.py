@@ -249,7 +249,7 @@ class _Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Made:
+class _RayMechanism:
     """An exact mechanism: weights on rays over 2^80, scaled by `scale`, and one column of its own for what is missing."""
 
     support: list[tuple[int, int]]
@@ -306,7 +306,7 @@ class _Rays:
         drop = max(Fraction(int(excess.max()), _ONE * cost.denominator), Fraction(0))
         return Fraction(sum(y), _ONE) - len(y) * drop
 
-    def mended(self, weights: Floats) -> _Made:
+    def mended(self, weights: Floats) -> _RayMechanism:
         """The solver's weights as an exact mechanism.
 
         They are scaled down until what each answer lacks is itself a private column, which becomes one more report.
@@ -326,7 +326,7 @@ class _Rays:
         scale = 1 / (1 + short)
         own = tuple(1 - scale * s for s in sums)
         columns = [tuple(scale * Fraction(w * int(x), _ONE * self.one) for x in self.exact[k]) for k, w in support]
-        return _Made(support, scale, own, (*columns, own) if any(own) else tuple(columns))
+        return _RayMechanism(support, scale, own, (*columns, own) if any(own) else tuple(columns))
 
 
 class _Solver:
@@ -339,7 +339,7 @@ class _Solver:
 
     def best(self, cost: _Costs) -> tuple[Floats, Floats]:
         """The weights of the best mechanism for one user, and the prices of the answers."""
-        best = _found(self.program, cost.floats)
+        best = _optimum(self.program, cost.floats)
         return best.unknowns, best.multipliers
 
     def fairest(self, costs: list[_Costs], optima: list[float]) -> tuple[Floats, Floats, list[int]]:
@@ -350,12 +350,12 @@ class _Solver:
         lower = np.append(np.ones(size), np.full(len(costs), -np.inf))
         upper = np.append(np.ones(size), optima)
         cost = np.append(np.zeros(len(rays)), 1.0)
-        best = _found(Program(cost, dense(np.vstack([sums, regrets])), lower, upper), None)
+        best = _optimum(Program(cost, dense(np.vstack([sums, regrets])), lower, upper), None)
         prices = best.multipliers
         return best.unknowns[:-1], prices[:size], [max(int(-v * 2**60), 0) for v in prices[size:].tolist()]
 
 
-def _found(program: Program, cost: Floats | None) -> Optimum:
+def _optimum(program: Program, cost: Floats | None) -> Optimum:
     best = program.solve(cost)
     if best is None:
         raise DiscreetError(

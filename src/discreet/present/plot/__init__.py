@@ -3,11 +3,9 @@
 Altair is loaded when the first picture is drawn, so that everything else works without it.
 """
 
-from .charts import curves, dots, heat_map, law, recovered
-from .live import live_curves, live_heat_map, live_law
+from .chart_files import KINDS, inline, save, svg
+from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, recovered, tracks
 from .looks import beside, can_draw
-from .saving import KINDS, inline, save, svg
-from .track_charts import tracks
 
 __all__ = [
     "KINDS",

@@ -177,9 +177,18 @@ def profile(
 ) -> Profile:
     """Profile a file or a table that you hold: its columns, what is missing, and what may be misread.
 
-    `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
-    with what is there; `unit` names the column of people's ids, `codes` columns of codes that only look like numbers. No
-    bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
+        encoding   how characters are written: utf-8, latin-1, cp1252 and others of one byte each
+        separator  what stands between fields: ";", "|", tab; by default what the name of the file says
+        decimal    the decimal mark of numbers: "." or ","
+        quote      the quotation mark around fields, or none
+        null       words for missing values, separated by commas: "NA,-,..". Also a list of them
+        sheet      the sheet of an Excel file, where it has several
+        domain     declared groups, which are compared with what is there
+        sum        bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
+        unit       the column that identifies a person; by default a row is a person
+        codes      columns of codes: what looks like a number in them is none
+
+    No bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
     >>> import pyarrow
     >>> profile(pyarrow.table({"town": ["a", "b", None]}))
@@ -208,9 +217,8 @@ def admit(
 ) -> Profile:
     """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
 
-    `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups and `sum` bounds
-    to compare it with, `codes` names columns of codes that only look like numbers. Returns the report. A serious finding
-    refuses the file; the error has the report as its attribute `report`.
+    How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
+    the report is the error's `report`.
     """
     if not isinstance(table, (str, os.PathLike)):
         raise TableInputError(

@@ -32,8 +32,7 @@ from ...exact.level import Level
 from ...ledger.ledger import Terms
 from ...measure.prior import prior_of
 from ...mechanism import Mechanism
-from ...mechanisms.geometric import geometric
-from ...mechanisms.staircase import staircase
+from ...mechanisms.additive import geometric, staircase
 from ...questions.margins import Groups, Margin, groups_of, margin_name
 from ...questions.purpose import LARGEST, Purpose
 from ...questions.question import Question

@@ -28,7 +28,7 @@ from .against_ledger import differences
 from .matched_totals import Unknown, is_same, unmatched_totals
 from .rebuilt import Rebuilt, level_asked, rebuild
 from .release_files import body_digest, digest_of, outputs, written
-from .saved_release import Saved, as_texts, number_in, without_words
+from .saved_release import RowsMissingError, Saved, as_texts, number_in, without_words
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,8 @@ def judged(case: Case, matter: str) -> Check:
             unknown = unknown or found.why
     except MissingExtraError:  # says something of this machine, and nothing of the release
         raise
+    except RowsMissingError:  # said once, of the files
+        return Check(matter, None, "It needs the rows.")
     except _BROKEN as error:
         return Check(matter, False, f"It cannot be rebuilt from what is written: {_first_line(error)}")
     return Check(matter, None if unknown else True, unknown)
@@ -177,7 +179,7 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
     for name in [saved.rows_name, *listed]:
         content = saved.beside(str(name))
         if content is None:
-            yield f"{name} is missing."
+            yield f"{name} is missing; put it beside the record."
         elif name not in listed:
             yield f"The record names no file {name}. Keep every file of a release under the name that it was written with."
         elif listed[name] != digest_of(content):

@@ -46,6 +46,10 @@ def number_in(value: Any) -> Fraction:
     return found
 
 
+class RowsMissingError(ValueError):
+    """The CSV that a record belongs to is not beside it."""
+
+
 @dataclass(frozen=True)
 class Saved:
     """The file of a record, and the files beside it."""
@@ -77,6 +81,15 @@ class Saved:
             record = record_of(document["record"])
         except FileError:
             raise
+        except json.JSONDecodeError as error:
+            if error.doc.lstrip().startswith("{"):
+                raise FileError(
+                    f"{place} is not complete JSON: it was cut off or edited; copy it again from where release wrote it.",
+                    kind="shape",
+                ) from None
+            raise FileError(
+                f"{place} is no record of a release; give the .json that release wrote.", kind="shape"
+            ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(
                 f"{place} is not the record of a release; give the .json that release wrote.", kind="shape"
@@ -111,7 +124,7 @@ class Saved:
         """The rows of the CSV as texts, column by column. A file that is no such table is a ValueError."""
         text = self.csv_at(self.rows_name)
         if text is None:
-            raise ValueError(f"{self.rows_name} is missing")
+            raise RowsMissingError(f"{self.rows_name} is missing")
         try:
             head, *lines = (line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line)
         except csv.Error as error:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...channels import Channel
 from ...exact.positions import positions
 from ...measure.leastsquares import Measured, WeightedBound
-from ...measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
+from ...measure.total_bounds import CHERNOFF, SumBound, TotalBound, is_below_noise
 from ...questions.margins import Groups
 from ..draw.measures import Measure, Tier
 from ..publish.readings import Part, Reading, error_of, in_steps, members

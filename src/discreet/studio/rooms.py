@@ -1,0 +1,104 @@
+"""The rooms as a browser sees them: one frame, the rooms' own HTML from static/, and the charts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+
+from ..present import plot
+
+_HERE = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its address, its name for people, and the sentence that says what one sees."""
+
+    name: str
+    title: str
+    sentence: str
+
+
+ROOMS = (
+    Page(
+        "choose",
+        "Choose",
+        "Squares: true count (down) and report (across), darker is likelier. "
+        "Bars: how often a report comes; orange: how often it is true.",
+    ),
+    Page("release", "Release", "From a file to counts that may be published, paid for from a budget."),
+    Page("recover", "Recover", "From many noisy reports back to the distribution behind them."),
+    Page("collude", "Collude", "What several people learn who put their reports together."),
+)
+
+_CHARTS: Mapping[str, Callable[[], Any]] = {
+    "heat-map": plot.live_heat_map,
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
+    "law": lambda: plot.live_law(width=760, height=200),
+    "fit": lambda: plot.live_curves(
+        "steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True
+    ),
+}
+router = APIRouter(prefix="/api/charts", tags=["charts"])
+
+_FRAME = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title} · discreet studio</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="/static/studio.css"><link rel="icon" href="/static/icon.svg">
+{script}</head>
+<body><a class="skip" href="#room">To the room</a>
+<header><p class="brand">discreet <span>studio</span></p><nav aria-label="Rooms">{links}</nav></header>
+<main id="room" tabindex="-1"><div class="top"><h1>{title}</h1><p class="lead">{sentence}</p></div>
+{body}
+</main></body></html>
+"""
+_SCRIPT = '<script type="module" src="/static/{name}.js"></script>'
+_BODY = """<p id="problem" class="problem" role="alert" hidden></p>
+<noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript>
+{body}"""
+
+
+@lru_cache
+def page(name: str) -> str:
+    """The whole page of a room."""
+    room = next(room for room in ROOMS if room.name == name)
+    body = _BODY.format(body=(_HERE / f"{name}.html").read_text(encoding="utf-8"))
+    return _framed(room.title, room.sentence, body, script=_SCRIPT.format(name=name), current=room)
+
+
+def notice(sentence: str) -> str:
+    """A page that says why there is no other."""
+    return _framed("Not here", sentence, "<p>Choose a room above.</p>")
+
+
+def _framed(title: str, sentence: str, body: str, script: str = "", current: Page | None = None) -> str:
+    links = "".join(
+        f'<a href="/{r.name}"{" aria-current=page" if r is current else ""}>{escape(r.title)}</a>' for r in ROOMS
+    )
+    return _FRAME.format(title=escape(title), script=script, sentence=escape(sentence), links=links, body=body)
+
+
+@lru_cache
+def specification(name: str) -> dict[str, Any]:
+    """A chart without its data, as Vega-Lite has it; made once, since making one takes longer than a slider may.
+
+    The page behind gives the colour of its ground.
+    """
+    spec: dict[str, Any] = _CHARTS[name]().to_dict()
+    spec["config"] |= {"background": "transparent", "padding": 3}
+    return spec
+
+
+@router.get("/{name}")
+def chart(name: str) -> dict[str, Any]:
+    """The specification of a chart by its name."""
+    if name not in _CHARTS:
+        raise HTTPException(404, "There is no such chart.")
+    return specification(name)

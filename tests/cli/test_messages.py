@@ -1,0 +1,116 @@
+"""What people read when the words of a command are wrong: our sentences, with options instead of Python's arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import assert_one_good_error, gm, run, survey  # noqa: F401
+
+PARSERS = re.compile(r"[Uu]nused|[Tt]oken|[Uu]nable|convert|[Pp]arameter|positional|[Ii]nvalid value")
+PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["compare", "a.json", "b.json"], "a.json, b.json are words that discreet compare does not take; write for example"),
+        (["show", "gm.json", "again"], "again is a word that discreet show does not take"),
+        (["show", "gm.json", "--jsn"], "--jsn is no option of discreet show. Did you mean --json?"),
+        (["show", "gm.json", "--json=maybe"], "--json takes no value; write --json alone"),
+        (["recover", "r.csv", "-m", "gm.json", "--method", "best"], "--method best is not known; use auto, mle, ibu, inverse"),
+        (["make", "geometri"], 'FAMILY geometri is not known; use geometric, explicit-fair'),
+        (["compare", "--n"], "--n needs a value after it; write for example discreet compare --n 8"),
+        (["compare", "--n", "8", "--n", "9"], "--n is given more than once; give it once"),
+        (["ledger", "create", "s", "--per", "month"], "--per needs 2 words after it"),
+        (["ledger", "create"], "DATASET is missing; write for example"),
+        (["audit", "gm.json", "--pairs", "0 1"], '--pairs are two neighbouring true values each, for example --pairs "0,1 50,51"'),
+        (["audit", "math:floor"], 'for example --pairs "0,1"'),
+        (["audit", "gm.json", "--pairs", "0,x"], 'write for example --pairs "0,1 50,51"'),
+        (["audit", "gm.json", "--draws", "ln 2"], '--draws "ln 2" must be a whole number of at least 100'),
+        (["perturb", "p.csv", "--column", "x", "-m", "gm.json", "--on-bad", "keep"], "--on-bad keep is not known; use"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)  # fmt: skip
+def test_our_sentences(run, gm, words, said):  # noqa: F811
+    told = run(*words)
+    assert told.code == 2
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert not PARSERS.search(told.err), "the parser's words"
+    assert not PYTHON.search(told.err), "how Python would write it"
+
+
+def test_the_patterns_see_what_they_look_for():
+    """The control: these were said."""
+    for text in ("Unused Tokens: ['a']", 'unable to convert "x" into int', "parameter --n requires an argument"):
+        assert PARSERS.search(text)
+    for text in ("pairs=[(0, 1)]", "on_bad = 'keep'", "pass clamp=True"):
+        assert PYTHON.search(text)
+
+
+def test_a_text_without_quotes(run, survey):  # noqa: F811
+    """`yes` is read as the name of a column, and the message says how a text is written."""
+    words = ["release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", "1/2"]
+    for count in ("sex = yes", "sex in (yes, 'f')"):
+        told = run(*words, "--count", count)
+        assert_one_good_error(told)
+        assert "There is no column 'yes'." in told.err
+        assert "A text stands in single quotes: 'yes'." in told.err
+    told = run(*words, "--count", "sx = 'f'")
+    assert_one_good_error(told)
+    assert "quotes" not in told.err, "the column itself is misspelled"
+
+
+def test_a_record_that_was_cut_off_and_one_without_its_rows(run, survey):  # noqa: F811
+    words = ["--by", "sex", "--domain", "sex.json", "--epsilon", "1/2", "--count", "income > 1", "-o", "out.csv"]
+    Path("sex.json").write_text('{"sex": ["f", "m"]}')
+    assert run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", *words).code == 0
+    whole = Path("out.json").read_text()
+    for size in (1, 100, len(whole) - 3):
+        Path("out.json").write_text(whole[:size])
+        told = run("check-release", "out.json")
+        assert_one_good_error(told)
+        assert "not complete JSON: it was cut off or edited" in told.err
+    for other in ("sex,report\n", "[1]", "{}"):
+        Path("out.json").write_text(other)
+        assert "is no record of a release" in run("check-release", "out.json").err
+    Path("out.json").write_text(whole)
+    assert run("check-release", "out.json", "--ledger", "b.db").code == 0
+    Path("out.csv").unlink()
+    told = run("check-release", "out.json", "--ledger", "b.db", "--json")
+    found = json.loads(told.out)
+    assert (told.code, found["holds"], found["complete"]) == (1, False, False)
+    failed = [check["told"] for check in found["checks"] if check["held"] is False]
+    assert failed == ["out.csv is missing; put it beside the record."]
+    assert {check["told"] for check in found["checks"] if check["held"] is None} == {"It needs the rows."}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("words", [["make", "geometric", "--n", "3", "--alpha", "1/2", "-o", "g.json"], ["show"]])
+def test_ctrl_c_after_everything_was_done(tmp_path, words):
+    """A process of its own, as the console script runs it: what was done stays done, and the exit code is its own."""
+    code = (
+        "import atexit, signal, sys\nfrom discreet.cli import main\n"
+        "atexit.register(lambda: signal.raise_signal(signal.SIGINT))\n"
+        "try:\n    main()\nfinally:\n    signal.raise_signal(signal.SIGINT)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Traceback" not in ended.stderr
+    assert "KeyboardInterrupt" not in ended.stderr
+    if words[0] == "make":
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "saved to g.json" in ended.stdout
+        assert ended.args[-1] == "g.json"
+        assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN, "here nothing has changed"
+    else:
+        assert ended.returncode == 2
+        assert "FILE is missing" in ended.stderr
