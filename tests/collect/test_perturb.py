@@ -167,9 +167,9 @@ def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
         assert dt.tally(out, "age", counts=None).num_rows == 101
         assert sum(dt.tally(out, "age", counts=None).column("count").to_pylist()) == (len(AGES) if rows else 101)
         assert dt.tally(out, "age").column("count").to_pylist() == counts
-    with pytest.raises(FileError, match="there already"):
+    with pytest.raises(FileError, match="already exists"):
         dt.perturb(source, "age", SURE, out=out)
-    with pytest.raises(FileError, match="also read"):
+    with pytest.raises(FileError, match="also an input"):
         dt.perturb(source, "age", SURE, out=source, overwrite=True)
     with pytest.raises(FileError, match="must end in"):
         dt.perturb(source, "age", SURE, out=tmp_path / "x.txt")
@@ -186,7 +186,7 @@ def test_out_writes_the_rows_and_returns_their_tally(tmp_path, rows, small_batch
     values, often = np.unique(rows_of(written), return_counts=True)
     assert tally.to_pydict() == {"age": values.tolist(), "count": often.tolist()}
     assert tally.schema.types == [pa.uint8(), pa.int64()]
-    with pytest.raises(FileError, match="there already"):
+    with pytest.raises(FileError, match="already exists"):
         dt.perturb(table, "age", SURE, out=out)
     with pytest.raises(TableInputError, match="rename"):
         dt.perturb(pa.table({"count": [1]}), "count", SURE, out=tmp_path / "counts.parquet")
@@ -318,7 +318,7 @@ def test_a_request_is_checked_once_and_cannot_change():
     assert (request.keep, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         request.rows = False  # type: ignore[misc]
-    with pytest.raises(TableInputError, match="no room for kept columns"):
+    with pytest.raises(TableInputError, match="cannot hold kept columns"):
         dataclasses.replace(request, rows=False)
     with pytest.raises(TypeError):
         PerturbRequest.of("age", SURE)  # type: ignore[misc]
@@ -336,12 +336,12 @@ def test_a_column_of_counts_cannot_be_confused():
         "count": [2],
     }
     for bad in ([-1], [1.5], [None], ["x"]):
-        with pytest.raises(TableInputError, match="row 1 of the column 'count' is no count"):
+        with pytest.raises(TableInputError, match="row 1 of the column 'count' is not a count"):
             dt.tally(pa.table({"age": [1], "count": bad}), "age")
     for bad in ([3.0, None], [3.0, float("nan")], ["3", "x"]):
         with pytest.raises(TableInputError, match="row 4 of the column 'age' is missing or not a number"):
             dt.tally(pa.table({"age": pa.chunked_array([bad[:1] * 2, bad])}), "age")
-        with pytest.raises(TableInputError, match="row 4 of the column 'count' is no count"):
+        with pytest.raises(TableInputError, match="row 4 of the column 'count' is not a count"):
             dt.tally(pa.table({"age": [1] * 4, "count": pa.chunked_array([bad[:1] * 2, bad])}), "age")
     for much in (
         pa.table({"age": [1, 1], "count": [2**62, 2**62]}),
@@ -349,9 +349,9 @@ def test_a_column_of_counts_cannot_be_confused():
     ):
         with pytest.raises(TableInputError, match="no table holds"):
             dt.tally(much, "age")
-    with pytest.raises(TableInputError, match="no report"):
+    with pytest.raises(TableInputError, match="not a report"):
         dt.tally(pa.table({"age": [101]}), "age", SURE)
-    with pytest.raises(dt.errors.RecoveryError, match="stands twice"):
+    with pytest.raises(dt.errors.RecoveryError, match="listed twice"):
         dt.recover(pa.table({"age": [1, 1], "count": [5, 6]}), SURE)
 
 
@@ -462,7 +462,7 @@ def test_floats_stand_for_the_values_that_they_are_nearest_to():
     for near in (float(np.nextafter(0.3, 1)), 0.35, 1.1, -0.1):
         with pytest.raises(dt.errors.OutOfRangeError, match="row 1"):
             dt.perturb(pa.table({"x": [near]}), "x", m)
-        with pytest.raises(TableInputError, match="no report"):
+        with pytest.raises(TableInputError, match="not a report"):
             dt.tally(pa.table({"x": [near]}), "x", m)
         assert m.inputs.placed(near) is None
     assert [m.inputs.placed(x) for x in (0.3, "3/10", Decimal("0.3"), "0.3000000000000000001")] == [3, 3, 3, None]

@@ -167,7 +167,7 @@ def test_a_report_one_step_beyond_is_refused_in_a_sentence(name):
     m = dt.randomized_response(grid, epsilon=1)
     for text in outside:
         for table in (pa.table({"r": [text, "0"]}), pa.table({"r": [text, "0"], "count": [3, 4]})):
-            with pytest.raises(TableInputError, match="no report on"):
+            with pytest.raises(TableInputError, match="not a report on"):
                 dt.tally(table, "r", m)
         for given in ({text: 3, 0: 4}, {float(text): 3, 0: 4}, pa.table({"r": [text, "0"], "count": [3, 4]})):
             with pytest.raises(RecoveryError, match="not on the reports' grid"):

@@ -237,7 +237,7 @@ def test_rows_are_a_folder_that_is_whole(spark, folder, source, tmp_path, capsys
         there.column("age").to_pylist()
         == dt.perturb(path, "age", M, rows=True, source=source).column("age").to_pylist()
     )
-    with pytest.raises(FileError, match="there already"):
+    with pytest.raises(FileError, match="already exists"):
         dt.perturb(path, "age", M, out=out, engine="spark")
     dt.perturb(path, "age", SURE, out=out, engine="spark", overwrite=True)
     assert sorted(pq.read_table(out).column("age").to_pylist()) == sorted(PEOPLE.column("age").to_pylist())

@@ -118,15 +118,15 @@ def test_a_law_of_floats_is_what_its_binary_values_are():
         ([0.5, 0.6], "The law sums to 1.1; probabilities must sum to 1"),
         ([1.5, -0.5], "1.5 at position 0"),
         ([0.5, True], "True at position 1"),
-        ("uniform", "must be a list of numbers"),
+        ("uniform", "must be a list of at least one number"),
         ([], "at least one"),
-        ({0: 1}, "must be a list of numbers"),
+        ({0: 1}, "must be a list of at least one number"),
         ({0.5}, "must be a list"),
         ([[0.5, 0.5]], "must be a list"),
         (3, "must be a list"),
         (np.ma.array([0.5, 0.5], mask=[0, 1]), "must be a list"),
         (np.array([1, 2], dtype="m8[s]"), "must be a list"),
-        (["a", 1], "'a' at position 0, which is no probability"),
+        (["a", 1], "'a' at position 0, which is not a probability"),
     ],
 )
 def test_what_is_no_law(values, words):
@@ -149,7 +149,7 @@ def test_a_matrix_is_read_from_rows_of_any_kind(kind):
 
 
 def test_an_entry_is_named_by_row_and_column():
-    with pytest.raises(SealError, match="Row 1, column 0 of the matrix is 'x', which is no probability") as caught:
+    with pytest.raises(SealError, match="Row 1, column 0 of the matrix is 'x', which is not a probability") as caught:
         given.stochastic([["1/2", "1/2"], ["x", 1]], "The matrix", error=SealError)
     assert (caught.value.row, caught.value.column) == (1, 0)
     with pytest.raises(SealError, match=r"Row 1 of the matrix sums to 0\.75") as caught:

@@ -114,22 +114,22 @@ def rows(name: str, *held: tuple[Any, ...]) -> Callable[[History], None]:
 
 
 WRONG: dict[str, tuple[Callable[[History], None], int, str]] = {
-    "another number": (changed(3, number=4), 3, "stands in the wrong place"),
-    "a second creation": (changed(2, kind="create"), 2, "stands in the wrong place"),
-    "no creation": (changed(1, kind="charge"), 1, "stands in the wrong place"),
+    "another number": (changed(3, number=4), 3, "is in the wrong place"),
+    "a second creation": (changed(2, kind="create"), 2, "is in the wrong place"),
+    "no creation": (changed(1, kind="charge"), 1, "is in the wrong place"),
     "another name": (changed(1, name="census"), 1, "has no terms of this data set"),
     "no budget": (changed(1, budget="one"), 1, "has no terms of this data set"),
     "a budget of nothing": (changed(1, budget="0/1"), 1, "has no terms of this data set"),
-    "another salt": (changed(1, salt=commitment(OTHER, "")), 1, "has another salt"),
-    "caps that are none": (changed(1, per={"day": "1/2"}), 1, "has no caps that can be read"),
-    "a cap above the budget": (changed(1, per={"month": "2/1"}), 1, "has no caps that can be read"),
-    "no time": (changed(1, when="yesterday"), 1, "has no time that can be read"),
+    "another salt": (changed(1, salt=commitment(OTHER, "")), 1, "has a different salt"),
+    "caps that are none": (changed(1, per={"day": "1/2"}), 1, "has unreadable caps"),
+    "a cap above the budget": (changed(1, per={"month": "2/1"}), 1, "has unreadable caps"),
+    "no time": (changed(1, when="yesterday"), 1, "has an unreadable time"),
     "another version of the format": (changed(1, version=2), 1, "was written in another version"),
     "a version that is no whole number": (changed(1, version=True), 1, "was written in another version"),
     "an earlier time": (changed(3, when="2026-11-01T23:59:59+00:00"), 3, "is dated before"),
-    "a time that is none": (changed(4, when="2026-11-04"), 4, "has no time that can be read"),
-    "a charge of nothing": (changed(2, epsilon="0/1"), 2, "charges nothing"),
-    "a charge that cannot be read": (changed(2, epsilon=0.25), 2, "charges nothing"),
+    "a time that is none": (changed(4, when="2026-11-04"), 4, "has an unreadable time"),
+    "a charge of nothing": (changed(2, epsilon="0/1"), 2, "has an unreadable charge"),
+    "a charge that cannot be read": (changed(2, epsilon=0.25), 2, "has an unreadable charge"),
     "more than the budget": (changed(4, epsilon="4/5"), 4, "charges more than the budget had left"),
     "more than the month": (changed(4, epsilon="5/8"), 4, "charges more than the month 2026-11 had left"),
     "an answer to a later line": (changed(3, charge=4), 3, "answers no charge"),
@@ -140,29 +140,33 @@ WRONG: dict[str, tuple[Callable[[History], None], int, str]] = {
     "a lost answer": (rows("answers"), 3, "has lost its answer"),
     "an answer of another line": (rows("answers", (2, 4, "q", OTHER, "17")), 3, "has lost its answer"),
     "an answer to another question": (rows("answers", (2, 3, "p", OTHER, "17")), 3, "has lost its answer"),
-    "another answer": (rows("answers", (2, 3, "q", OTHER, "18")), 3, "commits to another answer"),
-    "another salt of the answer": (rows("answers", (2, 3, "q", SALT, "17")), 3, "commits to another answer"),
+    "another answer": (rows("answers", (2, 3, "q", OTHER, "18")), 3, "commits to an answer other than"),
+    "another salt of the answer": (rows("answers", (2, 3, "q", SALT, "17")), 3, "commits to an answer other than"),
     "lost words": (rows("words"), 2, "has lost its words"),
     "other words": (rows("words", (2, OTHER, "how few")), 2, "has lost its words"),
-    "a lost version": (rows("admissions"), 5, "admits another version"),
-    "another version": (rows("admissions", (5, "v2", OTHER, ADMITTED)), 5, "admits another version"),
+    "a lost version": (rows("admissions"), 5, "admits a version, or a way of reading, other than"),
+    "another version": (rows("admissions", (5, "v2", OTHER, ADMITTED)), 5, "admits a version other than"),
     "another reading": (
         rows("admissions", (5, "v1", OTHER, ADMITTED.replace("csv", "parquet"))),
         5,
-        "admits another version, or another way of reading",
+        "admits a version, or a way of reading, other than",
     ),
-    "no known kind": (changed(4, kind="gift"), 4, "is of no known kind"),
-    "no kind": (without(4, "kind"), 4, "is of no known kind"),
-    "words that no line knows": (rows("words", (2, OTHER, "how many"), (3, OTHER, "x")), 5, "words that no line knows"),
+    "no known kind": (changed(4, kind="gift"), 4, "is of an unknown kind"),
+    "no kind": (without(4, "kind"), 4, "is of an unknown kind"),
+    "words that no line knows": (
+        rows("words", (2, OTHER, "how many"), (3, OTHER, "x")),
+        5,
+        "words that belong to no line",
+    ),
     "a version that no line knows": (
         rows("admissions", (5, "v1", OTHER, ADMITTED), (4, "v0", OTHER, ADMITTED)),
         5,
-        "admitted versions that no line knows",
+        "admitted versions that belong to no line",
     ),
     "an answer that no line knows": (
         rows("answers", (2, 3, "q", OTHER, "17"), (4, 5, "q", OTHER, "1")),
         5,
-        "answers that no line knows",
+        "answers that belong to no line",
     ),
     "another budget in the row": (account(budget="2/1"), 5, "totals say otherwise"),
     "another sum in the row": (account(spent="1/2"), 5, "totals say otherwise"),
@@ -171,7 +175,7 @@ WRONG: dict[str, tuple[Callable[[History], None], int, str]] = {
     "other sums of periods": (
         account(running='{"month":["2026-11","1/2"],"stated":1}'),
         5,
-        "other sums in its periods",
+        "leaves sums in its periods",
     ),
     "fewer stated charges": (account(running='{"month":["2026-11","3/4"]}'), 5, "number of stated charges"),
 }
@@ -325,10 +329,10 @@ def test_terms_are_read_from_the_first_line():
     )
     assert terms.per == (("month", Fraction(3, 4)),)
     for wrong in ({"relation": "none"}, {"public": "district"}, {"unit": 3}):
-        with pytest.raises(LedgerError, match="has no terms that can be read") as caught:
+        with pytest.raises(LedgerError, match="has unreadable terms") as caught:
             terms_of(facts | wrong)
         assert caught.value.line == 1
-    with pytest.raises(LedgerError, match="has no caps that can be read") as caught:
+    with pytest.raises(LedgerError, match="has unreadable caps") as caught:
         terms_of(facts | {"per": {"day": "1/2"}})
     assert caught.value.line == 1
     with pytest.raises(LedgerError, match="cannot be read"):
@@ -356,7 +360,7 @@ def test_an_admitted_version_belongs_to_its_line():
         (json.dumps({"kind": "admitted", "commitment": commitment(OTHER, nameless)}), OTHER, nameless),
         (json.dumps({"kind": "admitted", "commitment": commitment(OTHER, "no json")}), OTHER, "no json"),
     ):
-        with pytest.raises(LedgerError, match="admits another version") as caught:
+        with pytest.raises(LedgerError, match="admits a version, or a way of reading, other than") as caught:
             admission_of("survey", 5, body, salt, text)
         assert caught.value.line == 5
 

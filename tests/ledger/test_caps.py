@@ -205,17 +205,17 @@ def rewritten(place: Place, number: int, **changes: object) -> None:
     ("changes", "line", "why"),
     [
         ((1, {"per": {"month": "1/4"}}), 2, "charges more than the month 2026-11 had left"),
-        ((1, {"per": {"month": "x"}}), 1, "no caps"),
-        ((1, {"per": {"week": "1/1"}}), 1, "no caps"),
+        ((1, {"per": {"month": "x"}}), 1, "unreadable caps"),
+        ((1, {"per": {"week": "1/1"}}), 1, "unreadable caps"),
         ((1, {"version": 2}), 1, "another version"),
         ((1, {"version": None}), 1, "another version"),
-        ((1, {"when": "soon"}), 1, "no time"),
+        ((1, {"when": "soon"}), 1, "unreadable time"),
         ((2, {"when": "2026-11-01T00:00:00+00:00"}), 2, "dated before"),
         ((3, {"when": "2026-11-30T23:59:59+00:00"}), 3, "charges more than the month"),
-        ((3, {"when": "soon"}), 3, "no time"),
+        ((3, {"when": "soon"}), 3, "unreadable time"),
         ((3, {"epsilon": "5/8"}), 3, "charges more than the month 2026-12"),
-        ((1, {"per": None}), 3, "other sums in its periods"),
-        ((2, {"words": None}), 3, "words that no line knows"),
+        ((1, {"per": None}), 3, "leaves sums in its periods"),
+        ((2, {"words": None}), 3, "words that belong to no line"),
         ((3, {"words": "0" * 64}), 3, "lost its words"),
     ],
     ids=str,
@@ -231,7 +231,9 @@ def test_a_rewritten_chain_is_read_anew(place, ledger, clock, changes, line, why
     with pytest.raises(LedgerError, match=why) as caught:
         ledger.verify("town")
     assert caught.value.line == line
-    with pytest.raises(LedgerError, match=r"rewritten|cannot be read|no caps|no time|had left|dated|another version"):
+    with pytest.raises(
+        LedgerError, match=r"rewritten|cannot be read|unreadable caps|unreadable time|had left|dated|another version"
+    ):
         ledger.verify("town", head=kept)
 
 

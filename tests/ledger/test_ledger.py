@@ -501,7 +501,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path):
     connection.commit()
     connection.close()
     before = {path: path.read_bytes() for path in (text, other)}
-    for path, why in ((text, "not a database"), (other, "no ledger")):
+    for path, why in ((text, "not even a database"), (other, "but not a ledger")):
         with pytest.raises(LedgerError, match=why):
             Ledger(path)
     for path in (tmp_path, "", ":memory:", "a\0b", "mysql://user:hunter2@host/db", b"bytes"):

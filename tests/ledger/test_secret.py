@@ -152,10 +152,10 @@ def test_a_missing_secret_and_another_one_are_refusals_of_their_own(address, sur
     assert not path.exists()  # it is not made anew
     path.write_text("0" * 64 + "\n")
     path.chmod(0o600)
-    refused(address, "holds another secret.*bring the right one")
+    refused(address, "holds a secret other than.*bring the right one")
     for wrong in ("", text[:63], text + text, "g" * 64, "0" * 64 + "\n\n"):
         path.write_text(wrong)
-        refused(address, "holds no secret of 64 hexadecimal digits")
+        refused(address, "does not hold a secret of 64 hexadecimal digits")
     path.write_text(text)
     with Ledger(address) as again:
         assert charge(again).text == "x"
@@ -173,10 +173,10 @@ def test_a_secret_that_others_may_read_is_refused(address, survey):
         assert charge(again).text == "x"
     path.unlink()
     os.mkfifo(path, 0o600)
-    refused(address, "no plain file")
+    refused(address, "not a plain file")
     path.unlink()
     path.mkdir()
-    refused(address, "no plain file")
+    refused(address, "not a plain file")
 
 
 def test_where_the_secret_lies(tmp_path, monkeypatch):

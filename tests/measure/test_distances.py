@@ -88,15 +88,15 @@ def test_laws_on_different_values_with_a_cost():
     [
         (lambda: dt.measure.kantorovich([0.5, 0.5], [1]), "same values"),
         (lambda: dt.measure.kantorovich([0.5, 0.4], [0.5, 0.5]), "sums to 0.9"),
-        (lambda: dt.measure.kantorovich([1.5, -0.5], [0.5, 0.5]), "1.5 at position 0, which is no probability"),
+        (lambda: dt.measure.kantorovich([1.5, -0.5], [0.5, 0.5]), "1.5 at position 0, which is not a probability"),
         (lambda: dt.measure.kantorovich([math.nan, 1], [0.5, 0.5]), "nan at position 0"),
-        (lambda: dt.measure.kantorovich([], []), "list of numbers, at least one"),
+        (lambda: dt.measure.kantorovich([], []), "list of at least one number"),
         (lambda: dt.measure.kantorovich(["a", "b"], [0.5, 0.5]), "numbers"),
         (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], points=[1]), "one point for each"),
         (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], points=[0, 1], cost=[[0, 1], [1, 0]]), "not both"),
         (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, 1]]), "2 rows and 2 columns"),
         (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, -1], [1, 0]]), "negative"),
-        (lambda: dt.measure.total_variation([0.5, 0.5], [[0.5, 0.5]]), "must be a list of numbers"),
+        (lambda: dt.measure.total_variation([0.5, 0.5], [[0.5, 0.5]]), "must be a list of at least one number"),
         (lambda: dt.measure.kl_divergence([0.5, 0.5], [0.5, 0.6]), "sums to 1.1"),
     ],
 )
@@ -127,7 +127,7 @@ def test_transport_is_refused_from_one_value_too_many_on(monkeypatch):
 
 
 def test_a_wrong_shape_is_told_from_a_right_one():
-    with pytest.raises(MetricError, match="a list of numbers"):
+    with pytest.raises(MetricError, match="a list of at least one number"):
         dt.measure.kantorovich([[0.5, 0.5]], [0.5, 0.5])
     with pytest.raises(MetricError, match="a list of rows of numbers"):
         dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[0, 1])

@@ -86,12 +86,12 @@ def test_large_priors_are_quick_to_read():
 
 BAD = [
     ([0.5, 0.5], "prior on 0..4 has 2 of the 5 probabilities"),
-    ([0.5, 0.5, float("nan"), 0, 0], "has nan at the value 2, which is no probability"),
-    ([0.5, 0.5, float("inf"), 0, 0], "has inf at the value 2, which is no probability"),
-    ([0.5, 0.7, -0.2, 0, 0], "has -0.2 at the value 2, which is no probability"),
+    ([0.5, 0.5, float("nan"), 0, 0], "has nan at the value 2, which is not a probability"),
+    ([0.5, 0.5, float("inf"), 0, 0], "has inf at the value 2, which is not a probability"),
+    ([0.5, 0.7, -0.2, 0, 0], "has -0.2 at the value 2, which is not a probability"),
     ([0.5, 0.4, 0, 0, 0], "sums to 0.9"),
     ([0, 0, 0, 0, 0], "sums to 0"),
-    ([0.5, "half", 0, 0, 0], "has 'half' at the value 1, which is no probability"),
+    ([0.5, "half", 0, 0, 0], "has 'half' at the value 1, which is not a probability"),
     ({7: 1}, "value 7 is not on 0..4"),
     ({"1/2": 1}, "value '1/2' is not on 0..4"),
     ({1: 0.5, "1": 0.5}, "names the value 1 twice"),
@@ -121,7 +121,7 @@ def test_other_refusals():
         prior_of(None, dt.Grid(0, None))
     with pytest.raises(PriorError, match=r"public.*released"):
         from_counts([1, 2], source="guessed")
-    with pytest.raises(PriorError, match="2 of the 3 numbers that are needed"):
+    with pytest.raises(PriorError, match="2 of the 3 numbers that it needs"):
         from_counts([1, 2], source="public", grid=2)
     with pytest.raises(PriorError, match="'x' at position 1; give a finite number"):
         from_counts([1, "x"], source="public")
@@ -174,11 +174,11 @@ def test_a_law_of_a_real_answer_is_rounded_to_the_grid():
     )
     assert str(law) == "about 0.3"
     for wrong in (lambda x: -x, lambda x: "much", lambda x: 3 * x, lambda x: 0):
-        with pytest.raises(PriorError, match="rises from 0 to 1"):
+        with pytest.raises(PriorError, match="rise from 0 to 1"):
             Prior.binned(grid, wrong)
     with pytest.raises(PriorError, match="both ends"):
         Prior.binned(dt.Grid(0, None), lambda x: x)
-    with pytest.raises(PriorError, match="no function"):
+    with pytest.raises(PriorError, match="is not a function"):
         Prior.binned(dt.Grid(0, 2), 5)
 
 

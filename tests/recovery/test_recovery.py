@@ -98,7 +98,7 @@ def test_every_kind_of_column_gives_one_histogram():
 
 def test_as_many_numbers_as_reports_are_counts_unless_you_say_otherwise():
     assert histogram_of([4, 4, 9, 0, 1], FOUR).tolist() == [4, 4, 9, 0, 1]
-    with pytest.raises(RecoveryError, match='say kind="reports" or kind="counts"'):
+    with pytest.raises(RecoveryError, match='set kind="reports" or kind="counts"'):
         histogram_of([4, 4, 4, 0, 1], FOUR)
     long = dt.geometric(40, alpha="1/2")
     assert "Read as a histogram" in str(dt.recover(np.arange(41), long, "inverse"))
@@ -219,11 +219,11 @@ def test_a_report_that_cannot_be_is_refused():
         ({"method": "ibu", "iterations": 2.5}, "iterations = 2.5"),
         ({"method": "ibu", "gap": 0}, "gap = 0"),
         ({"method": "mle", "gap": float("nan")}, "gap = nan"),
-        ({"method": "ibu", "iterations": 5, "accelerate": True}, "Accelerated steps are no plain ones"),
+        ({"method": "ibu", "iterations": 5, "accelerate": True}, "Accelerated steps cannot be counted"),
         ({"method": "ibu", "start": LAW}, "no probability to the true value at position 4"),
         ({"method": "ibu", "start": [0.5, 0.5]}, "5 probabilities"),
         ({"method": "ibu", "start": [0.3] * 5}, "sum to 1"),
-        ({"method": "ibu", "start": "uniform"}, "must be a list of numbers"),
+        ({"method": "ibu", "start": "uniform"}, "must be a list of at least one number"),
         ({"kind": "frequencies"}, "kind ="),
     ],
 )
@@ -327,7 +327,7 @@ def test_projections():
     q = np.array([35, 5, 30, 5, 25])
     raw = dt.recover(q, FOUR, "inverse", projection="none")
     np.testing.assert_allclose(raw.distribution, q / 100 @ np.linalg.inv(FOUR.matrix), atol=1e-13)
-    assert "this is no distribution" in raw.notes[0]
+    assert "this is not a distribution" in raw.notes[0]
     clip = dt.recover(q, FOUR, "inverse", projection="clip")
     kept = np.maximum(raw.distribution, 0)
     np.testing.assert_allclose(clip.distribution, kept / kept.sum())

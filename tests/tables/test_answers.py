@@ -183,7 +183,7 @@ def test_any_other_record_is_refused(people, ledger, change):
     today = asked(people, ledger).record
     assert today["format_version"] == 1
     assert record_of(today) == dict(today)
-    with pytest.raises(FileError, match=r"record of a release has version .* reads version 1|no record"):
+    with pytest.raises(FileError, match=r"record of a release has version .* reads version 1|not the record"):
         record_of({**today, **change})
 
 

@@ -291,7 +291,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"count": {"\ud800": "sick = 'yes'"}}, "count is"),
         ({"mechanism": None}, "not known"),
         ({"mechanism": dt.geometric(5, epsilon="1/2")}, "up to 5"),
-        ({"mechanism": dt.geometric(10**6, epsilon="1")}, "must hold"),
+        ({"mechanism": dt.geometric(10**6, epsilon="1")}, "must guarantee"),
     ],
 )
 def test_what_the_relation_does_not_allow_is_refused_before_any_charge(people, ledger, change, words):

@@ -49,7 +49,7 @@ _LONG = 64  # bytes of an id that are remembered as they are
 
 
 def cost(mechanism: Mechanism, levels: ReportLevels) -> Fraction:
-    """The epsilon between any two values: rounded up, or as it was asked for where it was asked so and is no more."""
+    """The epsilon between any two values: rounded up, or the one asked for where that is enough."""
     above = max(charged_above(levels.far), _LEAST)
     asked = mechanism.level.asked
     n = mechanism.inputs.n
@@ -77,8 +77,8 @@ class DatasetCharge:
         terms = book.terms(charged.dataset)
         if terms.relation == "add-remove":
             raise ReleaseError(
-                f"In {show(charged.dataset)} it is private who is in the data, and the number of reports is the number "
-                "of people; release counts of it instead. Nothing was charged."
+                f"In {show(charged.dataset)} it is private who is in the data, and the number of reports would "
+                "reveal the number of people; release counts instead. Nothing was charged."
             )
         admission = None
         if isinstance(table, (str, os.PathLike)):
@@ -125,11 +125,11 @@ def stored_tally(answer: Answer) -> PositionCounts:
 
 
 class FirstRows:
-    """Which rows count: the first `most` of each person, in the order of the table, and none without an id.
+    """Which rows count: the first `most` of each person, in the order of the table; rows without an id do not.
 
-    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed. Ids
-    that are equal are one person's, whatever stands for them: 0.0 and -0.0, a word that is twice in a dictionary. NaN is no
-    id. Any bytes are an id, a text that is not UTF-8 and a day beyond the calendar too.
+    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed. Equal
+    ids belong to one person, however they are stored: 0.0 and -0.0, a word that is twice in a dictionary. NaN is not an id.
+    Any bytes are an id, a text that is not UTF-8 and a day beyond the calendar too.
     """
 
     def __init__(self, most: int) -> None:
@@ -169,7 +169,7 @@ def _are_ids(kind: Any) -> bool:
 
 def ids_of(column: Any) -> tuple[list[Any], Indices]:
     """The different ids of a column, and which one stands in each row, -1 for none: two are equal that are stored alike, as
-    are 0.0 and -0.0, and the times of one day in a column of days; NaN is none. A long one is remembered by its digest."""
+    are 0.0 and -0.0, and the times of one day in a column of days; NaN is not an id. A long id is remembered by its digest."""
     import pyarrow as pa
     import pyarrow.types as kinds
 

@@ -1,4 +1,4 @@
-"""The inner function: record batches of true values in, record batches of reports out, wherever the batches come from."""
+"""Record batches of true values in, record batches of reports out, wherever the batches come from."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def perturb_batches(
     """Arrow record batches with every value of a column replaced by its report, in the order that they come in.
 
     Of the other columns only those of `keep` stay. With a keyed source a draw depends on the record's number and its true
-    position alone, so that a task that runs again repeats its draws: `numbers` names a column of record numbers, no two alike
-    in any of the batches, that stay the same however the rows are divided; without it rows are numbered as they come, from
-    `first`.
+    position alone, so that a task that runs again repeats its draws: `numbers` names a column of record numbers, all
+    different across the batches, that stay the same however the rows are divided; without it rows are numbered as they come,
+    from `first`.
 
     >>> import pyarrow as pa, discreet as dt
     >>> batch = pa.record_batch({"age": [30, 40], "name": ["x", "y"]})
@@ -185,7 +185,7 @@ def report_type(grid: Grid, kind: Any) -> Any:
 
 
 def check_kept(kind: Any, name: str) -> None:
-    """Refuse a column that cannot be handed on, by its type alone: an empty one is."""
+    """Refuse a column that cannot be kept, by its type alone, even if it is empty."""
     import pyarrow as pa
 
     without_values(

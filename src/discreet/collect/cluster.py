@@ -99,7 +99,7 @@ class Cluster(Embedded):
                 kind="missing",
             )
         if target in [os.fspath(name).rstrip("/") for name in read]:
-            raise FileError(f"{target} is also read, and would be overwritten; choose another name.", kind="missing")
+            raise FileError(f"{target} is also an input and would be overwritten; choose another name.", kind="missing")
         return target
 
     def file(self, table: Any) -> Path | None:
@@ -184,7 +184,7 @@ class ClusterWork(Work):
         return frame.where(person.isNotNull()).withColumn("place", place).where(F.col("place") <= charge.max_rows)
 
     def _own(self, name: str) -> str:
-        """The name of ours for a used column."""
+        """Our own name for a used column."""
         return f"c{self.source.used.index(name)}"
 
     def _tallied(self, key: WorkerKey | None) -> PositionCounts:
@@ -207,7 +207,7 @@ class ClusterWork(Work):
         return PositionCounts(*_in_order(counts.column("at").to_numpy(), counts.column("often").to_numpy()))
 
     def _check_numbers(self, spans: list[tuple[int, int]]) -> None:
-        """No two rows of the whole job have one number. Tasks saw to their own, and told from where to where they reach; only
+        """No two rows of the whole job share a number. Each task checks its own rows and reports their range; only
         where these meet, as after a shuffle, are all numbers compared."""
         spans.sort()
         if self.numbers_differ or all(first[1] < second[0] for first, second in pairwise(spans)):
@@ -226,7 +226,7 @@ class ClusterWork(Work):
         self.numbers_differ = True
 
     def _settings(self, names: Sequence[str]) -> Any:
-        """What every task has to know and anybody may: broadcast."""
+        """What every task needs and anybody may know: broadcast."""
         drawing = self.drawing
         settings = TaskSettings(
             mechanism=text(drawing.mechanism).encode(),
@@ -321,7 +321,7 @@ class ClusterWork(Work):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """What a task has to know besides its key."""
+    """What a task needs besides its key."""
 
     mechanism: bytes
     column: str
@@ -331,7 +331,7 @@ class TaskSettings:
 
     @property
     def number(self) -> str:
-        """A name that none of them has, for the column of numbers."""
+        """A name that no column has, for the column of row numbers."""
         return NUMBER + "'" * max(map(len, self.names))
 
 
@@ -379,7 +379,7 @@ class Task:
 
 
 def extend(spans: list[tuple[int, int]], column: Any) -> bool:
-    """Add from where to where the numbers of one more batch reach, file by file; False where some have none, or are alike."""
+    """Add the range of the numbers of one more batch, file by file; False where some are missing or alike."""
     numbers = column.drop_null().to_numpy()
     if not np.all(numbers[1:] > numbers[:-1]):
         numbers = np.sort(numbers)
@@ -450,7 +450,7 @@ def _in_order(at: Any, often: Any) -> tuple[Indices, Indices]:
 
 def _taken(target: str | Path) -> FileError:
     return FileError(
-        f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+        f"{target} already exists; choose another name, or set overwrite=True to replace it.", kind="missing"
     )
 
 

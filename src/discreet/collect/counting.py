@@ -32,7 +32,7 @@ class PositionCounts:
 
     @classmethod
     def added(cls, parts: Iterable[tuple[Indices, Indices]]) -> PositionCounts:
-        """All parts together."""
+        """All parts combined."""
         counts = cls()
         for part in parts:
             counts.add(part)

@@ -59,7 +59,7 @@ def perturb(
     (.parquet, .csv, .arrow) in constant memory, which appears whole or not at all, and the tally is returned. Other columns
     stay beside rows only where `keep` names them, with a warning: then rows stand in the table's order.
 
-    `on_bad` says what becomes of missing values, of what is not a number, and of numbers that are not on the grid: "error"
+    `on_bad` says what happens to missing values, of what is not a number, and of numbers that are not on the grid: "error"
     (with the row's number), "clamp" (numbers to the nearest value), "map=VALUE", "clamp,map=VALUE", or "drop", which is not
     private. With `dataset` and `ledger` the data set is charged the level between any two values, times `max_rows` (rows of a
     person; see docs/collect.md). Whoever holds the table sees it as before: what is protected is what the recipients of the
@@ -135,7 +135,7 @@ def perturb_summary(
 def _done(
     engine: Embedded, table: Any, request: PerturbRequest, progress: Progress | None, result: Callable[[Work], T]
 ) -> T:
-    """What is made of the work, once it is prepared. Warnings name the caller of whoever calls this."""
+    """The result of the work, once it is prepared. Warnings point to the caller's caller."""
 
     def done() -> T:
         with ExitStack() as stack:
@@ -155,10 +155,10 @@ def engine_for(engine: str | None, master: str | None, checkpoint: str | None, t
 
         return Cluster(master, checkpoint)
     if master is not None or checkpoint is not None:
-        raise TableInputError('master and checkpoint are for a cluster; say engine="spark", or leave them out.')
+        raise TableInputError('master and checkpoint are for a cluster; set engine="spark", or leave them out.')
     return Embedded()
 
 
 def _read(*places: Any) -> list[str | os.PathLike[str]]:
-    """Which of these are files that are read, and so cannot be written to."""
+    """The files among these, which are read and so cannot be written to."""
     return [place for place in places if isinstance(place, (str, os.PathLike))]

@@ -1,6 +1,6 @@
-"""Columns of true values as positions on a mechanism's grid, and what becomes of values that have none.
+"""Columns of true values as positions on a mechanism's grid, and what to do with values that have none.
 
-Unlike `sample`, nothing is rounded here without being asked for: 37.5 on a grid of whole years is a bad value, as a null, a
+Unlike `sample`, nothing is rounded here unless that is asked for: 37.5 on a grid of whole years is a bad value, as a null, a
 text or a number beyond the ends is. A float counts for the grid's value that it is nearest to among floats.
 """
 
@@ -72,7 +72,7 @@ class BadValueError(OutOfRangeError):
 
 @dataclass(frozen=True)
 class BadValueRule:
-    """What becomes of bad values: an error; `clamp` takes numbers to the nearest value of the grid; the rest goes to `place`,
+    """What to do with bad values: an error; `clamp` takes numbers to the nearest value of the grid; the rest goes to `place`,
     or is left out with `drop`."""
 
     clamp: bool = False

@@ -1,4 +1,4 @@
-"""What is asked of one perturbation: a value that is built and checked once, before the ledger or the table is opened."""
+"""A request for one perturbation, built and checked once, before the ledger or the table is opened."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PerturbRequest:
             raise MissingExtraError.needing("Perturbing tables needs PyArrow", "tables") from None
         mechanism = mechanism_of(mechanism)
         if (dataset is None) != (ledger is None) or (dataset is None and (max_rows is not None or fresh)):
-            raise TableInputError("A charge needs both dataset= and ledger=; max_rows and fresh go with them.")
+            raise TableInputError("A charge needs both dataset= and ledger=; max_rows and fresh are for charges only.")
         charged = None
         if dataset is not None and ledger is not None:
             most = 1 if max_rows is None else whole(max_rows, "max_rows", error=ReleaseError)
@@ -86,17 +86,17 @@ class PerturbRequest:
 
     def __post_init__(self) -> None:
         if self.keep and not self.rows:
-            raise TableInputError("A tally has no room for kept columns; say rows=True, or leave keep out.")
+            raise TableInputError("A tally cannot hold kept columns; set rows=True, or leave keep out.")
         if not self.rows:
             check_tally_name(self.column)
         if self.charged is not None:
             self._check_chargeable()
 
     def _check_chargeable(self) -> None:
-        """Refuse what no charge to a ledger would cover."""
+        """Refuse what no charge to a ledger covers."""
         if self.keep:
             raise ReleaseError(
-                "Kept columns link reports to people, and the order of rows tells too, which no charge covers; for a "
+                "Kept columns link reports to people, and the order of rows reveals more, which no charge covers; for a "
                 "data set with a ledger leave keep out. Nothing was charged."
             )
         if not self.rule.never_fails:

@@ -171,14 +171,14 @@ def _reports(
         bad = np.array([*(number is None for number in numbers), True])[codes]  # the last is for rows without a value
         if bad.any():
             raise TableInputError(
-                f"The value in row {start + int(np.flatnonzero(bad)[0]) + 1} of {where} is missing or not a number, and "
-                "a report is a number; leave such rows out."
+                f"The value in row {start + int(np.flatnonzero(bad)[0]) + 1} of {where} is missing or not a number, "
+                "so it is not a report; leave such rows out."
             )
         return [_tidy(number or Fraction(0)) for number in numbers], codes
     try:
         places, _ = places_of(grid, column, BadValueRule(), decimal, start)
     except BadValueError as error:
-        why = f"is no report on {grid}; use the mechanism that made the reports"
+        why = f"is not a report on {grid}; use the mechanism that made the reports"
         if error.is_missing:
             why = "is missing; leave such rows out"
         raise TableInputError(f"The value in row {error.row + 1} of {where} {why}.") from None
@@ -196,7 +196,7 @@ def _counts(column: Any, decimal: str, start: int, where: str) -> list[int]:
         count = whole[code]
         if count is None:
             raise TableInputError(
-                f"The value in row {start + row + 1} of {where} is no count, a whole number of 0 or more; say "
+                f"The value in row {start + row + 1} of {where} is not a count (a whole number of 0 or more); set "
                 "counts=None where each row is one report."
             )
         counts.append(count)

@@ -40,14 +40,16 @@ T = TypeVar("T")
 
 BATCH = 2**18  # rows read at a time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
-LINKED = "Kept columns may link a report to a person, and the order of the rows is that of the table, which tells too."
+LINKED = (
+    "Kept columns may link a report to a person, and the order of the rows is that of the table, which may do so too."
+)
 
 
 class Embedded:
-    """The embedded engine: this process."""
+    """The embedded engine, in this process."""
 
     def in_our_words(self, work: Callable[[], T]) -> T:
-        """What some work gives; what another engine says of its failure is put in our words."""
+        """The result of some work; an engine's own error is put into our words."""
         return work()
 
     def handed_over(self, work: Callable[[], T]) -> T:
@@ -65,14 +67,14 @@ class Embedded:
         return check_out(out, overwrite, read)
 
     def file(self, table: Any) -> Path | None:
-        """The file that a table is, if it is one."""
+        """The path of a table that is a file; None otherwise."""
         return Path(table) if isinstance(table, (str, os.PathLike)) else None
 
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
         return open_table(table, again=False, reading=reading)
 
     def source(self, stack: ExitStack, request: PerturbRequest) -> Source | KeyedSource | None:
-        """Where words come from."""
+        """The source of random words."""
         return request.source
 
 
@@ -120,7 +122,7 @@ class Work:
         return cls(request, opened, drawing, charge, progress, path, before, threads)
 
     def notes(self) -> tuple[str, ...]:
-        """What has to be said beside the result."""
+        """The notes that go with the result."""
         notes = [HOLDER]
         if self.drawing.source.insecure:
             notes.append(FROM_SEED)
@@ -140,7 +142,7 @@ class Work:
                 warnings.warn(note, PrivacyWarning, stacklevel=stacklevel + 1)
 
     def summary(self, written: str | None = None) -> PerturbSummary:
-        """What was done, after it was done."""
+        """A summary of the work that was done."""
         summary = PerturbSummary(
             column=self.request.column,
             mechanism=self.request.mechanism,
@@ -276,7 +278,7 @@ class Work:
             yield batch
 
     def write(self, target: str | Path, overwrite: bool) -> None:
-        """Into a file, whole or not at all."""
+        """Write into a file, whole or not at all."""
         schema, batches = self.batches()
         write_batches(Path(target), self._marked(schema), batches, overwrite)
 

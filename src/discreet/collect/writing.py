@@ -25,10 +25,10 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
         )
     check_writable([target])
     if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
-        raise FileError(f"{target} is also read, and would be overwritten; choose another name.", kind="missing")
+        raise FileError(f"{target} is also an input and would be overwritten; choose another name.", kind="missing")
     if not overwrite and os.path.lexists(target):
         raise FileError(
-            f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+            f"{target} already exists; choose another name, or set overwrite=True to replace it.", kind="missing"
         )
     return target
 
@@ -48,7 +48,7 @@ def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: 
             return error
         return None
 
-    unfit = f"{target} was not written: a column holds what such a file cannot hold. Try a .parquet file."
+    unfit = f"{target} was not written: a column has values that this format cannot hold. Try a .parquet file."
     error = without_values(write, unfit, FileError, kind="missing")
     if error is not None:
         why = os.strerror(error.errno) if error.errno else "the system refused it"

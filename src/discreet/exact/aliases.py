@@ -1,4 +1,4 @@
-"""What people may give for a number, in one word for signatures."""
+"""The types that people may give for a number, under one name for signatures."""
 
 from __future__ import annotations
 

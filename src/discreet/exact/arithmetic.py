@@ -39,7 +39,7 @@ _FINEST = 2**20_000  # one over it is nearer to 0 than two different numbers of 
 def parse_exact(value: object) -> Fraction | None:
     """A parameter as an exact rational, a float as its shortest decimal.
 
-    None when it is no rational: NaN, infinities, text that does not parse, bool, or a number of thousands of digits.
+    None when it is not a rational: NaN, infinities, text that does not parse, bool, or a number of thousands of digits.
 
     >>> import numpy as np
     >>> parse_exact("1e-1"), parse_exact(0.1), parse_exact(np.float32(0.1))
@@ -75,8 +75,8 @@ def _shortest_decimal(value: object) -> object:
 
 
 def parse_value(value: object) -> Fraction | float | None:
-    """A true value as an exact rational of any size, a float as its binary value, an infinity as a float, or None when it is
-    no number.
+    """A true value as an exact rational of any size, a float as its binary value, an infinity as a float, or
+    None when it is not a number.
 
     People write short numbers, but data hold what they hold: 10^5000 lies beyond every grid and can be moved to its
     end. A Decimal may stand for a number that would fill the memory; one beyond 10^6000 is an infinity here, and one
@@ -153,7 +153,7 @@ def certified_ceil(value: Callable[[], flint.arb]) -> int:
         if integer is not None:
             return int(integer)
         bits *= 2
-    raise ArithmeticError("The number cannot be told from an integer; decide exactly whether it is one.")
+    raise ArithmeticError("The number cannot be distinguished from an integer; decide exactly whether it is one.")
 
 
 def certified_sign(value: Callable[[], flint.arb], *, attempts: int = 64) -> int | None:

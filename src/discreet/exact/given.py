@@ -1,8 +1,8 @@
 """What people write, read once: whole numbers, shares, positive numbers, lists, distributions and matrices, as exact values.
 
-Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is no number. A float that is a
-parameter is its shortest decimal, in a list or a matrix its binary value (see discreet.exact.arithmetic). What is wrong is
-said in one way: what was given, what it must be, and what to write instead. The caller says which error is its own.
+Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is not a number. A float that is a
+parameter is its shortest decimal, in a list or a matrix its binary value (see discreet.exact.arithmetic). Messages have one
+form: what was given, what it must be, and what to write instead. The caller says which error is its own.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _short(bound: int) -> str:
 Bounds = tuple[float, float, str]  # of an entry; and what is said of one that is not within them, or no number
 ANY: Bounds = (-math.inf, math.inf, "; give a finite number")
 NOT_NEGATIVE: Bounds = (0.0, math.inf, "; give a finite number of 0 or more, none negative: add a constant to them all")
-CHANCE: Bounds = (0.0, 1 + 1e-9, ", which is no probability; use numbers from 0 to 1")
+CHANCE: Bounds = (0.0, 1 + 1e-9, ", which is not a probability; use numbers from 0 to 1")
 
 
 def vector(
@@ -133,10 +133,10 @@ def vector(
     """A list of exact numbers; `at` says in words where an entry stands. With `bools`, True is 1."""
     items = _items(values, 1)
     if not items or isinstance(items[0], (list, tuple, np.ndarray)):
-        raise error(f"{what} must be a list of numbers, at least one, and not {show(values)}; give a list or an array.")
+        raise error(f"{what} must be a list of at least one number, not {show(values)}; give a list or an array.")
     if size is not None and len(items) != size:
         noun = "probabilities" if bounds[2] == CHANCE[2] else "numbers"
-        raise error(f"{what} has {len(items)} of the {size} {noun} that are needed; give one for each.")
+        raise error(f"{what} has {len(items)} of the {size} {noun} that it needs; give one for each.")
     if _all_within(values, bounds):
         return items
     found = []
@@ -253,7 +253,7 @@ def stochastic(given: Any, what: str, *, least: int = 1, error: Error = Discreet
 
 
 def _inside(what: str) -> str:
-    """A name as it stands within a sentence."""
+    """A name as it is written within a sentence."""
     return what[0].lower() + what[1:]
 
 

@@ -68,10 +68,10 @@ class Grid:
                     f"move an end, or choose a step that divides {_tidy(ends[1] - ends[0])}."
                 )
             if steps < 0:
-                raise GridError(f"low = {low} lies above high = {high}; give them the other way round.")
+                raise GridError(f"low = {low} lies above high = {high}; swap them.")
             if steps == 0:
                 raise GridError(
-                    f"A grid needs at least two values, and low = high = {low} leaves one; give a wider one. "
+                    f"A grid needs at least two values, and low = high = {low} leaves only one; give a wider grid. "
                     "With a single possible answer there is nothing to protect."
                 )
         if (self.n is not None and self.n > FARTHEST) or any(
@@ -170,7 +170,7 @@ class Grid:
         return self.nearest(low if number < low else high)
 
     def refusal(self, at: int, value: object, why: str | None = None) -> OutOfRangeError:
-        """What is said of a true value that cannot be drawn for; the value itself is an attribute, never in the text."""
+        """The message about a true value that cannot be drawn for; the value itself is an attribute, never in the text."""
         far = " (as far as 2^61 steps reach)" if self.n is None else ""
         sentence = (
             why or f"lies outside {self}{far}; widen the grid, or pass clamp=True to move such values to its ends"

@@ -134,7 +134,7 @@ def _from_arrow(values: Any) -> tuple[Kind, Array]:
     if is_a.is_decimal(values.type):
         listed = _listed(values)
         if listed is None:
-            raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)} with so many digits")
+            raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)} with too many digits")
         array = _objects(listed)
     elif is_a.is_null(values.type):
         array = np.zeros(0, dtype=np.int64)
@@ -235,7 +235,7 @@ def _from_list(values: list[Any] | tuple[Any, ...] | range) -> tuple[Kind, Array
     _no_strange_type(array.dtype, allowed=_TEXT)
     if array.dtype.kind not in "iub" and not all(issubclass(kind, float) for kind in kinds):
         if array.ndim != 1:
-            raise OutOfRangeError("Nested lists of true values must be of whole numbers alone. Nothing was drawn.")
+            raise OutOfRangeError("Nested lists of true values must be of whole numbers only. Nothing was drawn.")
         array = _objects(values)
     return (lambda drawn: drawn.tolist() if make is list or drawn.ndim > 1 else tuple(drawn.tolist())), array
 

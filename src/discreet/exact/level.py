@@ -196,8 +196,8 @@ class Level:
             raise _refusal(
                 "epsilon",
                 value,
-                "is below 2^-60, the smallest that can be told from none; "
-                "use discreet.uniform for a report that ignores the truth, or a larger one such as 1e-6",
+                "is below 2^-60, the smallest that can be distinguished from 0; use discreet.uniform for a report "
+                "that ignores the truth, or a larger one such as 1e-6",
             )
         if arithmetic.certified_sign(lambda: epsilon._ball() - arithmetic.ball(_LARGEST_EPSILON), attempts=4) == 1:
             raise _refusal(
@@ -239,8 +239,8 @@ class Level:
         root = self.power(Fraction(1, steps))
         if root >= 1:
             raise LevelError(
-                f"alpha = {self.alpha} shared over a sensitivity of {steps} steps leaves each step less than "
-                "62 bits can tell from none; use a coarser grid, a smaller sensitivity or a larger epsilon.",
+                f"alpha = {self.alpha} shared over a sensitivity of {steps} steps leaves each step a level "
+                "that 62 bits cannot distinguish from none; use a coarser grid, a smaller sensitivity or a larger epsilon.",
                 value=self.alpha,
             )
         return root

@@ -53,10 +53,10 @@ class Neighbours:
 
     @classmethod
     def steps(cls, number: Any) -> Neighbours:
-        """All true values at most so many steps of the grid apart."""
+        """All true values at most `number` steps of the grid apart."""
         steps = parse_exact(number)
         if steps is None or steps.denominator != 1 or steps < 1:
-            raise MetricError(f"{show(number)} is no number of steps between neighbours; give 1 or more.")
+            raise MetricError(f"{show(number)} is not a number of steps between neighbours; give 1 or more.")
         return cls("steps", reach=int(steps))
 
     @classmethod
@@ -169,7 +169,7 @@ class Neighbours:
         """The number of steps, where all true values at most so many steps apart are meant; None for pairs and distances."""
         if self.kind == "any" and grid.n is None:
             raise MetricError(
-                "On an open grid two values may be any distance apart, and no noise distribution hides that; "
+                "On an open grid two values may be any distance apart, and no noise hides that; "
                 "truncate the mechanism first, or give a number of steps."
             )
         reach = grid.n if self.kind == "any" else self.reach
@@ -201,7 +201,7 @@ class Neighbours:
         return Neighbours(self.kind, links=links)
 
     def written(self, grid: Grid) -> dict[str, Any]:
-        """As they stand in a mechanism's file: pairs by their positions on the grid of true values."""
+        """As a mechanism's file has them: pairs by their positions on the grid of true values."""
         if self.kind in ("steps", "any"):
             return {"kind": self.kind} | ({} if self.reach is None else {"steps": self.reach})
         links = sorted((i, k, d) for i, k, d in self.demands(grid) if i < k)
@@ -310,10 +310,10 @@ def _listed(given: Any) -> list[Any]:
 
 def _pair(edge: Any) -> tuple[Fraction, Fraction]:
     if not isinstance(edge, (tuple, list, set, frozenset)) or len(edge) != 2:
-        raise MetricError(f"{_PAIRS}; {show(edge)} is none.")
+        raise MetricError(f"{_PAIRS}; {show(edge)} is not a pair.")
     first, second = (parse_exact(x) for x in edge)
     if first is None or second is None:
-        raise MetricError(f"{show(edge)} is no pair of numbers; name values of the grid.")
+        raise MetricError(f"{show(edge)} is not a pair of numbers; name values of the grid.")
     if first == second:
         raise MetricError(f"{show(edge)} is one value; give pairs of two different values.")
     return first, second
@@ -324,7 +324,7 @@ def _links(given: Mapping[Any, Any]) -> tuple[Link, ...]:
     for pair, value in given.items():
         if not isinstance(pair, (tuple, frozenset)):
             raise MetricError(
-                f"Distances between some values are a mapping such as {{(0, 1): '1/10'}}; {show(pair)} is no pair."
+                f"Distances between some values are a mapping such as {{(0, 1): '1/10'}}; {show(pair)} is not a pair."
             )
         first, second = _pair(pair)
         distance = _distance(value, first, second)
@@ -365,7 +365,7 @@ def _places(grid: Grid, first: Fraction, second: Fraction) -> tuple[int, int]:
     places = grid.place(first), grid.place(second)
     if places[0] is None or places[1] is None:
         off = first if places[0] is None else second
-        raise MetricError(f"{off} is no value of {grid}; name values of the grid.")
+        raise MetricError(f"{off} is not a value of {grid}; name values of the grid.")
     return places[0], places[1]
 
 

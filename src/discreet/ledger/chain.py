@@ -30,7 +30,7 @@ START = "0" * 64  # what the first entry follows
 
 @dataclass(frozen=True, repr=False)
 class Terms(Result):
-    """What was agreed for a data set when it was made; nothing changes it later.
+    """The terms of a data set, agreed when it was created; nothing changes them later.
 
     `relation` says what neighbouring data sets differ in: one person's private attributes ("change-one"), or whether one
     person is there ("add-remove"). `per` has the caps on
@@ -67,7 +67,7 @@ class Terms(Result):
 
 @dataclass(frozen=True, repr=False)
 class Balance(Result):
-    """What a data set may still spend, in all and in the periods that have caps, of now. `pending` charges have no answer: a
+    """What a data set may still spend, in all and in the current periods that have caps. `pending` charges have no answer: a
     process died, or is at work on them."""
 
     budget: Fraction
@@ -283,7 +283,7 @@ def link_of(previous: str, body: str) -> str:
 
 
 def digest(account: Account, what: str, text: str) -> str:
-    """How a question or a fingerprint of data stands in the chain: under the data set's salt, each in its own way."""
+    """How the chain holds a question or a fingerprint of data: under the data set's salt, each in its own way."""
     return salted(account.salt, f"{what}\n{text}")
 
 
@@ -314,7 +314,7 @@ def bad(name: str, number: int, why: str) -> NoReturn:
 
 
 def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
-    """What a line says."""
+    """The content of a line."""
     try:
         facts = json.loads(body) if isinstance(body, str) else None
     except (ValueError, RecursionError):
@@ -374,10 +374,10 @@ def terms_of(facts: Mapping[str, Any]) -> Terms:
     name, relation, unit = str(facts.get("name")), cast(Relation, facts.get("relation")), facts.get("unit")
     public = facts.get("public")
     if relation not in ("change-one", "add-remove") or not isinstance(public, list) or not isinstance(unit, str | None):
-        bad(name, 1, "has no terms that can be read")
+        bad(name, 1, "has unreadable terms")
     budget, per = total_of(name, facts.get("budget")), caps_of(facts)
     if per is None:
-        bad(name, 1, "has no caps that can be read")
+        bad(name, 1, "has unreadable caps")
     return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per)
 
 
@@ -401,7 +401,7 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     except (ValueError, LookupError, TypeError):
         version, columns, reading = None, (), {}
     if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
-        bad(name, number, "admits another version, or another way of reading, than the stored one")
+        bad(name, number, "admits a version, or a way of reading, other than the stored one")
     return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
 
 
@@ -425,32 +425,32 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
             bad(name, k, "is not the one of the head that was kept: it or one before it was rewritten")
         facts, previous = facts_of(name, k, body), link
         if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
-            bad(name, k, "stands in the wrong place")
+            bad(name, k, "is in the wrong place")
         when = str(facts.get("when"))
         if not is_time(when):
-            bad(name, k, "has no time that can be read")
+            bad(name, k, "has an unreadable time")
         if when < before:
             bad(name, k, "is dated before the line that it follows")
         before = when
         if "words" in facts and facts["words"] != salted(*spoken.pop(k, ("", None))):
-            bad(name, k, "has lost its words, or commits to others than the stored ones")
+            bad(name, k, "has lost its words, or commits to words other than the stored ones")
         match facts.get("kind"):
             case "create":
                 total = rational(facts.get("budget"))
                 if facts.get("name") != name or total is None or total <= 0:
                     bad(name, k, "has no terms of this data set")
                 if facts.get("salt") != salted(account.salt, ""):
-                    bad(name, k, "has another salt than the data set")
+                    bad(name, k, "has a different salt from the data set's")
                 if type(facts.get("version")) is not int or facts["version"] != VERSION:
                     bad(name, k, "was written in another version")
                 told_caps = caps_of(facts)
                 if told_caps is None:
-                    bad(name, k, "has no caps that can be read")
+                    bad(name, k, "has unreadable caps")
                 budget, caps = total, told_caps
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
-                    bad(name, k, "charges nothing that can be read")
+                    bad(name, k, "has an unreadable charge")
                 spent += epsilon
                 if spent > budget:
                     bad(name, k, "charges more than the budget had left")
@@ -469,13 +469,13 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if row is None or row[:2] != (k, charges[charge].get("question")):
                     bad(name, k, "has lost its answer")
                 if facts.get("commitment") != salted(*row[2:]):
-                    bad(name, k, "commits to another answer than the stored one")
+                    bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
                 version, *stored = admitted.pop(k, (None, "", ""))
                 if admission_of(name, k, body, *stored).version != version:
-                    bad(name, k, "admits another version than the stored one")
+                    bad(name, k, "admits a version other than the stored one")
             case _:
-                bad(name, k, "is of no known kind")
+                bad(name, k, "is of an unknown kind")
     count = len(entries)
     if head is not None and not 0 < head.count <= count:
         bad(name, count + 1, f"is missing: the head that was kept is at line {head.count}, so the tail was cut off")
@@ -494,12 +494,12 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         bad(
             name,
             count,
-            "leaves other sums in its periods, or another number of stated charges, than the data set's row says",
+            "leaves sums in its periods, or a number of stated charges, that differ from the data set's row",
         )
     if spoken:
-        bad(name, count, "is the last, and yet there are words that no line knows")
+        bad(name, count, "is the last, but there are stored words that belong to no line")
     if admitted:
-        bad(name, count, "is the last, and yet there are admitted versions that no line knows")
+        bad(name, count, "is the last, but there are admitted versions that belong to no line")
     if told.keys() != answered:
-        bad(name, count, "is the last, and yet there are answers that no line knows")
+        bad(name, count, "is the last, but there are stored answers that belong to no line")
     return Head(count, previous)

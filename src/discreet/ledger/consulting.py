@@ -107,5 +107,5 @@ def last_charge() -> Charged | None:
 
 
 def forget() -> None:
-    """From here on there was none."""
+    """Forget the last charge."""
     _last.clear()

@@ -23,22 +23,22 @@ def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, p
     """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
     total = arithmetic.parse_exact(budget)
     if total is None or not chargeable(total):
-        raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
+        raise LedgerError(f'A budget must be a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
     if relation not in ("change-one", "add-remove"):
-        raise LedgerError(f'A relation is "change-one" or "add-remove", not {arithmetic.show(relation)}.')
+        raise LedgerError(f'A relation must be "change-one" or "add-remove", not {arithmetic.show(relation)}.')
     if (
         isinstance(public, str)
         or not isinstance(public, Sequence)
         or not all(isinstance(c, str) for c in public)
         or len({*public}) < len(public)
     ):
-        raise LedgerError("Public columns are a list of different names, such as ['district'].")
+        raise LedgerError("Public columns must be a list of different names, such as ['district'].")
     if relation == "add-remove" and public:
         raise LedgerError("Under add-remove privacy nothing about a person is public; leave out the public columns.")
     if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
-        raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
+        raise LedgerError("A data set's name must have 1 to 200 printable characters. Choose another one.")
     if unit is not None and not isinstance(unit, str):
-        raise LedgerError("A unit is the name of a column, or None.")
+        raise LedgerError("A unit must be the name of a column, or None.")
     caps = {kind: rational_text(cap) for kind, cap in read_caps(per, total)}
     facts = {"name": name, "budget": rational_text(total), "relation": relation, "public": list(public), "unit": unit}
     return facts | ({"per": caps} if caps else {})
@@ -94,7 +94,7 @@ def time_of(run: Run, account: Account) -> str:
     last = line_of(run, account, account.count)
     when = facts_of(account.name, account.count, last and last[1]).get("when")
     if not periods.is_time(when):
-        bad(account.name, account.count, "has no time that can be read")
+        bad(account.name, account.count, "has an unreadable time")
     return max(now, str(when))
 
 
@@ -108,7 +108,7 @@ def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
 
 
 def agreed(run: Run, account: Account) -> Terms:
-    """The terms in the first line, whose hash must follow: caps stand nowhere else."""
+    """The terms in the first line, whose hash must follow: caps are stored nowhere else."""
     first = line_of(run, account, 1)
     if first is None:
         bad(account.name, 1, "is missing")
@@ -127,7 +127,7 @@ def running_of(account: Account, terms: Terms) -> Running:
 
 
 def charge(run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any], words: str) -> int:
-    """Write a charge, if the budget and the caps have so much left; returns its line."""
+    """Write a charge if the budget and the caps allow it; returns its line."""
     name, terms = account.name, agreed(run, account)
     budget, spent = total_of(name, account.budget), total_of(name, account.spent)
     total, left = spent + epsilon, budget - spent
@@ -180,4 +180,4 @@ def words_given(what: object) -> str:
 
 def check_epsilon(epsilon: object) -> None:
     if not (isinstance(epsilon, Fraction) and chargeable(epsilon)):
-        raise LedgerError("An epsilon to charge is a positive Fraction whose parts are below 2^256. Round it up.")
+        raise LedgerError("An epsilon to charge must be a positive Fraction whose parts are below 2^256. Round it up.")

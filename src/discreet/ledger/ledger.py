@@ -101,11 +101,11 @@ class Ledger:
 
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
-        """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
+        """Open an existing ledger: a mistyped name must not look like an untouched budget."""
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
+                f"There is no ledger {name}; create one with: discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
 
@@ -159,15 +159,15 @@ class Ledger:
                 head=START,
             )
             if not made:
-                raise LedgerError(f"There is a data set {name!r} in {self.place} already. Choose another name.")
+                raise LedgerError(f"There is already a data set {name!r} in {self.place}. Choose another name.")
             return terms_of(append(run, Account(name, facts["budget"], "0/1", salt, 0, START), facts))
 
     def note_admission(
         self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
     ) -> Admission:
-        """Write down that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
+        """Record that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
-            raise LedgerError("A version of the data is a text that you choose, such as 2026-11.")
+            raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
         text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
@@ -220,15 +220,17 @@ class Ledger:
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
 
-        A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
-        that changes under the same question is mostly a mistake. A stored answer about the same data is never drawn
-        anew, fresh or not. Processes that ask the same new question at once are each charged.
+        A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer that
+        changes under the same question is usually a mistake. A stored answer about the same data is never drawn anew, fresh
+        or not. Processes that ask the same new question at once are each charged.
         """
         check_epsilon(epsilon)
         if not (data and arithmetic.encodable(data)):
-            raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
+            raise LedgerError(
+                "The fingerprint of the data must be a text. Give the one that was computed from the data."
+            )
         if not arithmetic.encodable(what):
-            raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
+            raise LedgerError("what must be a text of valid characters, without NUL. Nothing was charged.")
         asked = question_text(question)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
@@ -304,7 +306,7 @@ class Ledger:
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
         name = pending.name
         if not arithmetic.encodable(answer):
-            raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
+            raise LedgerError("An answer must be a text of valid characters, without NUL. Nothing was stored.")
         with (
             keeping(self.place, pending, answer),
             self._store().transaction(storing(name, pending.charge), write=True) as run,
@@ -313,8 +315,8 @@ class Ledger:
 
     @contextmanager
     def room(self, size: int) -> Iterator[None]:
-        """Keep room on the disk for an answer of so many letters while it is charged for and drawn: else a full disk would take
-        one charge after the other. Where there is none, nothing is charged."""
+        """Reserve room on the disk for an answer of `size` letters while it is charged for and drawn: otherwise a full disk
+        would take one charge after the other. Where there is no room, nothing is charged."""
         with self._store().room(size, CHARGING):
             yield
 
@@ -369,7 +371,7 @@ class Ledger:
     def drawn(self, name: str, line: int) -> dict[str, Any] | None:
         """The report that was drawn for a charge made with `spend`, as it was stored; None where there is none."""
         if type(line) is not int:
-            raise LedgerError("A charge is named by the number of its line, as history lists it.")
+            raise LedgerError("A charge is identified by the number of its line, as history lists it.")
         with self._store().transaction() as run:
             self._account(run, name)
             return report_of(run, name, line)
@@ -442,7 +444,7 @@ class Ledger:
         )
         if not rows:
             raise LedgerError(
-                f"There is no data set {name!r} in {self.place}. Make it with create, or see what there is with show."
+                f"There is no data set {name!r} in {self.place}. Make it with create, or list the data sets with show."
             )
         account = Account(*rows[0])
         if (
@@ -471,7 +473,7 @@ class Ledger:
 
 @contextmanager
 def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
-    """A ledger as it is, or one that is there, opened for as long as the block lasts."""
+    """An open ledger as it is, or an existing one, opened for as long as the block lasts."""
     if isinstance(ledger, Ledger):
         yield ledger
     else:

@@ -95,7 +95,7 @@ def next_of(kind: str, when: str) -> str:
 
 
 def read_caps(per: Any, budget: Fraction) -> Caps:
-    """What someone wrote for the caps: {"month": "1/2"}, or pairs of a period and an amount."""
+    """Caps as people write them: {"month": "1/2"}, or pairs of a period and an amount."""
     pairs = list(per.items()) if isinstance(per, Mapping) else per
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise LedgerError(f'Caps are written as per={{"month": "1/2"}}, not {arithmetic.show(per)}.')
@@ -109,7 +109,7 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
             raise LedgerError(f"There are two caps for a {name}; give one.")
         if cap is None or not chargeable(cap) or cap > budget:
             raise LedgerError(
-                f"What may be spent in a {name} is a positive rational up to the whole budget "
+                f"The cap of a {name} must be a positive rational up to the whole budget "
                 f"{arithmetic.show_rational(budget)}, not {arithmetic.show(amount)}."
             )
         found[name] = cap

@@ -89,7 +89,7 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
         text=answer,
     )
     if not first:  # the transaction is undone, with the line
-        raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
+        raise LedgerError(f"Charge {charge} of {name!r} already already has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
     epsilon = total_of(name, str(facts["epsilon"]))
     return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=account.totals)
@@ -119,7 +119,7 @@ def kept_answer(run: Run, account: Account, place: str, question: str, fingerpri
 
 
 def _charged(run: Run, account: Account, charge: int) -> dict[str, Any]:
-    """What stands in the line of a charge."""
+    """The content of a charge's line."""
     line = line_of(run, account, charge)
     return {} if line is None else facts_of(account.name, charge, line[1])
 

@@ -2,7 +2,7 @@
 
 A digest of the data with its salt beside it lets anyone who knows all rows but one try what that one may be. Therefore
 a line holds HMAC-SHA256(secret, fingerprint) (RFC 2104), which tells nothing to those without the secret. The ledger
-itself keeps only a proof, the HMAC of a fixed label, so that a missing secret and a wrong one are told apart.
+itself keeps only a proof, the HMAC of a fixed label, so that a missing secret can be distinguished from a wrong one.
 
 The secret is one line of 64 hexadecimal digits in a file that its owner alone may read. It is made once, with the first
 data set of a ledger, and never overwritten.
@@ -67,7 +67,7 @@ class Secret:
                 )
             if _proof(self._key) != proof:
                 raise LedgerError(
-                    f"{self.path} holds another secret than the one of {self.place}: bring the right one, {_MOVE}"
+                    f"{self.path} holds a secret other than that of {self.place}: bring the right one, {_MOVE}"
                 )
         return self._key
 
@@ -89,7 +89,7 @@ def _proof(key: bytes) -> str:
 
 
 def _read(path: Path) -> bytes:
-    """The secret in a file; empty where there is no file. What others may read is no secret."""
+    """The secret in a file; empty where there is no file. A file that others may read is refused."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not make us wait
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _read(path: Path) -> bytes:
     try:
         about = os.fstat(file)
         if not stat.S_ISREG(about.st_mode):
-            raise LedgerError(f"The secret {path} is no plain file: put the secret there, {_MOVE}")
+            raise LedgerError(f"The secret {path} is not a plain file: put the secret there, {_MOVE}")
         if os.name == "posix" and about.st_mode & 0o077:
             raise LedgerError(f"Others may use the secret {path}: run chmod 600 {path}, {_MOVE}")
         content = os.read(file, 100)
@@ -108,7 +108,7 @@ def _read(path: Path) -> bytes:
     finally:
         os.close(file)
     if _TEXT.fullmatch(content) is None:
-        raise LedgerError(f"{path} holds no secret of 64 hexadecimal digits: bring the right one, {_MOVE}")
+        raise LedgerError(f"{path} does not hold a secret of 64 hexadecimal digits: bring the right one, {_MOVE}")
     return bytes.fromhex(content.decode())
 
 

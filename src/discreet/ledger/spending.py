@@ -2,7 +2,7 @@
 
 A charge covers a mechanism when the worst ratio of its channel, between all true values that one person can turn into one
 another, is at most e^epsilon: decided exactly, on the channel itself. One person changes a count by 1, whether a bit or
-a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of both is meant,
+a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of the two counts,
 unless `change` says how far one person moves this value.
 """
 
@@ -133,7 +133,7 @@ class Paid:
 
 
 def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
-    """Refuse a mechanism that tells more about one person than `epsilon` pays for; compared exactly.
+    """Refuse a mechanism that reveals more about one person than `epsilon` pays for; compared exactly.
 
     Rounding to a grid turns values d apart into positions at most ceil(d / step) apart.
     """
@@ -155,8 +155,8 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
         if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
             most = arithmetic.show_above(arithmetic.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
             raise LedgerError(
-                f"The mechanism tells of one person, who moves the value by up to {far}, as much as an epsilon of "
-                f"{most}; {arithmetic.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
+                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as an epsilon "
+                f"of {most}; {arithmetic.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
                 "smaller epsilon (or, if one person moves the value by less, say so with change=)."
             )
 

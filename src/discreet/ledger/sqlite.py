@@ -114,7 +114,7 @@ class Sqlite(Store):
         if not names:
             return None
         if "discreet_ledger" not in names:
-            raise Unusable("is a database, but no ledger. Give the ledger a file of its own.")
+            raise Unusable("is a database, but not a ledger. Give the ledger a file of its own.")
         return single(self.run("SELECT version FROM discreet_ledger"))
 
     def begin_install(self) -> None:
@@ -194,7 +194,7 @@ def _make(path: str) -> None:
 
 
 def _spare(path: str, size: int) -> int:
-    """An open file of so many bytes that the disk has set aside, and that nobody finds: it goes when it is closed."""
+    """An open file whose bytes the disk has set aside, without a name: it disappears when it is closed."""
     name = f"{path}.{os.urandom(6).hex()}"
     file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_TEMPORARY", 0), 0o600)
     try:
@@ -226,6 +226,6 @@ _REASONS = {
     "SQLITE_READONLY": "is read-only. Allow writing to the file and its folder.",
     "SQLITE_CANTOPEN": f"{_CLOSED}.",
     "SQLITE_PERM": f"{_CLOSED}.",
-    "SQLITE_NOTADB": "is no ledger: it is not a database at all. Give the ledger a file of its own.",
+    "SQLITE_NOTADB": "is not a ledger: it is not even a database. Give the ledger a file of its own.",
     "SQLITE_CORRUPT": _DAMAGED,
 }

@@ -61,13 +61,13 @@ class Run(Protocol):
 
 
 class Unusable(Exception):
-    """A database that cannot be used as it is; it becomes a LedgerError that also tells the outcome."""
+    """A database that cannot be used as it is; it becomes a LedgerError that also states the outcome."""
 
 
 @final
 @dataclass(frozen=True)
 class Outcome:
-    """What it means for what was asked that a transaction failed: it was undone, or nobody knows whether it was."""
+    """What a failed transaction means for the request: it was undone, or nobody knows whether it was."""
 
     undone: str
     unsure: str
@@ -76,7 +76,7 @@ class Outcome:
 READING = Outcome("", "")
 CREATING = Outcome(
     "No data set was made: create it again after that.",
-    "Whether the data set was made is not known: list what there is, then create it if it is missing.",
+    "Whether the data set was made is not known: list the data sets, then create it if it is missing.",
 )
 ADMITTING = Outcome(
     "Nothing was admitted: admit it again after that.",
@@ -93,7 +93,7 @@ def storing(name: str, charge: int) -> Outcome:
     """A charge stands, whatever happens to its answer."""
     stands = f"Charge {charge} of {name!r} stands"
     return Outcome(
-        f"{stands}, but its answer was not stored, and nothing of it is shown: when that is mended, ask the same again in this "
+        f"{stands}, but its answer was not stored, and nothing of it is shown: once the cause is gone, ask the same again in this "
         "process, which stores it and costs nothing more; once the process is over, you pay again.",
         f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
         "you get it free of charge, else you pay again.",
@@ -126,7 +126,7 @@ class Store(ABC):
     @property
     @abstractmethod
     def default_secret(self) -> Path:
-        """Where the ledger's secret lies unless somebody says otherwise."""
+        """The default place of the ledger's secret."""
 
     @abstractmethod
     def connect(self) -> Any:
@@ -142,7 +142,7 @@ class Store(ABC):
 
     @abstractmethod
     def settled(self) -> bool:
-        """In a transaction: do the settings still stand? Refuses a file that is not the one that was opened."""
+        """In a transaction: are the settings still in force? Refuses a file that is not the one that was opened."""
 
     @abstractmethod
     def inspect(self) -> bool:
@@ -193,8 +193,7 @@ class Store(ABC):
 
     @contextmanager
     def room(self, size: int, outcome: Outcome) -> Iterator[None]:
-        """Room on the disk for a text of so many letters, kept for as long as the block lasts; what a server has is its own
-        matter."""
+        """Room on the disk for a text of `size` letters, reserved while the block lasts; a server manages its own disk."""
         yield
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """An auditor for samplers: how much privacy do the draws themselves disprove?
 
-A proof speaks of a distribution; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
+A proof is about a distribution; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
 true values it bounds epsilon from below, by exact (Clopper-Pearson) binomial confidence: for any sampler whose draws are
 independent, the bound exceeds its true epsilon with probability at most 1 - confidence. It can find a fault, never prove
 that there is none.
@@ -134,13 +134,13 @@ def _claim(own: Procedure | None, epsilon: object, alpha: object) -> float | Non
 
 def _pairs(own: Procedure | None, pairs: Sequence[Sequence[Any]] | None, neighbours: Any) -> list[tuple[Any, Any]]:
     if pairs is not None and neighbours is not None:
-        raise AuditError("Both pairs and neighbours say which true values to look at; give one of them.")
+        raise AuditError("Both pairs and neighbours say which true values to compare; give one of them.")
     if pairs is not None:
         if not isinstance(pairs, (list, tuple)):
-            raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
+            raise AuditError("pairs must be a list of pairs of neighbouring true values, for example [(0, 1)].")
         listed = [tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs]
         if not listed or any(len(pair) != 2 or pair[0] == pair[1] for pair in listed):
-            raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
+            raise AuditError("pairs must be a list of pairs of neighbouring true values, for example [(0, 1)].")
         return [(pair[0], pair[1]) for pair in listed]
     if own is None:
         raise AuditError("Say which true values are neighbours, for example pairs=[(0, 1)], or give mechanism=.")
@@ -165,11 +165,11 @@ def _drawer(sampler: Procedure | Sampler, scalar: bool, source: Any) -> tuple[Ca
     if isinstance(sampler, Procedure):
         mechanism = sampler
         if source is not None and not isinstance(source, Source):
-            raise AuditError("A source is one of discreet's; leave it out to draw securely.")
+            raise AuditError("source must be one of discreet's sources; leave it out to draw securely.")
         told = "secure" if source is None else str(source.describe())
         return (lambda x, size: np.asarray(mechanism.sample(_repeat(x, size), source=source))), told
     if source is not None:
-        raise AuditError("A source goes with a Mechanism; any other sampler brings its own randomness.")
+        raise AuditError("source is for a Mechanism; any other sampler brings its own randomness.")
     call: Any = sampler
 
     def drawn(x: Any, size: int) -> NDArray[Any]:
@@ -224,7 +224,7 @@ def _bound(
 
 
 def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Reports as numbers of classes. Many different ones (of a continuous distribution) go into bins that the first halves set."""
+    """Reports as class numbers. Many different ones (a continuous distribution) are sorted into bins set by the first halves."""
     both = np.concatenate(drawn)
     learned = np.concatenate([part[:half] for part in drawn])
     if both.dtype.kind in "iuf" and len(np.unique(learned[: _BINS * 8])) > _BINS:
@@ -249,7 +249,7 @@ def _choose(
 
     Reports are ranked by the draws in `rank`, and how many of the first in rank make the best event is read off the
     others: judged by the same draws, rare reports that came often by chance would seem to be the best. Neighbouring
-    reports are ranked together, in groups of several sizes: one by one, hundreds of rare ones tell nothing.
+    reports are ranked together, in groups of several sizes: one by one, hundreds of rare ones show nothing.
     """
     size = int(judge[0].sum())
     values = np.arange(len(reports))

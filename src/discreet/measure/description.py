@@ -1,4 +1,4 @@
-"""What there is to say about a mechanism: its level, its properties, and what it does to each true value.
+"""The description of a mechanism: its level, its properties, and what it does to each true value.
 
 Which of the seven properties it has is decided exactly (see discreet.channels.properties for their meaning).
 """
@@ -55,8 +55,8 @@ def faults(m: Procedure) -> dict[str, Fault]:
     channel: Finite = procedure_of(m).finite()
     if m.inputs != m.outputs:
         raise StructureError(
-            f"The seven properties compare true values with reports on one grid; here the truth lives on "
-            f"{m.inputs} and reports on {m.outputs}."
+            f"The seven properties compare true values with reports on one grid; here the truth is on {m.inputs} "
+            f"and reports are on {m.outputs}."
         )
     known = channel.faults()
     if known is not None:
@@ -64,7 +64,7 @@ def faults(m: Procedure) -> dict[str, Fault]:
     exact = channel.integers()
     if exact is None:
         raise SizeError(
-            f"The properties of a mechanism of {channel.rows} x {channel.reports} cannot be read off entry by "
+            f"The properties of a mechanism of {channel.rows} x {channel.reports} are too many to check entry by "
             "entry, and no theorem covers it; use a smaller grid."
         )
     return shape_faults(*exact)
@@ -100,7 +100,7 @@ class Description(Result):
             lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
         if m.recipe.distance:
             lines.append(
-                f"integers within {m.recipe.distance:.2g} of the distribution in total variation; drawn is what was proved"
+                f"integers within {m.recipe.distance:.2g} of the distribution in total variation; what was proved is what is drawn"
             )
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))
@@ -156,9 +156,9 @@ class Description(Result):
 
 
 def describe(mechanism: Procedure, *, matrix: bool = False) -> Description:
-    """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
+    """A full description of a mechanism: level, properties, and bias and loss for each true value.
 
-    With matrix=True the matrix, where it is small, stands in `to_dict()` too.
+    With matrix=True the matrix, where it is small, is in `to_dict()` too.
 
     >>> import discreet as dt
     >>> print(dt.measure.describe(dt.geometric(8, alpha="9/10")).headline)

@@ -30,7 +30,7 @@ def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
     """
     if cost is not None:
         if points is not None:
-            raise MetricError("Give the points of a line or a matrix of costs, not both.")
+            raise MetricError("Give either the points of a line or a matrix of costs, not both.")
         return _transport(_law(p, "The first distribution"), _law(q, "The second distribution"), cost)
     first, second = _laws(p, q)
     difference = first - second

@@ -29,7 +29,7 @@ _SCALES = np.geomspace(1e-7, 1e3, 1500)  # of t, in units of 1 / standard error
 @final
 @dataclass(frozen=True)
 class Measured:
-    """Which total each cell belongs to, on each measured level, and the variances of all reports."""
+    """Which total each cell belongs to, in each measured tier, and the variances of all reports."""
 
     places: tuple[Indices, ...]
     cell_variance: Floats
@@ -37,7 +37,7 @@ class Measured:
 
     @cached_property
     def _sums(self) -> Any:
-        """A: one row for each measured total, all levels below one another."""
+        """A: one row for each measured total, all tiers below one another."""
         from scipy.sparse import csr_matrix, vstack  # a slow import, kept out of the way of those who do not need it
 
         cells = len(self.cell_variance)

@@ -8,7 +8,7 @@
     a function            of the true value and the report
     a matrix              a row for each true value, a column for each report
 
-A gain is a loss turned around: "identity" (1 when right), "distance" (the longest distance minus the distance), a
+A gain is a loss reversed: "identity" (1 when right), "distance" (the longest distance minus the distance), a
 function or a matrix.
 """
 
@@ -76,7 +76,7 @@ class Loss(Frozen):
 
     @cached_property
     def is_symmetric(self) -> bool:
-        """Does turning both grids around change nothing?"""
+        """Is the loss symmetric under reversing both grids?"""
         return bool((self.numerators == self.numerators[::-1, ::-1]).all())
 
 

@@ -1,12 +1,12 @@
-"""What one report says: a distribution on the true values under a prior, intervals with and without one, unbiased estimates.
+"""What one report says: a distribution of the true values under a prior, intervals with and without one, unbiased estimates.
 
     posterior             Bayes' rule: the prior times the chance of the report
-    credible_interval     the shortest run of values that holds so much of the posterior
-    confidence_interval   covers the truth, as rounded to the grid, so often whatever it is: no prior
+    credible_interval     the shortest run of values that holds the wanted part of the posterior
+    confidence_interval   covers the truth, as rounded to the grid, with the wanted probability, whatever it is: no prior
     coverage              how often any rule of intervals covers each true value, exactly
     unbiased              a number for each report whose mean is the truth, or its square
 
-None of this looks at data: it follows from the mechanism, and costs no privacy. Values are in the answer's units.
+None of this uses data: it follows from the mechanism, and costs no privacy. Values are in the answer's units.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def coverage(
     reports = [mechanism.outputs.value(j) for j in range(channel.reports)]
     if not callable(intervals) and not isinstance(intervals, Iterable):
         raise DiscreetError(
-            f"{show(intervals)} has no intervals; give the two ends for each report, or a function that does."
+            f"{show(intervals)} does not contain intervals; give the two ends for each report, or a function that does."
         )
     given = [intervals(report) for report in reports] if callable(intervals) else list(intervals)
     if len(given) != channel.reports:

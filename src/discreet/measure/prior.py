@@ -1,6 +1,6 @@
 """Priors: what is publicly known about the true value before a report, as exact rationals.
 
-    None, "uniform"            every value alike
+    None, "uniform"            every value equally likely
     "binomial(0.3)"            on 0..n
     "normal(40, 10)"           mean and standard deviation, cut off at the grid's ends
     "beta(2, 5)"               its shape stretched over the grid
@@ -11,7 +11,7 @@
     from_counts(...)           estimated from a histogram that is public or has been released
     Prior.binned(grid, cdf)    any distribution of a real answer, rounded to the grid
 
-A prior must rest on public or already released facts: one that is taken from private data gives them away.
+A prior must rest on public or already released facts: one that is taken from private data reveals them.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class Prior(Frozen):
 
     @classmethod
     def binned(cls, grid: Grid | int, cdf: Callable[[Any], Any], name: str = "binned") -> Prior:
-        """The distribution of a real answer on a grid: each value gets the probability of what is rounded to it, half a
-        step either way.
+        """A real answer's distribution on a grid: each value gets the probability of what rounds to it, half a step either way.
 
         `cdf(x)` is the probability of at most x, for exact x; what lies beyond the ends is cut off.
 
@@ -72,7 +71,7 @@ class Prior(Frozen):
         grid = Grid.of(grid)
         size = grid.size
         if not callable(cdf):
-            raise PriorError(f"cdf = {show(cdf)} is no function; give for example lambda x: x / 100.")
+            raise PriorError(f"cdf = {show(cdf)} is not a function; give for example lambda x: x / 100.")
         if size is None or grid.low is None or grid.high is None or size > _MOST:
             raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
         cuts = [grid.low, *(grid.low + (k + Fraction(1, 2)) * grid.step for k in range(size - 1)), grid.high]
@@ -81,7 +80,7 @@ class Prior(Frozen):
         known = [x for x in chances if x is not None and x >= 0]
         if len(known) < size or not 0 < sum(known) <= 1:
             raise PriorError(
-                "A cdf rises from 0 to 1 and says a number everywhere; give for example lambda x: x / 100."
+                "A cdf must rise from 0 to 1 and return a number everywhere; give for example lambda x: x / 100."
             )
         total = sum(known)
         return cls(name, given.weights([Fraction(round(x / total * _PARTS)) for x in known]))
@@ -128,7 +127,7 @@ def prior_of(prior: Any, grid: Grid) -> Prior:
 
 
 def is_prior(value: Any) -> bool:
-    """Can this only be meant as a prior, where a loss or a prior may stand? A loss has another name, or is a matrix."""
+    """Can this only be a prior, where a loss or a prior is accepted? A loss has another name, or is a matrix."""
     if isinstance(value, (Prior, Mapping)):
         return True
     if isinstance(value, str):
@@ -153,7 +152,7 @@ def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Gri
     size = None if grid is None else Grid.of(grid).size
     exact = [max(x, Fraction(0)) for x in given.vector(counts, "The histogram", size=size, error=PriorError)]
     if not any(exact):
-        raise PriorError("A histogram of zeros says nothing; use the uniform prior.")
+        raise PriorError("A histogram of zeros determines no prior; use the uniform one.")
     return Prior("histogram", given.weights(exact), source)
 
 
@@ -196,7 +195,7 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
 
 
 def _extreme(kind: str, records: Fraction, grid: Grid, text: str) -> Prior:
-    """The largest or smallest of so many records that are alike between the ends: ((x - low)/(high - low))^records."""
+    """The largest or smallest of a number of records, uniform between the ends: ((x - low)/(high - low))^records."""
     if records.denominator != 1 or not 1 <= records <= _RECORDS:
         raise PriorError(f'prior = {show(text)} must be of 1 to {_RECORDS} records; write for example "{kind}(100)".')
     many = int(records)

@@ -126,7 +126,7 @@ def check_privacy(
     are others: a number of steps, "any" two values (local privacy), pairs such as [(0, 1), (1, 2)] (the edges of a graph),
     {(0, 1): distance} for some pairs, a square matrix of distances (values at distance d may differ by alpha^-d; inf:
     no demand), or "line", by which any two values are as far apart as their difference. `Neighbours.pairs` and
-    `Neighbours.distances` say which is meant where both are possible.
+    `Neighbours.distances` choose one reading where both are possible.
 
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
@@ -136,9 +136,7 @@ def check_privacy(
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
     if group != 1 and neighbours is not None:
-        raise MetricError(
-            "A group of people goes with the mechanism's own neighbours; leave out the group or the others."
-        )
+        raise MetricError("group applies to the mechanism's own neighbours; leave out group or neighbours.")
     if isinstance(neighbours, str) and neighbours == "line":
         # one step is enough, also where the line has no end: ratios multiply and distances add along it
         return _judge(
@@ -159,7 +157,7 @@ def _together(m: Procedure, group: int) -> Neighbours:
     if group == 1:
         return m.neighbours
     if m.sensitivity is None:
-        raise MetricError("A group of people goes with neighbours that are steps apart; leave out the group.")
+        raise MetricError("group applies to neighbours that are steps apart; leave out group.")
     return Neighbours.steps(group * m.sensitivity)
 
 
@@ -265,7 +263,7 @@ def calibrate(
     """The geometric mechanism's epsilon that bounds the likelihood ratio within a radius, or the bound of an epsilon.
 
     A ratio of at most `bound` between true values at most `radius` apart needs epsilon = ln(bound)/radius (Fernandes et
-    al.: 2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, always stands beside it.
+    al.: 2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, is always reported beside it.
 
     >>> import discreet as dt
     >>> str(dt.measure.calibrate(100, bound=2, radius=10).level.asked)

@@ -394,12 +394,12 @@ def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], o
 
 
 def _misfit(column: Node, types: Mapping[str, str], why: str) -> NoReturn:
-    told = (
+    type_in_words = (
         f"type {types[column.value]}"
         if types[column.value] not in (UNTYPED, COMMA)
         else "no declared type, as in every CSV"
     )
-    raise PredicateError(f"Column {show(column.value)} has {told}: {why}.")
+    raise PredicateError(f"Column {show(column.value)} has {type_in_words}: {why}.")
 
 
 def _reads_as_number(text: str) -> bool:

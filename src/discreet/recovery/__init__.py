@@ -1,4 +1,4 @@
-"""Recovery: the distribution of the true values from many reports, and how sure of it one can be.
+"""Recovery: the distribution of the true values from many reports, and how certain it is.
 
     tallies     what was collected, as one count for each report, also from text files
     ibu         the iterative Bayesian update, with an exact number of steps or until a certificate is met

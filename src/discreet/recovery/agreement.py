@@ -45,8 +45,8 @@ _ROUNDING = 1e-12  # of each report's logarithm, taken off: floats are better th
 @final
 @dataclass(frozen=True)
 class Agreement:
-    """Whether reports fit a mechanism. `chance`: if it made them, reports that speak as strongly against it come at most so
-    often, whatever the true values are. They do not fit where that is at most 1/1000; then `holds` is false."""
+    """Whether reports fit a mechanism. `chance`: if it made them, reports with as much evidence against it have at most
+    this probability, whatever the true values are. They do not fit where that is at most 1/1000; then `holds` is false."""
 
     chance: float
 
@@ -56,11 +56,11 @@ class Agreement:
 
     def __str__(self) -> str:
         if self.holds:
-            return "The reports fit the mechanism, as far as they can tell."
+            return "The reports do not contradict the mechanism."
         return (
-            "These reports do not fit the mechanism: whatever the true values are, it gives reports that speak so strongly "
-            f"against it with a probability of at most {self.chance:.1g}. Check that it is the mechanism that made them, and "
-            "that each report stands there once; until then, no number here means anything."
+            "These reports do not fit the mechanism: whatever the true values are, the probability that it makes reports "
+            f"with so much evidence against it is at most {self.chance:.1g}. Check that it is the mechanism that made "
+            "them, and that each report is listed once; until then, no number here means anything."
         )
 
     def to_dict(self) -> dict[str, Any]:

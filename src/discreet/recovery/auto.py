@@ -34,10 +34,9 @@ _DENSE = 512  # true values up to which the likeliest distribution of any channe
 
 
 def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
-    """A distribution that suits smooth and spiky truths alike; for most truths it is nearer to them than the likeliest
-    distribution is.
+    """A distribution that suits smooth and spiky truths alike; it is mostly nearer to the truth than the likeliest one is.
 
-    It is regularised: its certificate is not meant to be 0. `gap` is for the likeliest distribution, which it looks at on the way.
+    It is regularised: its certificate need not be 0. `gap` is for the likeliest law, which it looks at on the way.
     """
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -101,7 +100,7 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None) -> s
     return (
         f"An average of {models} models by their evidence; the best is {atoms}{rest}, and "
         f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight.{where} "
-        "It is regularised, so its gap is not meant to be 0."
+        "It is regularised, so its gap need not be 0."
     )
 
 

@@ -26,7 +26,7 @@ _INVERSE = 1e-6  # relative: SciPy's inverse of the incomplete beta function is 
 
 
 def band_over_laws(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
-    """The least and the most that a distribution says whose reports fit; None if there is no such distribution.
+    """The lowest and the highest curve among distributions whose reports fit; None if there are none.
 
     It covers the true distribution function with at least the probability `confidence`, whatever the distribution and the number of
     reports: no approximation is made but the solver's, which is moved outwards.
@@ -86,7 +86,7 @@ def direct_band(
     """
     rows = channel.rows
     if max(rows * channel.reports, draws * channel.reports) > MATRIX_ENTRIES:
-        raise SizeError("A band over so many values needs too much memory; use interval, or fewer draws.")
+        raise SizeError("A band over this many values needs too much memory; use interval, or fewer draws.")
     implied = np.maximum(channel.push(law), 0.0)
     implied /= implied.sum()
     solved = channel.unpull(np.triu(np.ones((rows, rows)))[:, :-1])  # the last is 1, without error

@@ -1,5 +1,4 @@
-"""An estimate: the recovered distribution, its certificate, and what the reports say directly about sums over the true
-distribution.
+"""An estimate: the recovered distribution, its certificate, and what the reports say directly about sums over the true one.
 
 The recovered distribution is for looking at and for reading off means, quantiles and tails. How sure they are is another
 question: at distributions with zeros, the likelihood's curvature and the naive bootstrap of a recovered distribution
@@ -219,7 +218,7 @@ class Estimate(Frozen, Result):
             raise RecoveryError("A band needs at least two reports; collect more.")
         channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
         small = max(channel.rows, channel.reports) <= PROGRAMS
-        if by == "distributions" and not small:
+        if by == "laws" and not small:
             raise SizeError(f'A band over distributions is for up to {PROGRAMS} values; use by="direct".')
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
@@ -228,7 +227,7 @@ class Estimate(Frozen, Result):
             if found is None and by == "distributions":
                 raise RecoveryError(
                     "No distribution of the true values fits the reports at this confidence: ask for more, use "
-                    'by="direct", or look again whether this mechanism made them.'
+                    'by="direct", or check that this mechanism made them.'
                 )
         if by != "distributions":
             try:
@@ -241,7 +240,7 @@ class Estimate(Frozen, Result):
         assert found is not None
         if not _holds_a_law(*found):
             raise RecoveryError(
-                "No distribution function lies within the band that these reports leave: look again whether this mechanism "
+                "No distribution function lies within the band that these reports leave: check that this mechanism "
                 "made them, or ask for more confidence."
             )
         return as_distribution_functions(*found)
@@ -322,7 +321,7 @@ class Estimate(Frozen, Result):
             f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
         )
         if self.unique is False:
-            lines.append("other distributions are as likely: the reports do not tell them apart")
+            lines.append("other distributions are as likely: the reports do not distinguish them")
         return View("\n".join(lines), notes=self.notes)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -374,11 +373,11 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 
 def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     """The picture of an estimate; see Estimate.plot."""
-    if kind not in ("distribution", "cdf"):
-        raise RecoveryError(f'kind = {show(kind)} is no picture of an estimate; choose "distribution" or "cdf".')
+    if kind not in ("law", "cdf"):
+        raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "law" or "cdf".')
     size, m = len(e.distribution), e.mechanism
     if max(size, len(e.counts)) > _MOST_DRAWN:
-        raise SizeError(f"A distribution of {size} values has no picture; recover it on a coarser grid.")
+        raise SizeError(f"A distribution over {size} values is too large for a picture; recover it on a coarser grid.")
     values = m.inputs.floats(size)
     law = None if truth is None else prior_of(truth, m.inputs).floats
     what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"

@@ -36,14 +36,14 @@ def ibu(
     """p <- p (C (q / pC)), entry by entry, from a start with full support (Fernandes, Lefki and Palamidessi, Definition 1).
 
     It converges to a maximum likelihood estimate (Theorem 1; ElSalamouny and Palamidessi 2020 for any channel), and the
-    likelihood never falls. With `iterations` alone it does exactly so many steps; with `gap` it stops when the certificate
+    likelihood never falls. With `iterations` alone it does exactly that many steps; with `gap` it stops when the certificate
     is met, after at most `iterations` steps. `accelerate` extrapolates from two steps (SQUAREM, Varadhan and Roland
     2008), never to a lower likelihood; a step is then one evaluation of the update. Each step is one push and one pull.
     """
     law = _start(start, channel.rows)
     most = _MOST if iterations is None else whole(iterations, "iterations", 0, example=1000, error=RecoveryError)
     if accelerate and gap is None and iterations is not None:
-        raise RecoveryError("Accelerated steps are no plain ones to be counted: give a gap, or accelerate=False.")
+        raise RecoveryError("Accelerated steps cannot be counted as plain ones: give a gap, or set accelerate=False.")
     goal = gap if gap is not None else GAP if iterations is None else None
     run = _Iteration(channel, q, goal, most, progress)
     law = run.accelerated(law) if accelerate else run.plain(law)

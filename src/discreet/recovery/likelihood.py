@@ -1,4 +1,4 @@
-"""What can be recovered at all: reports that the channel explains, and distributions that they tell apart."""
+"""What can be recovered at all: reports that the channel explains, and distributions that they distinguish."""
 
 from __future__ import annotations
 

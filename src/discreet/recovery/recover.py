@@ -54,7 +54,7 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
         return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
     entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
     if projection == "none":
-        note = f"{entries}: this is no distribution, but estimates of sums over it are unbiased."
+        note = f"{entries}: this is not a distribution, but estimates of sums over it are unbiased."
         return Fit(raw, certificate(channel, q, raw), notes=(note,))
     law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
     how = (
@@ -137,7 +137,7 @@ def recover(
     notes: tuple[str, ...] = ()
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
     if as_histogram and could_be_reports(counts, mechanism.outputs):
-        notes = ('Read as a histogram; if these are the reports themselves, say kind="reports".',)
+        notes = ('Read as a histogram; if these are the reports themselves, set kind="reports".',)
     if is_marked(reports):
         notes = (*notes, FROM_SEED)
     channel = mechanism.finite()

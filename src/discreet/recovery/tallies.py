@@ -72,7 +72,7 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
     data = _tally(data)
     if isinstance(data, Mapping):
         if kind == "reports":
-            raise RecoveryError('A mapping {report: count} is of the kind "counts".')
+            raise RecoveryError('A mapping {report: count} has counts: set kind="counts", or leave kind out.')
         counts = _of_mapping(data, mechanism.outputs, size)
     else:
         array = _read(data)
@@ -95,11 +95,11 @@ def _tally(data: Any) -> Any:
     found, rows = _mapping([data[name] for name in names])
     if found is None:
         raise RecoveryError(
-            "The tally holds values that are no numbers, or that its library cannot read; give reports and counts "
+            "The tally holds values that are not numbers, or that its library cannot read; give reports and counts "
             "as numbers."
         )
     if len(found) < rows:
-        raise RecoveryError("A report stands twice in the tally; add tallies up with dt.tally first.")
+        raise RecoveryError("A report is listed twice in the tally; add tallies up with dt.tally first.")
     return found
 
 
@@ -116,7 +116,7 @@ def _mapping(columns: list[Any]) -> tuple[dict[Any, Any] | None, int]:
 
 
 def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
-    """Refuse what may be meant otherwise: reports that are as many as a histogram has places, and labelled counts."""
+    """Refuse what is ambiguous: as many reports as a histogram has places, and labelled counts."""
     index = getattr(data, "index", None)
     if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
         labels = [parse_entry(x) for x in index]
@@ -126,8 +126,8 @@ def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
             )
     if kind == "auto" and len(counts) <= _FEW and could_be_reports(counts, grid):
         raise RecoveryError(
-            f"These {len(counts)} numbers could be as many reports, or a histogram with a count for each report; "
-            'say kind="reports" or kind="counts".'
+            f"These {len(counts)} numbers could be reports, or a histogram with a count for each report; "
+            'set kind="reports" or kind="counts".'
         )
 
 
@@ -182,7 +182,7 @@ def _of_counts(array: NDArray[Any], size: int) -> Counts:
     if array.shape != (size,):
         raise RecoveryError(
             f"A histogram needs one count for each of the {size} reports, not the shape {array.shape}; "
-            'if these are the reports themselves, say kind="reports".'
+            'if these are the reports themselves, set kind="reports".'
         )
     if array.dtype.kind in "iu" and (array >= 0).all():
         _countable(sum(array.tolist()))
@@ -298,8 +298,8 @@ def read_reports(
         return Reports({}, names)
     if len(names) > 1 and counts is None and _LIKE_A_NUMBER.fullmatch(column):
         raise RecoveryError(
-            f"Line {start} of {name} has {column} where the name of a column would stand; put a line of names above it, or "
-            "give the column a name that is no number."
+            f"Line {start} of {name} has {column} where the name of a column is expected; put a line of names above "
+            "it, or give the column a name that is not a number."
         )
     places = _place(names, column, name), None if counts is None else _place(names, counts, name)
     if places[0] == places[1]:

@@ -59,7 +59,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
 
 def measured_of(question: Question) -> str:
     """The identity of measured totals: their parts of epsilon, and which cells each of them adds up."""
-    return _digest(one_text({"tiers": _tiers_told(question)}))
+    return _digest(one_text({"tiers": _tier_identities(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _tiers_told(question: Question) -> list[Any]:
+def _tier_identities(question: Question) -> list[Any]:
     """The identity of tiers: their parts, and which cells each of their totals adds up."""
     found = []
     for margin, part in question.tiers:

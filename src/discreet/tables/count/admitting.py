@@ -315,7 +315,7 @@ def examined(
     told = tuple(
         {
             "column": c.name,
-            "holds": c.told_kind,
+            "holds": c.kind_in_words,
             "different values": many if c.values is None else len(c.values),
             "missing": c.missing.count,
         }
@@ -393,7 +393,7 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
             else "they are read as missing in a column of numbers"
         )
         found += _finding(column, "not a number in a column of numbers", column.texts, advice)
-    elif untyped or column.told_kind == "texts":
+    elif untyped or column.kind_in_words == "texts":
         words = [word for word in _NULLS if column.values and word in column.values]
         for word in words:
             assert column.values is not None

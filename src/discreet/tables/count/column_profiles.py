@@ -106,7 +106,7 @@ class Column:
         return self.numbers.count + self.foreign.count + self.texts.count
 
     @property
-    def told_kind(self) -> str:
+    def kind_in_words(self) -> str:
         if self.kind or not self.there:
             return self.kind or "empty"
         if self.texts.count == 0:
@@ -149,7 +149,7 @@ def seen_columns(
     source.bind(wanted)
     own, other = (BY_COMMA, BY_POINT) if source.decimal == "," else (BY_POINT, BY_COMMA)
     columns, rows, ids = [Column(name) for name in source.used], 0, Counter[Any]()
-    for numbers, arrays in _told(source, progress):
+    for numbers, arrays in _batches_with_progress(source, progress):
         rows += len(numbers)
         for column, array in zip(columns, arrays, strict=True):
             column.add(array, numbers, own, other)
@@ -160,7 +160,7 @@ def seen_columns(
     return rows, columns, ids
 
 
-def _told(source: Source, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+def _batches_with_progress(source: Source, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
     for numbers, arrays in source.numbered():
         tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
         if len(numbers):

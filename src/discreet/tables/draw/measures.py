@@ -264,7 +264,7 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
         raise ReleaseError(
             f"The mechanism guarantees epsilon {m.epsilon:.6g}, but each report must guarantee {level.epsilon:.6g}."
         )
-    if not _told_apart(m.outputs):
+    if not _distinct_as_floats(m.outputs):
         raise ReleaseError(
             f"The mechanism reports {m.outputs}, too fine for floats to distinguish; remap its reports to a "
             "coarser grid."
@@ -272,7 +272,7 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     return m
 
 
-def _told_apart(grid: Grid) -> bool:
+def _distinct_as_floats(grid: Grid) -> bool:
     """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
     nearest to rationals with parts below 2^53."""
     if grid.is_integer or grid.n is None:

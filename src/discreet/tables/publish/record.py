@@ -52,7 +52,7 @@ def release_record(
     families = sorted({m.recipe.family for m, _ in used})
     no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
     empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
-    parts = [_told(measure, question, terms, charge) for measure in plans]
+    parts = [_statistic_entry(measure, question, terms, charge) for measure in plans]
     return {
         "format": "discreet-release",
         "format_version": VERSION,
@@ -121,7 +121,7 @@ def _number(question: Question) -> str:
     return "count" if all(one.kind == "count" for one in question.statistics) else "number"
 
 
-def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
+def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
     """One statistic: what it is, its part of the charge, and the level of each of its reports."""
     one = measure.statistic
     return {

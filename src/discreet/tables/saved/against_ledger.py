@@ -115,14 +115,14 @@ def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any
     yield from _compared(made, rebuilt.release, record, line)
 
 
-def _compared(made: Release, told: Release, record: Mapping[str, Any], line: int) -> Iterator[str]:
-    for name, column in made.columns.items():
-        if list(map(csv_value, column)) != list(map(csv_value, told.columns[name])):
+def _compared(rebuilt: Release, saved: Release, record: Mapping[str, Any], line: int) -> Iterator[str]:
+    for name, column in rebuilt.columns.items():
+        if list(map(csv_value, column)) != list(map(csv_value, saved.columns[name])):
             what = "The reports are" if name.startswith("report") else f"The column {name} is"
             yield f"{what} not {'those' if name.startswith('report') else 'that'} of the stored answer of line {line}."
-    if as_texts(made.margins) != as_texts(told.margins):
+    if as_texts(rebuilt.margins) != as_texts(saved.margins):
         yield f"The totals are not those of the stored answer of line {line}."
-    for name, value in made.record.items():
+    for name, value in rebuilt.record.items():
         if name not in _ELSEWHERE and without_words(name, value) != without_words(name, record[name]):
             yield f"{name} is not what the stored answer of line {line} says."
 

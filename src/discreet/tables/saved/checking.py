@@ -26,7 +26,7 @@ from ..draw.measures import digest_of as digest_of_mechanism
 from ..publish.page import release_page
 from .against_ledger import differences
 from .matched_totals import Unknown, is_same, unmatched_totals
-from .rebuilt import Rebuilt, level_told, rebuild
+from .rebuilt import Rebuilt, level_asked, rebuild
 from .release_files import body_digest, digest_of, outputs, written
 from .saved_release import RowsMissingError, Saved, as_texts, number_in, without_words
 
@@ -208,7 +208,7 @@ def _rows(case: Case) -> Iterator[str | Unknown]:
 
 @checker("what it cost")
 def _epsilon(case: Case) -> Iterator[str | Unknown]:
-    record, whole = case.saved.record, level_told(case.saved.record)
+    record, whole = case.saved.record, level_asked(case.saved.record)
     charge, budget = number_in(record["epsilon_charged"]), {k: number_in(x) for k, x in record["budget"].items()}
     groups = record["max_groups"] if record["unit"] is not None else 1
     if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:

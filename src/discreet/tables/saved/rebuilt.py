@@ -71,7 +71,7 @@ def rebuild(saved: Saved) -> Rebuilt:
     if not 0 < size <= len(saved.columns["report"]):
         raise ValueError("there are fewer rows than groups")
     question, terms = _question(saved, size), _terms(record)
-    whole = Asked(question, record["dataset"], record["version"], level_told(record))
+    whole = Asked(question, record["dataset"], record["version"], level_asked(record))
     numbers = saved.columns["n"] if terms.relation == "change-one" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
     coarse = Coarse.of(record["round_to"], record["hide_below"])
@@ -114,7 +114,7 @@ def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
     return {"audience": mine, "question": asked if alike else None, "purpose": purpose}
 
 
-def level_told(record: Mapping[str, Any]) -> Level:
+def level_asked(record: Mapping[str, Any]) -> Level:
     """The level that a record was asked for at, by its question: that of its audience, where there are several."""
     mine = record["audience"]
     return Level(number_in(record["question"]["level"] if mine is None else mine["alpha"]))
@@ -150,10 +150,10 @@ def _missing(name: str, texts: set[str], record: Mapping[str, Any]) -> str | Non
     return MISSING if record["pool_other"] or MISSING in texts else ""
 
 
-def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
+def _hierarchy(written: Mapping[str, Any]) -> Hierarchy:
     """With keys as texts, as a CSV has them."""
-    pairs = tuple((None if key is None else str(key), label) for key, label in told["map"])
-    return Hierarchy(told["column"], told["of"], pairs)
+    pairs = tuple((None if key is None else str(key), label) for key, label in written["map"])
+    return Hierarchy(written["column"], written["of"], pairs)
 
 
 def _terms(record: Mapping[str, Any]) -> Terms:
@@ -162,16 +162,18 @@ def _terms(record: Mapping[str, Any]) -> Terms:
     return Terms(record["dataset"], number_in(record["budget"]["budget"]), record["relation"], (), record["unit"], "")
 
 
-def _statistic(told: Mapping[str, Any]) -> Statistic:
-    if told["kind"] not in KINDS:
+def _statistic(written: Mapping[str, Any]) -> Statistic:
+    if written["kind"] not in KINDS:
         raise ValueError("a statistic is of no known kind")
-    if (told["kind"] in ("sum", "mean")) != (told["column"] is not None):
+    if (written["kind"] in ("sum", "mean")) != (written["column"] is not None):
         raise ValueError("sums and means, and no others, are of a column")
-    if told["column"] is None and any(told[name] is not None for name in ("low", "high", "step", "missing")):
+    if written["column"] is None and any(written[name] is not None for name in ("low", "high", "step", "missing")):
         raise ValueError("bounds and missing values are those of a column")
-    grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
-    missing = None if told["missing"] is None else number_in(told["missing"])
-    return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, number_in(told["part"]))
+    grid = None if written["step"] is None else Grid(written["low"], written["high"], written["step"])
+    missing = None if written["missing"] is None else number_in(written["missing"])
+    return Statistic(
+        written["name"], written["kind"], written["where"], written["column"], grid, missing, number_in(written["part"])
+    )
 
 
 def _drawn(
@@ -287,29 +289,33 @@ def _number(text: str) -> int | float:
 _TEXT, _COLUMN = re.compile(r"'(?:[^']|'')*'"), re.compile(r'"((?:[^"]|"")+)"')
 
 
-def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
+def asked_alike(recorded: Mapping[str, Any], sheet: Sheet) -> bool:
     """All of it but digests of the declared keys and of measured totals, and levels, which other checks look at."""
     question, counted = sheet.question, [m for m in sheet.measures if m.counts_people]
     by = question.mechanism.digest if isinstance(question.mechanism, Mechanism) else None
     families = {m.recipe.family for one in counted for m in one.plan.values() if m is not None}
     aim = question.purpose.written()
     return bool(
-        told["rule"] == 1
-        and told["version"] == sheet.asked.version
-        and (told["pool_other"], told["max_count"], told["max_groups"])
+        recorded["rule"] == 1
+        and recorded["version"] == sheet.asked.version
+        and (recorded["pool_other"], recorded["max_count"], recorded["max_groups"])
         == (question.pool_other, question.max_count, question.max_groups)
-        and told["by"] == sorted(name.lower() for name in question.by)
-        and ("measured" in told) == bool(question.tiers)
-        and told.get("purpose", aim if aim["name"] == READING else None) == aim
-        and (told["mechanism"] == by if by else told["mechanism"] == "auto" or {told["mechanism"]} >= families)
-        and sorted(map(canonical, told["statistics"])) == sorted(map(canonical, contents(told, sheet).values()))
+        and recorded["by"] == sorted(name.lower() for name in question.by)
+        and ("measured" in recorded) == bool(question.tiers)
+        and recorded.get("purpose", aim if aim["name"] == READING else None) == aim
+        and (
+            recorded["mechanism"] == by
+            if by
+            else recorded["mechanism"] == "auto" or {recorded["mechanism"]} >= families
+        )
+        and sorted(map(canonical, recorded["statistics"])) == sorted(map(canonical, contents(recorded, sheet).values()))
     )
 
 
-def contents(told: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]:
+def contents(recorded: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]:
     """The identity of each statistic of a record, with the names of columns as the question spells them."""
-    names = {one["column"] for one in told["statistics"] if "column" in one}
-    for one in told["statistics"]:
+    names = {one["column"] for one in recorded["statistics"] if "column" in one}
+    for one in recorded["statistics"]:
         bare = _TEXT.sub("''", one["where"] or "")
         names |= {name.replace('""', '"') for name in _COLUMN.findall(bare)}
     return {

@@ -168,23 +168,23 @@ def _places(stored: Sequence[Document], measures: Sequence[Measure], contents: M
     One condition may occur under several names: then each name gets its own reports again, and names that are new the
     others in the order of names, in whatever order all of them are asked for.
     """
-    theirs, mine = dict[str, list[int]](), dict[str, list[int]]()
+    stored_places, measure_places = dict[str, list[int]](), dict[str, list[int]]()
     for k, one in enumerate(stored):
-        theirs.setdefault(_told(one["statistic"], one["part"]), []).append(k)
+        stored_places.setdefault(_identity(one["statistic"], one["part"]), []).append(k)
     for k, m in enumerate(measures):
-        mine.setdefault(_told(contents[m.name], m.part), []).append(k)
-    found: dict[int, int] = {}
-    for told, wanted in mine.items():
+        measure_places.setdefault(_identity(contents[m.name], m.part), []).append(k)
+    places: dict[int, int] = {}
+    for identity, wanted in measure_places.items():
         names = {measures[k].name: k for k in wanted}
-        known = {stored[k]["name"]: k for k in theirs.get(told, [])}
-        found |= {names[name]: known[name] for name in names.keys() & known.keys()}
+        known = {stored[k]["name"]: k for k in stored_places.get(identity, [])}
+        places |= {names[name]: known[name] for name in names.keys() & known.keys()}
         new = [names[name] for name in sorted(names.keys() - known.keys())]
         left = [known[name] for name in sorted(known.keys() - names.keys())]
-        found |= dict(zip(new, left, strict=False))
-    return [found[k] for k in range(len(measures)) if k in found]
+        places |= dict(zip(new, left, strict=False))
+    return [places[k] for k in range(len(measures)) if k in places]
 
 
-def _told(statistic: Any, part: str) -> str:
+def _identity(statistic: Any, part: str) -> str:
     return json.dumps([statistic, part], sort_keys=True)
 
 
