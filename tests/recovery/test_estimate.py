@@ -366,7 +366,7 @@ def test_bands_of_noisy_and_of_large_mechanisms():
         e.band(by="distributions")
     odd = dt.recover([1000, 0, 0, 0, 1000], dt.randomized_response(4, alpha="1/2"), "ibu", iterations=10)
     with pytest.raises(RecoveryError, match="No distribution of the true values fits"):
-        odd.band(by="laws", seed=1)
+        odd.band(by="distributions", seed=1)
     with pytest.raises(RecoveryError, match="No distribution function lies within the band"):
         odd.band(seed=1)
 

@@ -21,13 +21,15 @@ _BARS = 2000  # reports of a distribution, or values of a curve, that a picture 
 def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", title: str = "") -> Any:
     """The picture of a mechanism; see Mechanism.plot."""
     if kind not in KINDS:
-        raise DiscreetError(f'kind = {show(kind)} is not a picture of a mechanism; choose "channel", "law" or "loss".')
+        raise DiscreetError(
+            f'kind = {show(kind)} is not a picture of a mechanism; choose "channel", "distribution" or "loss".'
+        )
     channel = m.finite()
     what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.claim.epsilon)}"
     if kind == "channel":
         if channel.rows * channel.reports > _CELLS:
             raise SizeError(
-                'A channel of this size is too large for a picture; use kind="law" at one truth, or a coarser grid.'
+                'A channel of this size is too large for a picture; use kind="distribution" at one truth, or a coarser grid.'
             )
         places = {m.outputs.value(j): j for j in range(channel.reports)}
         own = [places.get(m.inputs.value(i)) for i in range(channel.rows)]

@@ -36,7 +36,7 @@ _DENSE = 512  # true values up to which the likeliest distribution of any channe
 def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
     """A distribution that suits smooth and spiky truths alike; it is mostly nearer to the truth than the likeliest one is.
 
-    It is regularised: its certificate need not be 0. `gap` is for the likeliest law, which it looks at on the way.
+    It is regularised: its certificate need not be 0. `gap` is for the likeliest distribution, which it looks at on the way.
     """
     q = counts / counts.sum()
     check_possible(channel, q)

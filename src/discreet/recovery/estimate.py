@@ -218,7 +218,7 @@ class Estimate(Frozen, Result):
             raise RecoveryError("A band needs at least two reports; collect more.")
         channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
         small = max(channel.rows, channel.reports) <= PROGRAMS
-        if by == "laws" and not small:
+        if by == "distributions" and not small:
             raise SizeError(f'A band over distributions is for up to {PROGRAMS} values; use by="direct".')
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
@@ -373,8 +373,8 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 
 def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     """The picture of an estimate; see Estimate.plot."""
-    if kind not in ("law", "cdf"):
-        raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "law" or "cdf".')
+    if kind not in ("distribution", "cdf"):
+        raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "distribution" or "cdf".')
     size, m = len(e.distribution), e.mechanism
     if max(size, len(e.counts)) > _MOST_DRAWN:
         raise SizeError(f"A distribution over {size} values is too large for a picture; recover it on a coarser grid.")
