@@ -399,7 +399,7 @@ def test_release(guest, tmp_path):
     page.fill("[name=domain]", json.dumps({"district": ["north", "süd"]}))
     page.locator("summary", has_text="Sums").click()
     page.fill("[name=mean]", "age:0..100")
-    page.fill("[name=bound]", "1000")
+    page.fill("[name=max_count]", "1000")
     page.click("#expect")
     page.wait_for_selector("#expected table")
     book = dt.Ledger(guest.studio.folder / "budget.db")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dt
-from discreet.tables import rebuilt
+from discreet.tables.saved import rebuilt
 from tests.cli.test_cli import assert_one_good_error, examples, run, survey  # noqa: F401
 from tests.cli.test_grammar import ALL
 

@@ -136,7 +136,7 @@ def test_help_is_what_the_library_says():
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
     assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters}
     known = options(ALL["release"])
-    assert known["--max-count"][1] == "With add-remove privacy: the largest count that can be."
+    assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
     assert known["--share"][1] == "A condition whose share is wanted, written like --count."
     for name in ("count", "sum", "by", "weights", "max_count", "max_groups", "pool_other", "measure_totals", "purpose"):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import discreet
+from discreet.cli import app
 from tests.cli.test_cli import assert_one_good_error, gm, run, survey  # noqa: F401
 
 PARSERS = re.compile(r"[Uu]nused|[Tt]oken|[Uu]nable|convert|[Pp]arameter|positional|[Ii]nvalid value")
@@ -80,7 +82,7 @@ def test_a_record_that_was_cut_off_and_one_without_its_rows(run, survey):  # noq
         assert "not complete JSON: it was cut off or edited" in told.err
     for other in ("sex,report\n", "[1]", "{}"):
         Path("out.json").write_text(other)
-        assert "is no record of a release" in run("check-release", "out.json").err
+        assert "is not the record of a release" in run("check-release", "out.json").err
     Path("out.json").write_text(whole)
     assert run("check-release", "out.json", "--ledger", "b.db").code == 0
     Path("out.csv").unlink()
@@ -114,3 +116,14 @@ def test_ctrl_c_after_everything_was_done(tmp_path, words):
     else:
         assert ended.returncode == 2
         assert "FILE is missing" in ended.stderr
+
+
+def test_every_phrase_that_is_put_into_options_is_a_phrase_of_the_library():
+    """A sentence that is worded anew in the library must be worded anew here, or Python's words reach the terminal."""
+    source = Path(discreet.__file__).parent
+    texts = [
+        re.sub(r"[\"']\s*\n\s*f?[\"']", "", path.read_text(encoding="utf-8"))
+        for path in source.rglob("*.py")
+        if path.parent.name != "cli"
+    ]
+    assert [phrase for phrase in app._PHRASES if not any(phrase in text for text in texts)] == []

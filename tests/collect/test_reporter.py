@@ -44,7 +44,7 @@ KINDS = {
         G.inputs,
         G.outputs,
         Mixture(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)),
-        dt.Level(Fraction(0)),
+        dt.Level(Fraction(1, 40)),
         1,
         G.recipe,  # type: ignore[arg-type]
     ),

@@ -438,7 +438,7 @@ def test_a_number_is_steps_and_the_sensitivity_is_read_from_the_neighbours():
     assert (ring.neighbours, ring.sensitivity) == (dt.Neighbours.pairs([(0, 8)]), None)
 
 
-@pytest.mark.parametrize("bad", [0, -1, "1", 1.5, None, True, [], [(0, 9)], [(1, 1)], {(0, 1): -1}], ids=str)
+@pytest.mark.parametrize("bad", [0, -1, "x", 1.5, None, True, [], [(0, 9)], [(1, 1)], {(0, 1): -1}], ids=str)
 def test_neighbours_that_make_no_sense_are_refused_by_a_mechanism(bad):
     m = dt.geometric(8, alpha="1/2")
     with pytest.raises(ValueError, match=r"\."):

@@ -148,7 +148,7 @@ def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
     alone = dt.release(people, domain={"town": [None, " "], "age": [1, 2]}, **asked)
     assert alone.columns["town"] == [None, None, " ", " "]  # as ever
     for other in (False, True):
-        with pytest.raises(ReleaseError, match=r"\(missing\) stands for missing values"):
+        with pytest.raises(ReleaseError, match=r"\(missing\) is the name of missing values"):
             dt.release(people, domain={"town": [None, "(missing)"], "age": [1, 2]}, **asked, pool_other=other)
 
 

@@ -13,7 +13,7 @@ import discreet as dt
 from discreet import files
 from discreet.collect import writing
 from discreet.errors import FileError
-from discreet.tables.saved import writing as saving
+from discreet.tables.saved import release_files as saving
 from discreet.tables.saved.checking import Case, judged
 from discreet.tables.saved.saved_release import Saved
 

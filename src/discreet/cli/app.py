@@ -209,16 +209,17 @@ _ARGUMENTS = (
     ),
 )
 _PHRASES = {
-    "pairs is a list of two neighbouring true values each, for example [(0, 1)]": "--pairs are two neighbouring true values "
+    "pairs must be a list of pairs of neighbouring true values, for example [(0, 1)]": "--pairs are two neighbouring true values "
     'each, for example --pairs "0,1 50,51"',
     "for example pairs=[(0, 1)], or give mechanism=": 'for example --pairs "0,1"',
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
-    "say overwrite=True": "say --overwrite",
-    "say rows=True": "say --rows",
-    "say counts=None": "say --counts none",
+    "set overwrite=True": "say --overwrite",
+    "set rows=True": "say --rows",
+    "set counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
-    "Make it with create, or see what there is with show": "Make it with discreet ledger create, or see discreet ledger show",
+    "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
+    "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
     "leave keep out": "leave out --keep",
     " or a Mechanism.": " or the file of a mechanism.",

@@ -88,7 +88,7 @@ class Saved:
                     kind="shape",
                 ) from None
             raise FileError(
-                f"{place} is no record of a release; give the .json that release wrote.", kind="shape"
+                f"{place} is not the record of a release; give the .json that release wrote.", kind="shape"
             ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(
