@@ -161,3 +161,8 @@ class MissingExtraError(DiscreetError):
     def needing(cls, what: str, extra: str) -> MissingExtraError:
         """`what` says in words what needs a package of the extra; until discreet is published, a checkout installs it."""
         return cls(f'{what}; in a checkout of discreet, run pip install ".[{extra}]".')
+
+
+def __dir__() -> list[str]:
+    """The tree alone."""
+    return [name for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, Exception)]

@@ -56,6 +56,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
     """A discrete distribution as `written` has it."""
     if part["family"] == "geometric":
