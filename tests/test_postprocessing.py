@@ -111,8 +111,8 @@ def test_a_permutation_can_be_undone_and_a_merging_cannot():
         (5, "function"),
         ("01234", "function"),
         ([[0.5, 0.4]] * 5, "sums to"),
-        ([[1.5, -0.5]] * 5, "no probability"),
-        ([[float("nan"), 1]] * 5, "no probability"),
+        ([[1.5, -0.5]] * 5, "not a probability"),
+        ([[float("nan"), 1]] * 5, "not a probability"),
         ([[1], [1], [1], [1], [0.5, 0.5]], "all of one length"),
     ],
 )

@@ -770,13 +770,13 @@ def test_no_target_is_moved_farther_than_allowed():
 
 
 BAD: dict[str, tuple[Any, str]] = {
-    "NaN": ([[0.5, 0.5], [float("nan"), 0.5]], r"Row 1, column 0 .*nan.*no probability"),
-    "infinite": ([[0.5, float("inf")], [0.5, 0.5]], r"Row 0, column 1 .*inf.*no probability"),
-    "negative": ([[0.5, 0.5], ["-1/4", "5/4"]], r"Row 1, column 0 .*-1/4.*no probability"),
-    "negative by rounding": ([[1.0, 0.0], [1 + 1e-17, -1e-17]], r"Row 1, column 1 .*no probability"),
-    "text": ([["a half", "1/2"], ["1/2", "1/2"]], r"Row 0, column 0 .*a half.*no probability"),
-    "nothing": ([[0.5, None], [0.5, 0.5]], r"Row 0, column 1 .*None.*no probability"),
-    "truth values": ([[True, False], [False, True]], r"Row 0, column 0 .*True.*no probability"),
+    "NaN": ([[0.5, 0.5], [float("nan"), 0.5]], r"Row 1, column 0 .*nan.*not a probability"),
+    "infinite": ([[0.5, float("inf")], [0.5, 0.5]], r"Row 0, column 1 .*inf.*not a probability"),
+    "negative": ([[0.5, 0.5], ["-1/4", "5/4"]], r"Row 1, column 0 .*-1/4.*not a probability"),
+    "negative by rounding": ([[1.0, 0.0], [1 + 1e-17, -1e-17]], r"Row 1, column 1 .*not a probability"),
+    "text": ([["a half", "1/2"], ["1/2", "1/2"]], r"Row 0, column 0 .*a half.*not a probability"),
+    "nothing": ([[0.5, None], [0.5, 0.5]], r"Row 0, column 1 .*None.*not a probability"),
+    "truth values": ([[True, False], [False, True]], r"Row 0, column 0 .*True.*not a probability"),
     "ragged": ([[0.5, 0.5], [1.0]], "all of one length"),
     "one row": ([[0.5, 0.5]], "at least 2 rows"),
     "no columns": ([[], []], "at least 2 rows"),

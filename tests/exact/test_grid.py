@@ -27,7 +27,7 @@ def test_a_bad_n_is_refused_with_a_good_one(bad):
     ("ends", "words"),
     [
         ((0, 0), "at least two values"),
-        ((3, 1), "swap them"),
+        ((3, 1), "the smaller one as low"),
         ((0, 1, "2/3"), "whole number of steps"),
         ((0, 5, 0), "positive"),
         ((0, 5, -1), "positive"),

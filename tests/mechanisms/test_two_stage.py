@@ -186,10 +186,10 @@ def test_answers_are_drawn_by_their_cell():
         ([4], "one cell"),
         ([0, 100], "nearest to no answer"),
         ([0, 100, 200], "nearest to no answer"),
-        ([], "list of numbers"),
+        ([], "list of at least one number"),
         ("1, few", "finite number"),
         ("0..5: 3, 7", "cannot be read"),
-        (7, "list of numbers"),
+        (7, "list of at least one number"),
     ],
 )
 def test_cells_that_are_none_are_refused(cells, told):

@@ -68,7 +68,7 @@ class Grid:
                     f"move an end, or choose a step that divides {_tidy(ends[1] - ends[0])}."
                 )
             if steps < 0:
-                raise GridError(f"low = {low} lies above high = {high}; swap them.")
+                raise GridError(f"low = {low} lies above high = {high}; give the smaller one as low.")
             if steps == 0:
                 raise GridError(
                     f"A grid needs at least two values, and low = high = {low} leaves only one; give a wider grid. "

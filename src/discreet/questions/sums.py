@@ -123,9 +123,8 @@ def read_sum(text: str) -> SumOf:
     """A sum as people write it: "column:low..high/step", then "where PREDICATE" and "missing VALUE" where they are wanted.
 
     >>> read_sum("income:0..100000/100 where sex = 'f' missing 500")
-    SumOf(column='income', grid=Grid(low=Fraction(0, 1), high=Fraction(100000, 1), step=Fraction(100, 1)), where="sex =
-    'f'", missing=Fraction(500, 1), origin=Fraction(0, 1))
-    """
+    SumOf(column='income', grid=Grid(low=Fraction(0, 1), high=Fraction(100000, 1), step=Fraction(100, 1)), where="sex = 'f'", missing=Fraction(500, 1), origin=Fraction(0, 1))
+    """  # noqa: E501
     named = _COLUMN.fullmatch(text) if isinstance(text, str) else None
     if named is None:
         raise TableInputError(f"{show(text)} is not a sum of a column; {_HOW}.")
