@@ -101,7 +101,7 @@ BAD = [
     ("binomial(2)", "lies between 0 and 1"),
     ("normal(1, 0)", "must be positive"),
     ("beta(-1, 2)", "must be positive"),
-    ("normal(1e6, 1)", "leaves not a probability"),
+    ("normal(1e6, 1)", "leaves no probability"),
     ("normal(1e400, 1)", "beyond any grid"),
     (3, "prior = 3 is not known"),
     (Prior("list", (1, 1)), "for 2 values, but 0..4 has 5"),
@@ -143,7 +143,7 @@ def test_weights_have_no_common_divisor():
         ("binomial(1)", "between 0 and 1"),
         (f"normal({2**62 + 1}, 1)", "beyond any grid"),
         (f"normal(0, {2**62 + 1})", "beyond any grid"),
-        (f"normal({2**62}, 1)", "not a probability"),  # not beyond a grid, but beyond this one
+        (f"normal({2**62}, 1)", "no probability"),  # not beyond a grid, but beyond this one
         ("normal(1, 0)", "must be positive"),
         ("beta(0, 1)", "must be positive"),
     ],

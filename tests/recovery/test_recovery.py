@@ -220,7 +220,7 @@ def test_a_report_that_cannot_be_is_refused():
         ({"method": "ibu", "gap": 0}, "gap = 0"),
         ({"method": "mle", "gap": float("nan")}, "gap = nan"),
         ({"method": "ibu", "iterations": 5, "accelerate": True}, "Accelerated steps cannot be counted"),
-        ({"method": "ibu", "start": LAW}, "not a probability to the true value at position 4"),
+        ({"method": "ibu", "start": LAW}, "no probability to the true value at position 4"),
         ({"method": "ibu", "start": [0.5, 0.5]}, "5 probabilities"),
         ({"method": "ibu", "start": [0.3] * 5}, "sum to 1"),
         ({"method": "ibu", "start": "uniform"}, "must be a list of at least one number"),
