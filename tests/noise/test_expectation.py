@@ -190,7 +190,7 @@ def test_breaks_that_are_no_numbers_are_refused(breaks):
     "law", [dt.noise.geometric(alpha="1/2"), dt.noise.discrete_staircase(alpha="1/2", sensitivity=3)]
 )
 def test_a_discrete_law_is_summed_to_its_end(law):
-    """A loss that starts anew where almost not a probability is left, and one that starts only there."""
+    """A loss that starts anew where almost no probability is left, and one that starts only there."""
     far = 600
     exact = 1 + Fraction(10) ** 70 * 2 * law.upper(far)
     assert numerical(law, lambda e: 1 + 1e70 * (abs(e) >= far)) == pytest.approx(float(exact), rel=1e-10)

@@ -65,7 +65,7 @@ def whole_line(law, function, edges=()):
 
 
 def stair_edges(law: Staircase) -> list[float]:
-    """Edges up to where not a probability is left."""
+    """Edges up to where no probability is left."""
     return [(k + law.gamma) * law.sensitivity for k in range(math.ceil(60 / law.epsilon))]
 
 
