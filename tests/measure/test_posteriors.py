@@ -112,7 +112,7 @@ INTERVALS = [
 
 @pytest.mark.parametrize("m", INTERVALS, ids=repr)
 @pytest.mark.parametrize("error", ["0.05", "1/3"])
-def test_likelihood_intervals_cover_every_truth(m, error):
+def test_confidence_intervals_cover_every_truth(m, error):
     """And the coverage is the sum over reports of the chance of those whose interval holds the truth."""
     rule = {
         m.outputs.value(j): dt.measure.confidence_interval(m, m.outputs.value(j), 1 - Fraction(error))

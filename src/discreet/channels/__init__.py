@@ -8,7 +8,7 @@
     │       └── Clamped     other distributions
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
-        ├── Mixture            the value is kept, or drawn uniformly or by another channel
+        ├── Mixture         the value is kept, or drawn uniformly or by another channel
         ├── Window          reports near the truth at one level, all others at another
         ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence

@@ -1,6 +1,6 @@
 """Noise distributions: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
 
-NoiseDistribution              cdf, sf, quantile, moments, expected_loss
+NoiseDistribution     cdf, sf, quantile, moments, expected_loss
 ├── DiscreteNoise     on the integers, with exact probabilities and exact draws
 │   ├── GeometricNoise    geometric(...)
 │   └── StaircaseNoise    discrete_staircase(...)
@@ -188,14 +188,14 @@ def discrete_staircase(
     return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
 
 
-def nearest(law: Laplace | Staircase, step: Rational = 1) -> Nearest:
+def nearest(noise: Laplace | Staircase, step: Rational = 1) -> Nearest:
     """Laplace or staircase noise rounded to the multiples of a step: the errors of a count, when the sum is rounded.
 
     >>> noise = nearest(laplace(alpha="1/4"))
     >>> round(noise.mean_absolute, 12)               # sqrt(alpha)/(1 - alpha)
     0.666666666667
     """
-    return Nearest(law, positive(step, "step"))
+    return Nearest(noise, positive(step, "step"))
 
 
 def cauchy(scale: Rational = 1) -> Cauchy:

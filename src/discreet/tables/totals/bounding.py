@@ -160,7 +160,7 @@ class Adding:
         if self._system is None or not known:
             return np.asarray(part["centre"])
         found = self._system.estimate(part["centre"], [o["centre"] for o in own])
-        return np.asarray(np.round(found, 6))  # the last digits hang on the order of sums
+        return np.asarray(np.round(found, 6))  # the last digits depend on the order of sums
 
     def fit(self, estimates: Floats) -> NDArray[Any]:
         """Whole parts that match all margins; None (of an object array) in groups of the finest margin with a part that has
