@@ -200,6 +200,22 @@ def test_totals_get_the_noise_with_the_smaller_expected_error(change, alpha):
     assert error(total_noise(change, level)) == pytest.approx(min(both.values()), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("family", "change"),
+    [
+        ("geometric", 2**59),  # reaches beyond 2^60, where no 63-bit report could lie
+        ("geometric", 2**62),  # no level between 0 and 1 is left for one step
+        ("staircase", 8193),  # longer than any stair
+    ],
+)
+def test_noise_that_no_report_could_hold_is_refused(family, change):
+    level = dt.Level.of(epsilon=1)
+    with pytest.raises(ReleaseError, match=f"hides {change} steps .* Nothing was charged"):
+        open_noise(family, change, level)
+    assert open_noise("geometric", 2**58, level).channel.noise.reach(Fraction(1, 80)) < 2**60
+    assert open_noise("staircase", 8192, level).sensitivity == 8192
+
+
 # Intervals
 
 
