@@ -84,7 +84,7 @@ TESTED_IN = {
     "tables.saved.checking": "tables/test_checking.py",
     "tables.publish.previews": "tables/test_statistics.py tables/test_release.py",
     "tables.count.true_numbers": "tables/test_statistics.py",
-    "tables.draw.measures": "tables/test_statistics.py",
+    "tables.draw.measures": "tables/test_measures.py tables/test_statistics.py",
     "tables.ask.spelling": "tables/test_statistics.py tables/test_answers.py",
     "tables.publish.readings": "tables/test_statistics.py tables/test_own_mechanisms.py",
     "tables.totals.fitting": "tables/test_fitting.py channels/test_reading.py",
