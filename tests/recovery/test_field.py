@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import discreet as dt
-from discreet.recovery.field import SCALES, Search, _Data, _fit, _Model, heaps_of
+from discreet.recovery.field import SCALES, Fitted, Search, _Data, _fit, _Model, heaps_of
 
 CHANNELS = [
     dt.geometric(12, alpha="2/3").finite(),
@@ -36,6 +36,19 @@ def test_slopes_are_derivatives(channel, atoms):
         up, down = (model.value(theta + sign * step * np.eye(model.size)[k])[2] for sign in (1, -1))
         np.testing.assert_allclose(slopes[k], (up - down) / (2 * step), atol=1e-8)
     assert law.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("atoms", [(), (2,), (0, 5)])
+def test_a_fit_starts_from_the_field_and_the_atoms_of_another(atoms):
+    """Field, level and heights of any parameters lead back to these; what no field reaches is cut at 4 deviations."""
+    data = _Data(CHANNELS[0], counts_of(CHANNELS[0]))
+    model = _Model(data, 1.0, 2.0, atoms)
+    theta = np.random.default_rng(4).normal(size=model.size)
+    values = model.shares(theta)[0]
+    before = Fitted(1.0, 2.0, atoms, theta, data.flat, 0.0, np.zeros(len(atoms)), values)
+    np.testing.assert_allclose(model.start(values, before.level, before.heights.values()), theta, atol=1e-12)
+    far = model.start(1000 * values, before.level, before.heights.values())
+    np.testing.assert_allclose(far[: len(model.waves)], 4 * np.sign(theta[: len(model.waves)]))
 
 
 def test_a_fit_is_a_maximum():
