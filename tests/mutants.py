@@ -74,6 +74,7 @@ TESTED_IN = {
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "exact.intake": "test_sampling.py",
     "questions.sums": "engines/test_adding.py",
+    "recovery.tallies": "recovery/test_tallies.py recovery/test_recovery.py",
     "results": "test_house.py present/test_results.py",
     "registry": "test_registry.py test_documentation.py",
     "traditional": "test_house.py",
