@@ -69,7 +69,7 @@ TESTED_IN = {
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
     "lazy": "test_house.py",
-    "ledger.entries": "ledger/test_caps.py",
+    "ledger.entries": "ledger/test_ledger.py ledger/test_caps.py",
     "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "exact.intake": "test_sampling.py",
