@@ -71,9 +71,9 @@ UPWARD = {("mechanism", "files"), ("mechanism", "measure"), ("mechanism", "adapt
 # The only circles: a value does with one word what a module above it does, which must know the value. All inside functions.
 CIRCLES = {
     ("mechanism", "files"): "save, load and digest of a mechanism",
-    ("traditional.method", "files"): "save and load of a method",
+    ("traditional.methods", "files"): "save and load of a method",
     ("mechanism", "measure.pictures"): "plot of a mechanism",
-    ("mechanism", "adapters.opendp"): "a mechanism as a measurement of OpenDP",
+    ("mechanism", "adapters"): "a mechanism as a measurement of OpenDP",
     (
         "channels.contract",
         "channels.then",

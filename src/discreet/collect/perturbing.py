@@ -16,8 +16,7 @@ from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism
 from ..progress import Progress
 from ..randomness.source import KeyedSource, Source
-from .request import PerturbRequest, check_tally_name
-from .summary import PerturbSummary
+from .request import PerturbRequest, PerturbSummary, check_tally_name
 from .work import Embedded, Work
 
 if TYPE_CHECKING:

@@ -38,10 +38,9 @@ from .count.true_numbers import Found, counted_for
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
-from .publish.frames import TableMaker, table_maker
 from .publish.previews import Preview, preview_of
 from .publish.readings import members
-from .publish.released import Release
+from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet
 from .saved.stored_answers import answer_text, mechanisms_text, served
 
