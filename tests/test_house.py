@@ -329,12 +329,8 @@ def test_one_argument_has_one_name_and_a_type():
         assert not loose or (name, loose) in LOOSE, (name, loose)
 
 
-# the loss of noise on the line is a function of the error; a graph's neighbours are a function of two data sets; what
-# tables ask goes into a Question, which reads it
+# the loss of noise on the line is a function of the error; a graph's neighbours are a function of two data sets
 LOOSE = [
-    ("preview", {"alpha", "epsilon", "prior"}),
-    ("release", {"alpha", "epsilon", "prior"}),
-    ("release_to", {"prior"}),
     ("sharing.collude", {"loss"}),
     ("theory.query_graph", {"neighbours"}),
 ]

@@ -6,31 +6,27 @@ quoted where it may be.
 
 from __future__ import annotations
 
+import csv
+import io
 import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from ..errors import DiscreetError
+
     Number = Any  # what takes numbers in the library takes their texts too
 else:
 
     class Number(str):
         """A number as it was typed, for the library to read. As an int or a float, cyclopts would round it: 0.1 to 0."""
-
-
-import csv
-import io
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..errors import DiscreetError
 
 
 def entry(help: str) -> Parameter:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..engines.reading import Reading
 from ..engines.spark import is_spark
 from ..errors import TableInputError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism
@@ -38,7 +39,7 @@ def perturb(
     dataset: str | None = None,
     ledger: Ledger | str | None = None,
     version: str = "1",
-    max_rows: int | None = None,
+    max_rows: Rational | None = None,
     fresh: bool = False,
     source: Source | KeyedSource | None = None,
     encoding: str = "utf-8",

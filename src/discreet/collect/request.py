@@ -15,6 +15,7 @@ from typing import Any
 
 from ..engines.reading import Reading
 from ..errors import MissingExtraError, ReleaseError, TableInputError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show_above
 from ..exact.given import whole
 from ..ledger.ledger import Ledger
@@ -136,7 +137,7 @@ class PerturbRequest:
         dataset: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         version: str = "1",
-        max_rows: int | None = None,
+        max_rows: Rational | None = None,
         fresh: bool = False,
         source: Source | KeyedSource | None = None,
         reading: Reading | None = None,

@@ -76,7 +76,7 @@ class Method(Procedure):
         return f"<{self.recipe.family} {places}, not private>"
 
 
-def random_rounding(n: GridLike, base: int = 3) -> Method:
+def random_rounding(n: GridLike, base: Rational = 3) -> Method:
     """A count as a multiple of the base: with remainder r, up with probability r/base, else down; multiples stay.
 
     The mean report is the count (Nargundkar and Saveland 1972). There is no privacy for any n and base: a multiple never
@@ -110,7 +110,7 @@ def random_rounding(n: GridLike, base: int = 3) -> Method:
     return Method(grid, outputs, Table(weights), recipe)
 
 
-def suppression(n: GridLike, below: int = 5, *, show_zero: bool = True) -> Method:
+def suppression(n: GridLike, below: Rational = 5, *, show_zero: bool = True) -> Method:
     """Counts from 1 to below - 1 are suppressed, all others published as they are; -1 stands for "suppressed".
 
     With show_zero=False a count of 0 is suppressed too. This is primary suppression of small counts (Cox 1980, who also
@@ -139,7 +139,7 @@ def suppression(n: GridLike, below: int = 5, *, show_zero: bool = True) -> Metho
     return Method(grid, Grid(-1, top), Map(np.where(hidden, 0, truth + 1), top + 2), recipe)
 
 
-def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_report: int = 0) -> Method:
+def cell_key(n: GridLike, deviation: Rational = 5, variance: Rational = 2, *, never_report: Rational = 0) -> Method:
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census
