@@ -15,7 +15,7 @@ from typing import Any, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show
+from ..exact.arithmetic import parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..measure.prior import PriorLike
@@ -355,11 +355,19 @@ def _labels(recoding: Recoding) -> dict[str, Any]:
 def _unlabelled(written: Mapping[str, Any]) -> dict[str, Any]:
     """The same as it may be declared."""
     return {
-        label: [[None if end is None else Fraction(end) for end in band] for band in what["bands"]]
+        label: [[None if end is None else _rational(end) for end in band] for band in what["bands"]]
         if what is not None and "bands" in what
         else what
         for label, what in written.items()
     }
+
+
+def _rational(written: Any) -> Fraction:
+    """A number of a question that anybody may have written: 1e999999999, which would fill the memory, is refused."""
+    number = parse_exact(written)
+    if number is None:
+        raise ValueError("not a number that a question can have")
+    return number
 
 
 def _read(written: Mapping[str, Any]) -> Question:
@@ -371,8 +379,8 @@ def _read(written: Mapping[str, Any]) -> Question:
         kinds.setdefault(one["kind"], {})[one["name"]] = one["what"]
     if not kinds or not kinds.keys() <= {*KINDS}:
         raise ReleaseError("A question asks for counts, sums, means or shares.")
-    measured = {tuple(one["by"]): Fraction(one["part"]) for one in written["measure_totals"]}
-    weights = {one["name"]: Fraction(one["weight"]) for one in written["statistics"]}
+    measured = {tuple(one["by"]): _rational(one["part"]) for one in written["measure_totals"]}
+    weights = {one["name"]: _rational(one["weight"]) for one in written["statistics"]}
     if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
         raise ReleaseError("The parts of epsilon in this question are not positive numbers that add up to 1.")
     parts: dict[str, Any] = kinds

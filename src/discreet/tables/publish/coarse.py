@@ -93,16 +93,6 @@ class Coarse:
         first, last = (np.clip(end, line.low, line.high).astype(np.int64) for end in (first, last))
         return Cells(first, last, shown)
 
-    def some_place(self, line: Line, shown: Fraction | None) -> int:
-        """The position of one of the reports that are shown like this (hidden ones: None), to compute again what follows."""
-        if shown is None:
-            place = self._last_hidden(line)
-        elif self.round_to is None:
-            place = round((shown - line.anchor) / line.step)
-        else:  # the first report that rounds to it
-            place = -((line.anchor - round(shown / self.round_to) * self.round_to + self.round_to / 2) // line.step)
-        return min(max(place, line.low), line.high)
-
     def _numbered(self, line: Line) -> tuple[Fraction, Fraction, tuple[int, int, int]]:
         """Cells stand for origin + j width; position p lies in cell j = floor((p step + anchor - origin) / width + shift), which
         is (p s + a) // w."""
