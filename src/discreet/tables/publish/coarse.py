@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...channels import Channel
 from ...errors import ReleaseError
 from ...exact.given import positive
 from ...exact.grid import FARTHEST, Grid
+from ...mechanism import Mechanism
 from ..draw.measures import Measure
 
 Floats = NDArray[np.float64]
@@ -207,8 +209,18 @@ def line_of(measure: Measure, size: int) -> Line:
     return Line(Fraction(0) if measure.part else max(size, 0) * start, step)
 
 
-def merged_reading(measure: Measure, size: int, channel: Channel, coarse: Coarse) -> MergedReports:
-    return MergedReports(channel, line_of(measure, size), coarse, in_steps=measure.statistic.of_values)
+def merged_reading(measure: Measure, size: int, m: Mechanism, coarse: Coarse) -> MergedReports:
+    """How merged reports of a mechanism are read, in groups of a public size (or any, below 0)."""
+    return _merged_reading(m, line_of(measure, size), coarse, measure.statistic.of_values)
+
+
+@lru_cache(maxsize=256)
+def _merged_reading(m: Mechanism, line: Line, coarse: Coarse, in_steps: bool) -> MergedReports:
+    """With everything computed that reading any report needs: whether there is an estimate takes a system of equations."""
+    reading = MergedReports(m.channel, line, coarse, in_steps=in_steps)
+    reading.estimate(np.zeros(1, dtype=np.int64))
+    reading.around(np.zeros(1, dtype=np.int64))
+    return reading
 
 
 def _whole(slope: Fraction, offset: Fraction) -> tuple[int, int, int]:

@@ -44,7 +44,10 @@ def error_of(measure: Measure) -> Fraction:
 def as_shown(
     measures: Sequence[Measure], sizes: Indices, drawn: Sequence[NDArray[Any]], coarse: Coarse
 ) -> list[NDArray[Any]]:
-    """For each report the last of those that are shown like it: whatever is made from these says no more than what is shown."""
+    """For each report the last of those that are shown like it: whatever is made from these says no more than what is shown.
+    Reports that are not merged stay as they were drawn."""
+    if not coarse:
+        return list(drawn)
     shown = []
     for measure, reports in zip(measures, drawn, strict=True):
         last = reports.copy()

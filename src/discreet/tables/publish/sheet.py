@@ -140,11 +140,9 @@ class Sheet:
 
         `drawn` has the reports of each measure, `totals` those of each measure of each tier.
         """
-        if self.coarse:  # from here on a report is one of those that are shown like it, and nothing else
-            drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
-            totals = [
-                as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)
-            ]
+        # from here on a merged report is one of those that are shown like it, and nothing else
+        drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
+        totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
         parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
         shown = [
@@ -203,20 +201,24 @@ def served(
     return sheet, drawn
 
 
+def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> Document:
+    """An answer as the record of its release has it."""
+    reports = as_shown(drawn.measures, drawn.sizes, drawn.reports, coarse)
+    totals = [as_shown(t.measures, t.sizes, its, coarse) for t, its in zip(drawn.tiers, drawn.totals, strict=True)]
+    head = drawn_by(drawn.asked.question, drawn.measures, contents, drawn.sizes, drawn.tiers)
+    return {**head, **reports_of(reports, totals)}
+
+
 def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
     """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
-    for m in measure.plan.values():
-        if m is not None and m not in known:
+    drawn = {size: m for size, m in measure.plan.items() if m is not None}
+    for m in drawn.values():
+        if m not in known:
             known[m] = _readable(m, error_of(measure))
-    plain = {size: known[m] for size, m in measure.plan.items() if m is not None}
-    if not coarse:
-        return {**plain}
-    merged = {size: merged_reading(measure, size, channel, coarse) for size, channel in plain.items()}
-    for reading in merged.values():  # what reading any report needs is computed now
-        reading.estimate(np.zeros(1, dtype=np.int64))
-        reading.around(np.zeros(1, dtype=np.int64))
-    return {**merged}
+    if coarse:
+        return {size: merged_reading(measure, size, m, coarse) for size, m in drawn.items()}
+    return {size: known[m] for size, m in drawn.items()}
 
 
 def _readable(m: Mechanism, error: Fraction) -> Channel:

@@ -1,7 +1,7 @@
 """A saved release beside its ledger: the line, the head, the terms and the stored answer that it must fit.
 
-The stored answer says of which groups and sizes, with which mechanisms and at which level it was drawn, and the ledger for which
-question it was charged. So the release is made again from the stored answer, and must be the one that was saved.
+The ledger says which question a line charged for, and the stored answer with which reports, of which groups and sizes and by which
+mechanisms it was answered. Question and answer of the record must be these; the release follows from them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 from ...errors import DiscreetError
 from ...ledger.ledger import Head, Ledger
-from ..draw.answers import stored_document
+from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
-from .saved_release import Rebuilt, number_in, rebuild
+from ..publish.sheet import shown_answer
+from .saved_release import Rebuilt, number_in
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,27 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
             if audience is None
             else answers_of(answer.text)[record["audiences"].index(record["alpha"])]
         )
-        again = rebuild(record, stored)
+        yield from _unlike(rebuilt, stored, f"the stored answer of line {line}")
     except DiscreetError:
         yield f"The question is not that of the stored answer of line {line}."
-        return
-    yield from _unlike(rebuilt, again, f"the stored answer of line {line}")
 
 
-def _unlike(saved: Rebuilt, stored: Rebuilt, answer: str) -> Iterator[str]:
-    """Where what is made from the record differs from what is made from the ledger."""
-    mine, other = saved.release, stored.release
-    for name, column in other.columns.items():
-        if json.dumps(column) != json.dumps(mine.columns[name]):
-            reports = name.startswith("report")
-            yield f"{'The reports are' if reports else f'The column {name} is'} not {'those' if reports else 'that'} of {answer}."
-    if json.dumps(other.margins) != json.dumps(mine.margins):
-        yield f"The totals are not those of {answer}."
-    for name, value in other.record.items():
-        if json.dumps(value) != json.dumps(mine.record[name]):
-            yield f"{name} is not what {answer} says."
+def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterator[str]:
+    """Where the answer in a record differs from the stored one: all that is published follows from it and from the question."""
+    sheet, recorded = rebuilt.sheet, rebuilt.release.record["answer"]
+    drawn = read_answer(stored, sheet.asked, sheet.terms, sheet.spelling.contents)
+    again = shown_answer(drawn, sheet.spelling.contents, sheet.coarse)
+    for part, what in _PARTS.items():
+        if json.dumps(again.get(part)) != json.dumps(recorded.get(part)):
+            yield f"{what} are not those of {answer}."
+    if drawn.asked.question.to_dict()["mechanism"] != sheet.question.to_dict()["mechanism"]:
+        yield f"The mechanism in the question is not described as in {answer}."
+
+
+_PARTS = {
+    "sizes": "The sizes of the groups",
+    "measures": "The mechanisms",
+    "reports": "The reports",
+    "tiers": "The mechanisms of the measured totals",
+    "totals": "The reports of the measured totals",
+}

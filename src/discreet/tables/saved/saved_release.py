@@ -118,9 +118,8 @@ class Rebuilt:
     release: Release
 
 
-def rebuild(record: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> Rebuilt:
-    """Everything that a release consists of, from its record: from the answer in it or, in its place, from the one `stored` in
-    the ledger. What cannot be made is some ValueError, KeyError or DiscreetError."""
+def rebuild(record: Mapping[str, Any]) -> Rebuilt:
+    """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
     terms = Terms(
@@ -130,7 +129,7 @@ def rebuild(record: Mapping[str, Any], stored: Mapping[str, Any] | None = None) 
         raise ValueError("the relation is neither change-one nor add-remove")
     check_relation(asked, terms)
     sheet, drawn = served(
-        recorded_document(record["answer"], question) if stored is None else stored,
+        recorded_document(record["answer"], question),
         asked.at(own),
         spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])),
         terms,
