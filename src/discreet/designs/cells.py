@@ -8,7 +8,7 @@ d, b <= c, are neighbours if c - b is less than the sensitivity.
 The loss of a report in a cell is its mean over the cell by the prior (for the worst case the largest), or a bound of that from
 above. So the risk of a design is what real answers cost at most. If the loss is convex in the truth, its mean over a cell is at
 most that over the two ends, weighed so that they have the mean of the cell, and just that where the loss is linear in the cell.
-So the probability and the mean of each cell are all that is needed of the prior.
+So the probabilities and means of cells, and of the two parts of a cell at its own report, are all that is needed of the prior.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _FINEST = 2**16  # parts of an even cell to which edges are rounded
 _THINNEST = Fraction(1, 2**40)  # of the interval: a piece that is not halved any more
 _PLACES = 64  # in a cell, where its report may lie
 _FLOAT = Fraction(1, 2**40)  # what the float of a power that is no whole number may be off by, relatively
+_LOSSES = 2**44  # parts of the largest loss to which mean losses are rounded
+_RARE = Fraction(1, 10**9)
 _MOST = 4096
 
 
@@ -207,13 +209,13 @@ class Cells:
         weights = Prior(f"{law.name} over cells", given.weights(chances.chances))
 
         def over_cells(kind: Any) -> Loss:
-            return self._loss(kind, None if risk == "worst" else chances, reports)
+            return self._loss(kind, None if risk == "worst" else law, reports)
 
         grid, between = Grid.of(self.size - 1), self.neighbours(delta)
         return Stated(grid, over_cells(loss), weights, between, reports, words, self.place, over_cells)
 
-    def _loss(self, loss: Any, chances: CellChances | None, reports: Sequence[Fraction]) -> Loss:
-        """The mean loss of each report in each cell, at most; without probabilities the largest."""
+    def _loss(self, loss: Any, law: IntervalPrior | None, reports: Sequence[Fraction]) -> Loss:
+        """The mean loss of each report in each cell, at most; without a prior the largest."""
         power, places = PowerLoss.of(loss), tuple(map(Fraction, range(self.size)))
         if power is None and (isinstance(loss, (str, bytes)) or callable(loss)):
             raise LossError(
@@ -222,16 +224,39 @@ class Cells:
             )
         if power is None:
             return loss_of(loss, Grid.of(self.size - 1), Grid.of(self.size - 1))
-        most = self.largest(power, reports) if chances is None else self.means(power, chances, reports)
+        most = self.largest(power, reports) if law is None else self.means(power, law, reports)
         return by_values(lambda i, k: most[int(i)][int(k)], places, places, f"{power.name} over cells")
 
-    def means(self, loss: PowerLoss, chances: CellChances, reports: Sequence[Fraction]) -> list[list[Fraction]]:
-        """What each report costs on average in each cell, at most: exactly where the loss is linear in the cell."""
+    def means(self, loss: PowerLoss, law: IntervalPrior, reports: Sequence[Fraction]) -> list[list[Fraction]]:
+        """What each report costs on average in each cell, at most, rounded up.
+
+        A cell is halved at its own report, so that a loss that is linear on both sides of the truth is linear in the parts.
+        """
+        widest = max(loss.between(*self.edges[:: self.size])[1], loss.between(*self.edges[:: -self.size])[1])
+        finest, found = widest / _LOSSES or Fraction(1), []
+        for parts in self._halved(law, reports):
+            row = []
+            for r in reports:
+                cost = sum((share * _straight(loss, ends, means, r) for share, ends, means in parts), Fraction(0))
+                row.append(math.ceil(cost / finest) * finest)
+            found.append(row)
+        return found
+
+    def _halved(
+        self, law: IntervalPrior, reports: Sequence[Fraction]
+    ) -> list[list[tuple[Fraction, Interval, Interval]]]:
+        """Of each cell the parts below and above its report: their shares of its probability, their ends and means."""
+        edges = sorted({*self.edges, *reports})
+        whole, fine = law.on(self.edges), law.on(edges)
+        parts = list(zip(fine.chances, pairwise(edges), fine.means, strict=True))
         found = []
-        for (low, high), means in zip(self.ends, chances.means, strict=True):
-            shares = [(mean - low) / (high - low) for mean in means]
-            ends = [(loss.between(low, r)[1], loss.between(high, r)[1]) for r in reports]
-            found.append([max(a + (b - a) * share for share in shares) for a, b in ends])
+        for (low, high), means in zip(self.ends, whole.means, strict=True):
+            inside = [part for part in parts if low <= part[1][0] and part[1][1] <= high]
+            total = sum((chance for chance, *_ in inside), Fraction(0))
+            if total <= _RARE:  # of which floats may say little
+                found.append([(Fraction(1), (low, high), means)])
+            else:
+                found.append([(chance / total, ends, about) for chance, ends, about in inside])
         return found
 
     def largest(self, loss: PowerLoss, reports: Sequence[Fraction]) -> list[list[Fraction]]:
@@ -244,6 +269,12 @@ class Cells:
         if exact is None or not self.edges[0] <= exact <= self.edges[-1]:
             raise error(f"{what} {show(value)} lies in none of the {self}; name a number of the interval.")
         return self.place(exact)
+
+
+def _straight(loss: PowerLoss, ends: Interval, means: Interval, report: Fraction) -> Fraction:
+    """The mean loss of a report at most, where the truth has a mean between these: that of the ends, which is no less."""
+    (low, high), (below, above) = ends, (loss.between(end, report)[1] for end in ends)
+    return max(below + (above - below) * (mean - low) / (high - low) for mean in means)
 
 
 def _interval(low: object, high: object) -> Interval:

@@ -4,7 +4,7 @@ The interval is cut into cells. From above: a mechanism that answers all numbers
 cells with numbers within the sensitivity of each other are neighbours, and its mean loss over each cell is known from the cell's
 probability and mean (designs/cells.py). From below: one multiplier for each cell proves a bound for every mechanism on the
 interval, whatever it does within the cells (designs/cell_bound.py). The multipliers come from a design. For losses that are linear
-on both sides of the truth, and l2, both bounds are off by the square of the cells' widths, where neighbours many cells apart do
+on both sides of the truth, and l2, both bounds are off by the order of the squared widths, where neighbours many cells apart do
 not matter; docs/theory/continuous.md has the proofs.
 
 In the worst case there is no prior: the bound from below is that of a design for the middles of the cells alone, less what
@@ -140,10 +140,10 @@ def continuous_bounds(
     True
     >>> mean = dt.queries.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior="beta(20, 30)", cells=[16, 32])
     >>> print(mean)
-    the least average l1 on [0, 1]: between 0.0507139 and 0.0514922
+    the least average l1 on [0, 1]: between 0.0507171 and 0.0513578
     cells  narrowest  widest  lower bound  upper bound <=   apart
-       16     0.0168  0.3877       0.0483         0.05212  0.0798
-       32     0.0084  0.2482       0.0507          0.0515  0.0153
+       16     0.0168  0.3877       0.0481         0.05158  0.0721
+       32     0.0084  0.2482       0.0507         0.05136  0.0126
     narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that
     """
     ends = [parse_exact(end) for end in (low, high)]
