@@ -23,6 +23,7 @@ from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
+from .enumeration import Enumerated, enumerated
 from .losses import Losses, losses_of
 from .pairs import OnePair, Pairs, distinct, has_one_pair, pairs_of
 
@@ -44,6 +45,7 @@ class Composition(Result):
     neighbours: tuple[Neighbours, ...]
     _worst: Candidates = field(compare=False)  # what the upper bounds cover
     _tried: Candidates = field(compare=False)  # what the lower bounds are of
+    _exact: Enumerated | None = field(compare=False, default=None)  # where every sequence of reports was gone through
     _known: dict[Any, Bounds] = field(compare=False, default_factory=dict)
     _progress: Progress | None = field(compare=False, default=None)
 
@@ -60,12 +62,16 @@ class Composition(Result):
         asked = float(_epsilon(epsilon))
         if self._is_pure(epsilon):
             return 0.0, 0.0
+        if self._exact is not None:
+            return self._exact.delta_bounds(_epsilon(epsilon))
         low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked, self._progress))
         return low, min(high, self.optimal_delta(epsilon))
 
     def epsilon_bounds(self, delta: Any) -> Bounds:
         """What the smallest epsilon at this delta lies between."""
         asked = float(_share(delta))
+        if self._exact is not None:
+            return self._exact.epsilon_bounds(_share(delta))
         low, high = self._bounds(("epsilon", asked), lambda among: among.epsilon_bounds(asked, self._progress))
         return low, min(high, self.optimal_epsilon(delta))
 
@@ -144,6 +150,8 @@ class Composition(Result):
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
+        if self._exact is not None:
+            return (levels, "exact, up to the last digit of a float: every sequence of reports was gone through")
         if self.of == "one count":
             return (levels,)
         return (
@@ -189,7 +197,8 @@ def compose(
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
     the worst over pairs after convolving. of="different counts": each count may sit at another pair and direction, also
     one chosen as reports come in; the curve is that of a dominating pair per mechanism (Zhu, Dong and Wang 2022), and the
-    lower bound that of the choices tried.
+    lower bound that of the choices tried. Few reports of small tables are gone through one by one: then both bounds are the
+    exact value, up to the last digit of a float.
 
     On neighbouring counts the loss of the geometric mechanism is +epsilon or -epsilon, so that optimal composition
     (Kairouz, Oh and Viswanath 2015) is attained:
@@ -217,9 +226,10 @@ def compose(
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
     if of == "one count":
         same = SamePair(pairs, uses)
-        return Composition(mechanisms, uses, of, between, same, same, _progress=progress)
+        return Composition(mechanisms, uses, of, between, same, same, enumerated(pairs, uses, True), _progress=progress)
     worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
-    return Composition(mechanisms, uses, of, between, worst, _tried(pairs, uses), _progress=progress)
+    exact = enumerated(pairs, uses, False)
+    return Composition(mechanisms, uses, of, between, worst, _tried(pairs, uses), exact, _progress=progress)
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:

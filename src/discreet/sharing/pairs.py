@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import MetricError, SizeError
 from ..exact.neighbours import Neighbours
 from ..mechanism import Procedure
-from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
+from .losses import LEAST, Floats, Losses, losses_of, shifted_losses, shifted_weights
 
 _RATES = 2.0 ** np.arange(-24, 8.1, 0.5)  # at which Chernoff's bound is tried for all pairs at once
 _MOST_VALUES = 2**11
@@ -108,7 +108,16 @@ class Pairs:
         """The pair whose mean loss is the largest, in floats."""
         return int(np.argmax(self.moments(np.array([1e-6]))[0] + self.infinite()))
 
+    def written(self) -> tuple[list[tuple[list[int], list[int]]], int]:
+        """The two distributions of each pair, over one total."""
+        each = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return [(self.weights[i], self.weights[k]) for i, k in each], self.total
+
     def dominating(self) -> Losses:
+        """The losses of the pair whose curve is the largest of all curves."""
+        return losses_of(*self.hull(), self.total)
+
+    def hull(self) -> tuple[list[int], list[int]]:
         """The pair whose curve is the largest of all curves: the hull of all chances (Q(S), P(S)) of sets of reports.
 
         A set of reports tells the pair apart with P(S) - e^epsilon Q(S), so the upper hull of these points over all pairs,
@@ -130,17 +139,19 @@ class Pairs:
             hull.append((q, p))
         start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
         edges = list(itertools.pairwise(hull))
-        return losses_of(
+        return (
             [*start, *(b[1] - a[1] for a, b in edges)],
             [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
-            self.total,
         )
 
 
 @dataclass(frozen=True)
 class OnePair:
-    """One pair that stands for all, and has the same losses both ways round."""
+    """One pair that stands for all, and has the same losses both ways round: two distributions in integers over a total."""
 
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    total: int
     law: Losses
     size: int = 1
 
@@ -162,6 +173,12 @@ class OnePair:
 
     def dominating(self) -> Losses:
         return self.law
+
+    def written(self) -> tuple[list[tuple[list[int], list[int]]], int]:
+        return [self.hull()], self.total
+
+    def hull(self) -> tuple[list[int], list[int]]:
+        return list(self.first), list(self.second)
 
     @property
     def entries(self) -> int:
@@ -223,7 +240,7 @@ def pairs_of(m: Procedure, neighbours: Neighbours, short: bool = True) -> Pairs 
         distance = _farthest(m, neighbours)
         if distance > _MOST_VALUES:
             raise SizeError(f"Neighbours {distance} steps apart are too far to compose; use a coarser grid.")
-        return OnePair(shifted_losses(noise.decay, distance))
+        return OnePair(*shifted_weights(noise.decay, distance), shifted_losses(noise.decay, distance))
     channel = m.finite()
     if channel.rows > _MOST_VALUES or channel.reports > _MOST_VALUES:
         raise SizeError(f"Composition looks at every report of at most {_MOST_VALUES} values; use a coarser grid.")
