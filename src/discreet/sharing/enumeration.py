@@ -91,7 +91,8 @@ class OnOnePair(Enumerated):
     @cached_property
     def _sequences(self) -> list[list[Line]]:
         """For each pair the chances (P, Q) of all that the reports can be, those of one ratio together."""
-        return [self._of_pair([rows[pair] for rows in self.rows]) for pair in range(len(self.rows[0]))]
+        size = max(len(rows) for rows in self.rows)  # one pair stands for all of some
+        return [self._of_pair([rows[pair % len(rows)] for rows in self.rows]) for pair in range(size)]
 
     def _of_pair(self, laws: Sequence[tuple[list[int], list[int]]]) -> list[Line]:
         found: dict[Line, int] = {(1, 1): 1}
@@ -163,15 +164,14 @@ class OnAnyPairs(Enumerated):
 
 def enumerated(pairs: Sequence[Pairs | OnePair], uses: Sequence[int], one_count: bool) -> Enumerated | None:
     """The curve of few reports of small tables, exactly; None where that is too much work."""
-    written = [p.written() for p in pairs]
-    if sum(uses) > MOST_REPORTS or any(x is None for x in written):
+    if sum(uses) > MOST_REPORTS:
         return None
-    rows, totals = zip(*(x for x in written if x is not None), strict=True)
+    rows, totals = zip(*(p.written() for p in pairs), strict=True)
     if sum(k * total.bit_length() for total, k in zip(totals, uses, strict=True)) > _MOST_BITS:
         return None
     reports = [len(some[0][0]) for some in rows]
     if one_count:
-        states = len(rows[0]) * math.prod(math.comb(k + n - 1, k) for n, k in zip(reports, uses, strict=True))
+        states = max(map(len, rows)) * math.prod(math.comb(k + n - 1, k) for n, k in zip(reports, uses, strict=True))
         return OnOnePair(rows, totals, uses) if states <= _MOST_STATES else None
     if max(p.entries for p in pairs) > _MOST_STATES:
         return None

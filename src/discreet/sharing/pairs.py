@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, cmp_to_key
 
@@ -132,17 +132,7 @@ class Pairs:
         for i, k in zip(self.first.tolist(), self.second.tolist(), strict=True):
             for q, p in _chances(self.weights[i], self.weights[k]):
                 points[q] = max(p, points.get(q, 0))
-        hull: list[tuple[int, int]] = []
-        for q, p in sorted(points.items()):
-            while len(hull) > 1 and _turns_up(hull[-2], hull[-1], (q, p)):
-                hull.pop()
-            hull.append((q, p))
-        start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
-        edges = list(itertools.pairwise(hull))
-        return (
-            [*start, *(b[1] - a[1] for a, b in edges)],
-            [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
-        )
+        return upper_hull(points)
 
 
 @dataclass(frozen=True)
@@ -193,9 +183,24 @@ class OnePair:
 
 def distinct(pairs: Sequence[Pairs | OnePair]) -> list[Pairs | OnePair]:
     """One pair of true values for all at which every mechanism has the same losses."""
-    labels = np.array([p.alike() for p in pairs])
+    labels = np.array(np.broadcast_arrays(*(p.alike() for p in pairs)))
     kept = np.sort(np.unique(labels, axis=1, return_index=True)[1])
     return [p.taken(kept) for p in pairs]
+
+
+def upper_hull(points: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """The two distributions whose sets of reports have the upper hull of points Q: P for their edge."""
+    hull: list[tuple[int, int]] = []
+    for q, p in sorted(points.items()):
+        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], (q, p)):
+            hull.pop()
+        hull.append((q, p))
+    start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
+    edges = list(itertools.pairwise(hull))
+    return (
+        [*start, *(b[1] - a[1] for a, b in edges)],
+        [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
+    )
 
 
 def _chances(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
@@ -272,9 +277,10 @@ class Screen:
 
     @classmethod
     def of(cls, pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Screen:
-        if pairs[0].size > _MOST_PAIRS:
+        size = max(p.size for p in pairs)
+        if size > _MOST_PAIRS:
             raise SizeError(
-                f"{pairs[0].size} pairs of neighbours with different losses are too many to compare; use a coarser grid, or "
+                f"{size} pairs of neighbours with different losses are too many to compare; use a coarser grid, or "
                 "neighbours= for fewer pairs."
             )
         rates = _RATES / (max(p.width for p in pairs) or 1.0)
