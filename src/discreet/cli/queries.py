@@ -33,6 +33,10 @@ def sensitivity(
     low: Annotated[Number | None, entry(RECORD_LOW)] = None,
     high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
     records: Annotated[Number | None, entry(RECORDS)] = None,
+    at_least: Annotated[
+        Number | None,
+        entry("In place of --records: a lower bound of the number of records, which is all that is public."),
+    ] = None,
     beta: Annotated[Number | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,
@@ -55,7 +59,9 @@ def sensitivity(
         raise DiscreetError(f"--{name} is for records, and no file of them is given; leave it out, or give a file.")
     data, lines = (None, []) if file is None else _records(file, column)
     try:
-        found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
+        found = run(
+            query, data, records=records, low=low, high=high, at_least=at_least, beta=beta, epsilon=epsilon, clamp=clamp
+        )
     except OutOfRangeError as error:
         told = str(error).replace("pass clamp=True", "say --clamp")
         position = getattr(error, "position", None)

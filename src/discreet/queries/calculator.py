@@ -21,6 +21,7 @@ from .splits import admissible
 _MOST_DATA_SETS = 2**20
 _COUNTED = "The number of records, {}, was taken from the data: it must be public."
 _ROUNDED = "The function's answers are floats: the rounding of the function itself is in these numbers."
+_DEVIATION = "Of a standard deviation all are rounded up, and the smooth one is a bound that is smooth too."
 _GIVE = "for example dt.queries.sensitivity(max, domain=[0, 1, 2], records=3)"
 
 
@@ -84,6 +85,7 @@ def sensitivity(
     records: object = None,
     low: Rational | None = None,
     high: Rational | None = None,
+    at_least: object = None,
     domain: Any = None,
     beta: Rational | None = None,
     alpha: LevelLike | None = None,
@@ -92,8 +94,9 @@ def sensitivity(
 ) -> Sensitivity:
     """The global sensitivity of a query, and with data the local and smooth ones, which are private.
 
-    The query is a `Query`, its name with the range of one record, or a function of a data set (a tuple of records) with the
-    `domain` of one record and a number of records: then every data set is looked at. The smooth sensitivity is for `beta`, or
+    The query is a `Query`, its name with the range of one record and their number (`records`, or `at_least`), or a function
+    of a data set (a tuple of records) with the `domain` of one record and a number of records: then every data set is
+    looked at. The smooth sensitivity is for `beta`, or
     for the beta that `admissible` chooses for Cauchy noise at a level (by default epsilon = 1).
 
     >>> import discreet as dt
@@ -109,23 +112,30 @@ def sensitivity(
         epsilon = 1
     rate = beta_of(beta) if beta is not None else admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
     if callable(query):
+        if at_least is not None:
+            raise DiscreetError(
+                "A function is tried on every data set of a number of records; give records, not at_least."
+            )
         return _of_function(query, data, domain, records, rate)
     if domain is not None:
         raise DiscreetError("domain goes with a function; a query by name has a range: give low and high.")
-    asked, notes = _asked(query, data, records, low, high)
+    asked, notes = _asked(query, data, records, low, high, at_least)
+    if asked.name == "standard deviation":
+        notes += (_DEVIATION,)
     if data is None:
         return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
     found = asked._read(data, clamp)
+    here = asked._sized(found)
     return Sensitivity(
-        asked._title(), asked.global_sensitivity, asked._local(found), asked._smooth(found, rate), rate, notes=notes
+        asked._title(), asked.global_sensitivity, here._local(found), here._smooth(found, rate), rate, notes=notes
     )
 
 
 def _asked(
-    named: Any, data: Any, records: object, low: Rational | None, high: Rational | None
+    named: Any, data: Any, records: object, low: Rational | None, high: Rational | None, at_least: object
 ) -> tuple[Query, tuple[str, ...]]:
-    if isinstance(named, Query) or records is not None:
-        return query_of(named, records, low, high), ()
+    if isinstance(named, Query) or records is not None or at_least is not None:
+        return query_of(named, records, low, high, at_least), ()
     if not hasattr(data, "__len__"):
         raise GridError("The number of records is part of the query; give for example records=1000.")
     return query_of(named, len(data), low, high), (_COUNTED.format(len(data)),)
