@@ -7,9 +7,10 @@ numbers, which say so wherever they are written. The closed forms are proved in 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,72 +23,14 @@ from ..exact.grid import Grid
 from ..exact.level import Epsilon, LevelLike
 from ..exact.positions import greatest_float, least_float
 from ..present.views import Result, View
+from .add_remove import AddRemoveQuery
 from .exact_records import Records, records_of, whole_sum
+from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
 from .spread import DeviationReach, VarianceReach
 
 if TYPE_CHECKING:
     from .smooth_noise import SmoothNoise, SmoothReport
-
-WARNING = "private: do not publish"
-
-
-@final
-class PrivateNumber:
-    """A number computed from private data without noise. Only `float(v)` and `int(v)` open it.
-
-    Whatever is written of it (text, format, HTML, `to_dict`) carries the words "do not publish". It has no arithmetic and
-    no order, so that nothing else is made of it without being opened, and it is not pickled. What asks Python for a float
-    opens it too: `math.sqrt(v)`, `"%f" % v`. `float(v)` is rounded up: a sensitivity must never be too small.
-
-    >>> v = PrivateNumber(Fraction(2, 5))
-    >>> v, f"{v:.2f}"
-    (0.4 (private: do not publish), '0.40 (private: do not publish)')
-    """
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Fraction) -> None:
-        self._value = Fraction(value)
-
-    def __float__(self) -> float:
-        nearest = float(self._value)
-        return nearest if Fraction(nearest) >= self._value else math.nextafter(nearest, math.inf)
-
-    def __int__(self) -> int:
-        """The whole number itself; of another number the next one above it."""
-        return math.ceil(self._value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PrivateNumber) and self._value == other._value
-
-    def __hash__(self) -> int:
-        return hash((PrivateNumber, self._value))  # that of a whole number would be the number
-
-    def __repr__(self) -> str:
-        return f"{float(self):.12g} ({WARNING})"
-
-    def __format__(self, spec: str) -> str:
-        return f"{format(float(self), spec)} ({WARNING})" if spec else repr(self)
-
-    def _repr_html_(self) -> str:
-        return f"{float(self):.12g} <strong>({WARNING})</strong>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The number with its warning, for machines."""
-        return {"value": float(self), "private": True, "note": "do not publish"}
-
-    def __copy__(self) -> PrivateNumber:
-        return self
-
-    def __deepcopy__(self, memo: object) -> PrivateNumber:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise DiscreetError(
-            "A private number is not written to files: do not publish it; keep float(v) where you must."
-        )
-
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1, "variance": 0}
 _SPREADS = ("variance", "standard deviation")
@@ -217,14 +160,9 @@ class Query(Result):
         >>> query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9], beta=1)
         0.4 (private: do not publish)
         """
-        from .splits import admissible
+        from .splits import smoothing
 
-        if (alpha, epsilon) == (None, None):
-            rate = beta_of(1 if beta is None else beta)
-        elif beta is not None:
-            raise DiscreetError("Give a beta, or the level that the noise shall keep, not both.")
-        else:
-            rate = admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
+        rate = smoothing(beta, alpha, epsilon)
         records = self._read(data, clamp)
         return self._sized(records)._smooth(records, rate)
 
@@ -396,6 +334,48 @@ def reach_of(query: Query, numbers: NDArray[Any], low: Any, high: Any, unit: Fra
     return LinearReach(smallest, largest, Fraction(low), Fraction(high), query.weight * unit)
 
 
+@overload
+def query(
+    name: str,
+    *,
+    records: object = ...,
+    low: Rational | None = ...,
+    high: Rational | None = ...,
+    p: Rational | None = ...,
+    at_least: object = ...,
+    relation: Literal["change-one"] = ...,
+    empty: None = ...,
+) -> Query: ...
+
+
+@overload
+def query(
+    name: str,
+    *,
+    records: object,
+    low: Rational | None = ...,
+    high: Rational | None = ...,
+    p: Rational | None = ...,
+    at_least: None = ...,
+    relation: Literal["add-remove"],
+    empty: Rational | None = ...,
+) -> AddRemoveQuery: ...
+
+
+@overload
+def query(
+    name: str,
+    *,
+    records: object = ...,
+    low: Rational | None = ...,
+    high: Rational | None = ...,
+    p: Rational | None = ...,
+    at_least: object = ...,
+    relation: str = ...,
+    empty: Rational | None = ...,
+) -> Query | AddRemoveQuery: ...
+
+
 def query(
     name: str,
     *,
@@ -405,7 +385,8 @@ def query(
     p: Rational | None = None,
     at_least: object = None,
     relation: str = "change-one",
-) -> Query:
+    empty: Rational | None = None,
+) -> Query | AddRemoveQuery:
     """A query by its name, on n records in [low, high]: "count", "sum", "mean", "max", "min", "median", "quantile(p)", "variance"
     or "standard deviation".
 
@@ -413,6 +394,9 @@ def query(
     `at_least` in the place of `records`: more records never make the global sensitivity larger. A quantile is the record of
     rank ceil(p n), from 1 up; so the median of an even number of records is the lower one of the two in the middle. A variance
     is the mean squared distance from the mean (over n, not n - 1). A count is of records that are 0 or 1, and needs no range.
+
+    With relation="add-remove" it is private who is in the data, and so is their number: then `records` is the largest number
+    that there may be, and `empty` the answer on no records (0 for a count or a sum). Variances are not known there.
 
     >>> import discreet as dt
     >>> dt.queries.query("quantile(0.9)", records=100, low=0, high=120).rank
@@ -426,11 +410,15 @@ def query(
         parsed = called(name, _NAMES | {"quantile": 1 if p is None else 0}) if isinstance(name, str) else None
     if parsed is None or (p is not None and parsed[0] != "quantile"):
         raise DiscreetError(f"query = {show(name)} is not known; use {_KNOWN}.")
-    if relation != "change-one":
+    if relation not in ("change-one", "add-remove"):
         raise ReleaseError(
-            f"relation = {show(relation)}: these sensitivities hold where one record changes and the number of records is "
-            "public. Under add-remove that number is private too: leave relation out, or use release(...) with max_count."
+            f'relation = {show(relation)} is not known; give "change-one", where one record changes and the number of records is '
+            'public, or "add-remove", where it is private who is in the data.'
         )
+    if relation == "add-remove":
+        return _add_remove(parsed, records, low, high, p, empty, at_least)
+    if empty is not None:
+        raise GridError('An answer on no records goes with relation="add-remove"; leave empty out.')
     if records is not None and at_least is not None:
         raise GridError("Give the number of records, or at_least for a lower bound of it, not both.")
     kind, numbers = parsed
@@ -441,16 +429,60 @@ def query(
         if any(end is not None and parse_exact(end) != k for k, end in enumerate((low, high))):
             raise GridError("A count is of records that are 0 or 1; leave low and high out.")
         return Query("count", n, Fraction(0), Fraction(1), or_more=more)
+    least, most = _ends(low, high)
+    if kind in _WITHOUT_RANK:
+        return Query(kind, n, least, most, or_more=more)
+    kind, share = _ranked(kind, numbers, p)
+    return Query(kind, n, least, most, max(math.ceil(share * n), 1), more)
+
+
+def _ends(low: Rational | None, high: Rational | None) -> tuple[Fraction, Fraction]:
     least, most = _end(low, "low"), _end(high, "high")
     if not least < most:
         raise GridError(f"low = {least} must lie below high = {most}; give the range of one record.")
-    if kind in _WITHOUT_RANK:
-        return Query(kind, n, least, most, or_more=more)
+    return least, most
+
+
+def _ranked(kind: str, numbers: Sequence[Fraction], p: Rational | None) -> tuple[str, Fraction]:
+    """The full name of an order statistic, and the share of the records up to it."""
     share = {"max": Fraction(1), "min": Fraction(0), "median": Fraction(1, 2)}.get(kind)
-    if share is None:
-        share = number(numbers[0] if p is None else p, "p", "lie from 0 to 1", lambda x: 0 <= x <= 1, example="0.9")
-        kind = f"quantile({share})"
-    return Query(kind, n, least, most, max(math.ceil(share * n), 1), more)
+    if share is not None:
+        return kind, share
+    share = number(numbers[0] if p is None else p, "p", "lie from 0 to 1", lambda x: 0 <= x <= 1, example="0.9")
+    return f"quantile({share})", share
+
+
+def _add_remove(
+    parsed: tuple[str, list[Fraction]],
+    records: object,
+    low: Rational | None,
+    high: Rational | None,
+    p: Rational | None,
+    empty: Rational | None,
+    at_least: object,
+) -> AddRemoveQuery:
+    kind, numbers = parsed
+    if kind in _SPREADS:
+        raise ReleaseError(f"A {kind} is known for a public number of records; leave relation out.")
+    if at_least is not None:
+        raise GridError(
+            "Under add-remove the number of records is private; give records, the largest number there may be."
+        )
+    most = whole(records, "records", 1, _MOST_RECORDS, example=1000, error=GridError)
+    if kind == "count" and any(end is not None and parse_exact(end) != k for k, end in enumerate((low, high))):
+        raise GridError("A count is of records that are 0 or 1; leave low and high out.")
+    ends = (Fraction(0), Fraction(1)) if kind == "count" else _ends(low, high)
+    if kind in ("count", "sum"):
+        if empty is not None and parse_exact(empty) != 0:
+            raise GridError(f"The {kind} of no records is 0; leave empty out.")
+        return AddRemoveQuery(kind, most, *ends, Fraction(0))
+    if empty is None:
+        raise GridError(f"Under add-remove there may be no records: declare the {kind} of none, as in empty={ends[0]}.")
+    none = number(empty, "empty", "be a number: the answer on no records", lambda x: abs(x) <= _FARTHEST, example=0)
+    if kind == "mean":
+        return AddRemoveQuery(kind, most, *ends, none)
+    kind, share = _ranked(kind, numbers, p)
+    return AddRemoveQuery(kind, most, *ends, none, share)
 
 
 def query_of(
@@ -466,14 +498,6 @@ def query_of(
     if (records, low, high, at_least) != (None, None, None, None):
         raise DiscreetError("A Query has its records and range already; leave out records, low and high.")
     return given
-
-
-def beta_of(value: object) -> Epsilon:
-    """The smoothing beta > 0, exactly: a number, or a text such as "ln 2"."""
-    beta = Epsilon.parse(value)
-    if beta is None or beta.factor <= 0:
-        raise LevelError(f'beta = {show(value)} must be a positive number; write for example beta="1/6".', value=value)
-    return beta
 
 
 def _end(value: object, what: str) -> Fraction:
