@@ -42,3 +42,30 @@ def each_predicate_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predicate, "_syntax", remembered)
         yield
+
+
+@contextmanager
+def options_read_once() -> Iterator[None]:
+    """Remember what the command line's library reads off each command's signature, and hand out copies.
+
+    That is half of the time of a call in one process; a process of its own reads it once. Copies, since parsing writes into it.
+    """
+    from cyclopts import App
+
+    read, known = App.assemble_argument_collection, dict[Any, Any]()
+
+    def remembered(app: Any, *, default_parameter: Any = None, parse_docstring: bool = False) -> Any:
+        if default_parameter is not None:
+            return read(app, default_parameter=default_parameter, parse_docstring=parse_docstring)
+        way = [
+            app,
+            *(part for level in app.app_stack.stack for part in level),
+        ]  # kept, so that no other app gets their ids
+        key = (*map(id, way), parse_docstring)
+        if key not in known:
+            known[key] = read(app, parse_docstring=parse_docstring), way
+        return copy.deepcopy(known[key][0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "assemble_argument_collection", remembered)
+        yield
