@@ -20,6 +20,7 @@ from discreet.randomness.source import insecure_source
 from discreet.traditional import rounding
 from discreet.traditional.method import Method
 from discreet.traditional.rounding import cell_key, random_rounding, suppression
+from tests.cells import for_each
 
 Law = dict[int, dict[int, Fraction]]
 
@@ -81,8 +82,8 @@ def assert_broken(m: Method) -> None:
 # Random rounding
 
 
-@pytest.mark.parametrize("base", [2, 3, 5, 7, 10])
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 11, 30])
+@for_each("base", [2, 3, 5, 7, 10])
+@for_each("n", [1, 2, 3, 6, 11, 30])
 def test_random_rounding_is_its_definition(n, base):
     m = random_rounding(n, base)
     expected = {}
