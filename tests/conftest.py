@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import re
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+        atexit.register(gc.unfreeze)  # or some libraries would call what is left a leak
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
