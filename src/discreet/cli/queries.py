@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from .app import Answer, command
-from .columns import is_heading, place_of, read_lines
-from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, EpsilonText, Number, entry
+from .options import (
+    QUERY,
+    RECORD_HIGH,
+    RECORD_LOW,
+    RECORDS,
+    Clamp,
+    Column,
+    EpsilonText,
+    Number,
+    entry,
+    is_heading,
+    place_of,
+    read_lines,
+)
 
 _MISSING = (
     "",
