@@ -16,6 +16,7 @@ import pytest
 
 import discreet
 from discreet import channels
+from tests.cells import for_each
 
 SOURCE = Path(discreet.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -166,7 +167,7 @@ def test_rooms_stand_on_rooms_above_them():
         seen.add(name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
+@for_each("path", FILES)
 def test_a_room_uses_only_what_the_map_says(path):
     me = module_name(path)
     if me == "registry":  # it names what it lists, and loads it when it is asked for
@@ -356,7 +357,7 @@ def test_the_version_is_that_of_the_project():
     assert tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"] == discreet.__version__
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
+@for_each("path", FILES)
 def test_no_room_is_too_large(path):
     # verify.py must stand alone, so it cannot be split: it recomputes what a file names, counts its own work, and has a
     # map and a docstring on every function, since strangers read it
