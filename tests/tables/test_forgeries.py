@@ -23,6 +23,7 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError
 from discreet.exact.level import Level
+from discreet.files import document
 from discreet.ledger.ledger import Terms
 from discreet.present.words import csv_text
 from discreet.tables.ask.spelling import spelling_of
@@ -552,6 +553,11 @@ FORGERIES = [
 ]
 
 
+COST = "what it cost"
+# what of them is refuted without the ledger: that the question chooses these mechanisms, and that they are worth the charge
+ALONE = {"with_family": LEVELS, "with_level": COST, "without_line": COST}
+
+
 @pytest.mark.parametrize(("what", "forge"), FORGERIES, ids=[f"{what} {forge.__name__}" for what, forge in FORGERIES])
 def test_what_fits_in_itself_is_refuted_by_what_was_stored(released, book, what, forge):
     true = saved(released[what])
@@ -564,6 +570,19 @@ def test_what_fits_in_itself_is_refuted_by_what_was_stored(released, book, what,
         forged.files != saved(released["the other audience"]).files
     ):  # rounded, both may have the same reports: then it is theirs
         assert refuted(forged, book) is not None
+    assert refuted(forged, None) == ALONE.get(forge.__name__)
+
+
+def test_a_mechanism_of_ones_own_is_described_as_it_was_stored(released, book):
+    true = saved(released["own"])
+    own = ASKED["own"]["mechanism"]
+    cited = replace(own, recipe=replace(own.recipe, citation="Nobody, 1900"))
+    assert cited == own
+    forged = remade({**true.record, "question": {**true.record["question"], "mechanism": document(cited)}})
+    assert refuted(forged, None) is None
+    assert judged(Case(forged, book), LEDGER).told == (
+        f"The mechanism in the question is not described as in the stored answer of line {true.record['ledger_line']}."
+    )
 
 
 @pytest.mark.parametrize("version", ["0.0.9", None])
