@@ -361,14 +361,26 @@ def test_more_people_than_memory(tmp_path, monkeypatch):
         asked.append((parts, part))
         return written(query, parts, part, key)
 
+    shares, ask = [], counting._EngineRun.ask
+
+    def answered(run, sql, start, end):
+        answer = ask(run, sql, start, end)
+        shares.append((start, end))
+        return answer
+
     monkeypatch.setattr(counting.CountQuery, "by_people", watched)
+    monkeypatch.setattr(counting._EngineRun, "ask", answered)
     for guess in (2 * counting._BYTES_EACH, 0):  # 72 MB, and nothing
         asked.clear()
+        shares.clear()
         monkeypatch.setattr(counting, "_BYTES_EACH", guess)
         c = count_groups(path, predicate="u >= 0", by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60)
         assert (c.sizes.sum(), c.counts.sum(), c.dropped) == (people, people, people)
         assert len(asked) > 1
         assert (asked[0][0] > 1) == (guess > 0)
+        ends = [0.0, *(end for _, end in shares)]
+        assert ends[-1] == pytest.approx(1)
+        assert [start for start, _ in shares] == pytest.approx(ends[:-1])  # each goes on where the one before ended
 
 
 def test_more_rows_than_memory(tmp_path):
