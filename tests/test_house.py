@@ -80,7 +80,6 @@ CIRCLES = {
         "channels.then",
     ): "every channel can be followed by a map, and becomes another kind of channel",
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
-    ("queries.queries", "queries.splits"): "the share of a level that a query's smooth sensitivity takes",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
