@@ -652,7 +652,7 @@ BAD_FILES = [
 
 @pytest.mark.parametrize(("bad", "before", "after"), BAD_FILES)
 def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, bad, before, after):
-    """By its number and not by what stands in it; the same file without that line is the control.
+    """By its number and not by what stands in it.
 
     Also beyond the first block that is read: small blocks for short lines, true ones for the longest.
     """
@@ -666,6 +666,16 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, 
     number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
     for unit in (None, "t"):
         refused(f"line {number} is .*({why})", path, unit=unit)
+
+
+@pytest.mark.parametrize(("before", "after"), dict.fromkeys((before, after) for _, before, after in BAD_FILES))
+def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, before, after):
+    """The control of the test above."""
+    from discreet.engines import lines
+
+    if before == 1500:
+        monkeypatch.setattr(lines, "_BLOCK", 4096)
+    path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
     found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
     assert found.counts.tolist() == [before + after]

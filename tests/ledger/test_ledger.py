@@ -198,18 +198,16 @@ def _large_primes(count: int) -> list[int]:
     return found
 
 
-LARGE_PRIMES = _large_primes(17)
-
-
 def test_a_total_that_grows_too_long_is_refused(tmp_path):
+    primes = _large_primes(17)
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         for k in range(16):  # sixteen coprime denominators of 256 bits still fit in 4096
-            charge(ledger, k, Fraction(1, LARGE_PRIMES[k]))
+            charge(ledger, k, Fraction(1, primes[k]))
         with pytest.raises(LedgerError, match="4096 bits") as caught:
-            charge(ledger, 16, Fraction(1, LARGE_PRIMES[16]))
+            charge(ledger, 16, Fraction(1, primes[16]))
         assert not isinstance(caught.value, BudgetError)
-        charge(ledger, "decimal", Fraction(1, LARGE_PRIMES[0]))  # one with a denominator in common
+        charge(ledger, "decimal", Fraction(1, primes[0]))  # one with a denominator in common
         ledger.verify("survey")
 
 
