@@ -52,8 +52,9 @@ def given(name: str, option: str, text: str) -> object:
             needed += [*([] if named is None else [named]), *(w if isinstance(w, str) else "a" for w in words)]
     _, bound, _ = app.parse_args([*name.split(), *needed, option, text], exit_on_error=False, print_error=False)
     key = option.removeprefix("--").replace("-", "_")
-    found = bound.arguments
-    return found[key] if key in found else getattr(found["asked"], key)
+    values = bound.arguments
+    shared = (value for value in values.values() if hasattr(value, key))  # options that several commands have in common
+    return values[key] if key in values else getattr(next(shared), key)
 
 
 @pytest.mark.parametrize("name", ALL)

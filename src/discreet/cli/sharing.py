@@ -13,11 +13,11 @@ from .app import Answer, command
 from .designs import prior_of
 from .mechanisms import grid_of, load_procedure
 from .options import (
+    CASCADE,
+    COLLUDE,
     HIGH,
     LOW,
-    RUNS,
     SEED,
-    SENSITIVITY,
     STEP,
     Alpha,
     Clamp,
@@ -28,9 +28,12 @@ from .options import (
     Losses,
     N,
     Number,
+    OneSensitivity,
     Out,
     Overwrite,
     Priors,
+    Runs,
+    described,
     entry,
     mechanism_option,
 )
@@ -45,23 +48,16 @@ _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 @command("json", "csv")
 def collude(
     *,
-    k: Annotated[
-        Number, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")
-    ],
+    k: Annotated[Number, described(COLLUDE, "k", ", such as 1,3,5,11")],
     mechanism: Annotated[str, mechanism_option("Families, or files of mechanisms, separated by commas.")] = "geometric",
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    strategy: Annotated[
-        Literal["median", "mle", "bayes"],
-        Parameter(
-            help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."
-        ),
-    ] = "median",
+    sensitivity: OneSensitivity = None,
+    strategy: Annotated[Literal["median", "mle", "bayes"], described(COLLUDE, "strategy")] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
-    runs: Annotated[Number | None, RUNS] = None,
+    runs: Runs = None,
     seed: Annotated[Number, SEED] = "0",
 ) -> Answer:
     """Tell what k users learn who share their reports of one answer.
@@ -149,17 +145,13 @@ def compose(
 @command()
 def cascade(
     *,
-    alphas: Annotated[
-        str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')
-    ] = None,
-    epsilons: Annotated[
-        str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')
-    ] = None,
+    alphas: Annotated[str | None, described(CASCADE, "levels", ': "3/10,1/2,4/5"')] = None,
+    epsilons: Annotated[str | None, described(CASCADE, "epsilons", ': "1,1/2,ln(2)/10"')] = None,
     n: N = None,
     low: Annotated[Number | None, entry(LOW)] = None,
     high: Annotated[Number | None, entry(HIGH)] = None,
     step: Annotated[Number | None, entry(STEP)] = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
+    sensitivity: OneSensitivity = None,
     value: Annotated[
         Number | None,
         entry(

@@ -159,12 +159,22 @@ def design(
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
 
-    risk "average" is the mean loss under the prior, or with `priors` the largest such mean under any prior of a set: a list
-    stands for all mixtures of its priors, and Priors has limits of moments; "worst" is the largest mean loss of a true
-    value, or of those in `among`. `require` names properties that must hold (see `properties`). The level is claimed between
-    all values at most the sensitivity apart, or between `neighbours`: a number of steps, "any" two, a graph or a list of
-    pairs. Where there are several best mechanisms, `then` names a second loss to choose by. The result is sealed: level and
-    properties hold on its integers, its risk is theirs.
+        n            the largest count: true values and reports are 0..n. Or a Grid
+        alpha        the level alpha = e^-epsilon, exactly as written. "9/10" or "0.9"
+        epsilon      the level as epsilon. "0.5", "1/3" or "ln(2)/10"
+        loss         what a wrong report costs. "l0", "l1", "l2" and others (docs/design.md)
+        prior        what is publicly known about the truth. By default all true values are equally likely
+        priors       instead of one prior a set. A list stands for all mixtures of its priors, and Priors has limits of moments;
+                     the risk is then the largest mean loss under any prior of the set
+        risk         mean loss under the prior, or of the worst truth. "average" or "worst", the largest mean loss of a true value
+        among        with `risk` worst: the truths that are possible
+        require      properties that must hold. {"WH", "CM"} (see `properties`)
+        sensitivity  how much one person can change the answer, in its units; by default 1
+        neighbours   between which values the level holds. A number of steps, "any" two, a graph or a list of pairs; by default
+                     all at most the sensitivity apart
+        then         a second loss, to choose among several best mechanisms
+
+    The result is sealed: level and properties hold on its integers, its risk is theirs.
 
     >>> import discreet as dt
     >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
