@@ -18,7 +18,7 @@ from discreet.ledger.ledger import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.readings import in_steps
-from discreet.tables.totals.margin_rows import Sums
+from discreet.tables.totals.margin_rows import ReleaseTotals
 
 from .asking import ask
 
@@ -266,7 +266,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = Sums.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
+    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Answer, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .options import (
     COMPARE_QUERY,
     DESIGN,
@@ -120,7 +120,7 @@ def compare(
     require: Required = "",
     sensitivity: OneSensitivity = None,
     neighbours: Neighbours = None,
-) -> Answer:
+) -> Output:
     """Put known mechanisms and the best one side by side.
 
     Levels, properties, losses, and what a rational user makes of the reports; all for the neighbours in the title.
@@ -149,7 +149,7 @@ def compare(
             neighbours=neighbours,
             progress=progress,
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
 @command("json", "csv")
@@ -167,7 +167,7 @@ def compare_query(
     sensitivity: Annotated[Number | None, described(COMPARE_QUERY, "sensitivity")] = None,
     step: Annotated[Number | None, described(COMPARE_QUERY, "step")] = None,
     cells: Annotated[str | None, described(COMPARE_QUERY, "cells")] = None,
-) -> Answer:
+) -> Output:
     """Put the mechanisms for the answer to one query side by side.
 
     Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
@@ -194,7 +194,7 @@ def compare_query(
             cells=cells,
             progress=progress,
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
 @Parameter(name="*")
@@ -222,7 +222,7 @@ def plan_epsilon(
     counts: PlanOptions = FOR_COUNTS,
     error: Annotated[Number, described(PLAN_EPSILON, "error")],
     confidence: Confidence = "0.95",
-) -> Answer:
+) -> Output:
     """Find the smallest epsilon that keeps within an error.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -232,7 +232,7 @@ def plan_epsilon(
     from ..planning.one_report import plan_epsilon as make
 
     plan = make(_count(counts.n), error=error, confidence=confidence, **counts.keywords())
-    return Answer(plan, text=str(plan))
+    return Output(plan, text=str(plan))
 
 
 @command("json", "csv")
@@ -242,7 +242,7 @@ def plan_error(
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     confidence: Confidence = "0.95",
-) -> Answer:
+) -> Output:
     """Find the smallest error that an epsilon gives.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -252,7 +252,7 @@ def plan_error(
     from ..planning.one_report import plan_error as make
 
     plan = make(_count(counts.n), alpha=alpha, epsilon=epsilon, confidence=confidence, **counts.keywords())
-    return Answer(plan, text=str(plan))
+    return Output(plan, text=str(plan))
 
 
 @command("json", "csv")
@@ -267,7 +267,7 @@ def plan_reports(
     method: Annotated[str | None, described(PLAN_REPORTS, "method")] = None,
     runs: Runs = None,
     seed: Annotated[Number | None, SEED] = None,
-) -> Answer:
+) -> Output:
     """Find how many reports a recovery needs, or how near it comes.
 
     For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
@@ -290,7 +290,7 @@ def plan_reports(
         seed=seed,
         **counts.keywords(),
     )
-    return Answer(plan, text=str(plan))
+    return Output(plan, text=str(plan))
 
 
 def _count(n: str | None) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import Answer, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .options import (
     HIGH,
     LOW,
@@ -208,7 +208,7 @@ def check(
     epsilon: EpsilonText = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
-) -> Answer:
+) -> Output:
     """Verify a mechanism file, and check the level it claims.
 
     With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
@@ -220,7 +220,7 @@ def check(
     m = load_procedure(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours, group=group)
     good = bool(verdict)
-    return Answer(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
+    return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
 
 
 @command()
@@ -262,7 +262,7 @@ def audit(
     confidence: Annotated[Number, Parameter(help="How sure the bound must be.")] = "0.9999999",
     scalar: Annotated[bool, switch("The function takes one value at a time.")] = False,
     seed: Annotated[Number | None, SEED] = None,
-) -> Answer:
+) -> Output:
     """Draw from a mechanism: do the draws contradict its level?
 
     The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
@@ -288,7 +288,7 @@ def audit(
         scalar=scalar,
         source=None if seed is None else insecure_source(seed),
     )
-    return Answer(found, 1 if found.flagged else 0, text=str(found), style="red" if found.flagged else "green")
+    return Output(found, 1 if found.flagged else 0, text=str(found), style="red" if found.flagged else "green")
 
 
 @command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import Answer, command
+from .app import Output, command
 from .designs import prior_of
 from .mechanisms import grid_of, load_procedure
 from .options import (
@@ -59,7 +59,7 @@ def collude(
     prior: Priors = None,
     runs: Runs = None,
     seed: Annotated[Number, SEED] = "0",
-) -> Answer:
+) -> Output:
     """Tell what k users learn who share their reports of one answer.
 
     Their error, their chance of the exact answer, and the level that is left.
@@ -87,7 +87,7 @@ def collude(
         found = make(
             named, k.replace(",", " ").split(), strategy, loss, prior_of(prior), runs=runs, seed=seed, progress=progress
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
 @command()
@@ -137,7 +137,7 @@ def compose(
     with terminal.progress("composing") as progress:
         found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
         asked = deltas, epsilons
-        answer = Answer(document=found.to_dict(*asked)) if json else Answer(view=found.view(*asked))
+        answer = Output(document=found.to_dict(*asked)) if json else Output(view=found.view(*asked))
     answer.present(json, csv)
     return 0
 
@@ -226,7 +226,7 @@ def cascade(
     if out == "-":
         print(found.text(), end="")
     else:
-        Answer(found).present(json, csv)
+        Output(found).present(json, csv)
     machine = out == "-" or json or csv
     for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
         print(line, file=sys.stderr if machine else sys.stdout)

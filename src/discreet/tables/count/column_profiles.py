@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engines.sources import Source
+from ...engines.sources import TableSource
 from ...progress import Progress, tell
 
 MOST_VALUES = 1000  # different values of a column that are kept apart
@@ -143,7 +143,7 @@ def _matcher(texts: Any) -> Callable[[str], Flags]:
 
 
 def seen_columns(
-    source: Source, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
+    source: TableSource, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
 ) -> tuple[int, list[Column], Counter[Any]]:
     """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows."""
     source.bind(wanted)
@@ -160,7 +160,7 @@ def seen_columns(
     return rows, columns, ids
 
 
-def _batches_with_progress(source: Source, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+def _batches_with_progress(source: TableSource, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
     for numbers, arrays in source.numbered():
         tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
         if len(numbers):

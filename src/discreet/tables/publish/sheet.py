@@ -23,7 +23,7 @@ from ...questions.margins import Margin
 from ...questions.question import Question
 from ..ask.asked import Asked, groups_of_one
 from ..draw.measures import Measure, Tier, digest_of, family_of
-from ..totals.margin_rows import Sums, totals_beware, totals_record
+from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .readings import Reading, error_of, in_steps, published
 from .record import release_record
@@ -50,7 +50,7 @@ class Sheet:
     readings: tuple[Mapping[int, Reading], ...]  # of each measure
     columns: Mapping[str, list[Any]]
     tiers: tuple[Tier, ...]  # totals that are measured too
-    sums: Sums | None  # where there are margins
+    sums: ReleaseTotals | None  # where there are margins
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
@@ -74,7 +74,9 @@ class Sheet:
         columns |= {"fitted": []} if margins or tiers else {}
         own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
         sums = (
-            Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
+            ReleaseTotals.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse))
+            if margins or tiers
+            else None
         )
         record = release_record(asked, terms, measures, readings, sizes, charge, list(columns), coarse)
         record |= totals_record(question, terms, charge, margins, tiers)

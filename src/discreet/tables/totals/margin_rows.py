@@ -256,7 +256,7 @@ def _numbers(column: list[float]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Sums:
+class ReleaseTotals:
     """Everything about the totals of a release that its reports do not change."""
 
     question: Question
@@ -278,7 +278,7 @@ class Sums:
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
         merged: bool = False,
-    ) -> Sums:
+    ) -> ReleaseTotals:
         """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
         hidden, where nothing may follow from the reports themselves."""
         wanted = {

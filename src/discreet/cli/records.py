@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from .app import Answer, command
+from .app import Output, command
 from .options import (
     Clamp,
     Column,
@@ -48,7 +48,7 @@ def sensitivity(
     beta: Annotated[Number | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,
-) -> Answer:
+) -> Output:
     """Tell how much one record can change an answer.
 
     On any data set, and, where a file is given, near that one: that part is PRIVATE, do not publish it. Without --beta it
@@ -74,7 +74,7 @@ def sensitivity(
         if position is not None and lines:
             told = told.replace(f"at position {position} ", f"in line {lines[position]} ")
         raise OutOfRangeError(told, **vars(error)) from None
-    return Answer(found)
+    return Output(found)
 
 
 def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
