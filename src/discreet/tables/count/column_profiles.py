@@ -34,9 +34,9 @@ class Tally:
     places: list[int] = field(default_factory=list)
 
     def add(self, flags: Flags, numbers: NDArray[np.int64]) -> None:
-        found = int(flags.sum())
-        self.count += found
-        if found and len(self.places) < MOST_PLACES:
+        flagged = int(flags.sum())
+        self.count += flagged
+        if flagged and len(self.places) < MOST_PLACES:
             self.places += numbers[flags][: MOST_PLACES - len(self.places)].tolist()
 
 
@@ -91,10 +91,10 @@ class Column:
         if self.values is None or len(dictionary) > MOST_VALUES:
             self.values = None
             return
-        found = _plain(dictionary)
-        counts = np.bincount(codes[there], minlength=len(found)).tolist()
+        words = _plain(dictionary)
+        counts = np.bincount(codes[there], minlength=len(words)).tolist()
         firsts = numbers[there][np.unique(codes[there], return_index=True)[1]].tolist()
-        for value, count, place in zip(found, counts, firsts, strict=True):
+        for value, count, place in zip(words, counts, firsts, strict=True):
             self.values[value] += count
             self.first.setdefault(value, place)
         if len(self.values) > MOST_VALUES:
