@@ -36,6 +36,7 @@ from .options import (
     described,
     entry,
     mechanism_option,
+    switch,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ def collude(
     strategy: Annotated[Literal["median", "mle", "bayes"], described(COLLUDE, "strategy")] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
+    no_clamp: Annotated[
+        bool,
+        switch("Leave a median that lies beyond the true values there; by default it is moved to their end."),
+    ] = False,
     runs: Runs = None,
     seed: Annotated[Number, SEED] = "0",
 ) -> Output:
@@ -85,7 +90,15 @@ def collude(
     named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in words}
     with terminal.progress("colluding") as progress:
         found = make(
-            named, k.replace(",", " ").split(), strategy, loss, prior_of(prior), runs=runs, seed=seed, progress=progress
+            named,
+            k.replace(",", " ").split(),
+            strategy,
+            loss,
+            prior_of(prior),
+            clamp=not no_clamp,
+            runs=runs,
+            seed=seed,
+            progress=progress,
         )
     return Output(found, part="rows")
 

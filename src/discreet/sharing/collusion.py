@@ -29,6 +29,7 @@ from ..noise import (
     DiscreteNoise,
     GeometricNoise,
     Laplace,
+    Nearest,
     NoiseDistribution,
     Staircase,
     StaircaseNoise,
@@ -36,7 +37,17 @@ from ..noise import (
 from ..noise.distributions import LOSSES
 from ..present.views import Result, View, plain
 from ..progress import Progress
-from .assessments import ALONE, Assessment, Drawn, Errors, closed_median, open_median, table_median
+from .assessments import (
+    ALONE,
+    Assessment,
+    Clamped,
+    Drawn,
+    Errors,
+    closed_median,
+    open_median,
+    rounded_median,
+    table_median,
+)
 from .by_likelihood import Guesser, Strategy, by_types, has_few_types
 from .drawing import Coalition, finite_drawn, open_drawn, stairs_drawn
 from .guarantee import Guarantee
@@ -58,7 +69,7 @@ class Collusion(Result):
     there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
     report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
     reports likeliest, for strategies that look at the likelihood. `notes` say what the estimate is where that is not plain:
-    a median of reports that go beyond the true values may lie there too.
+    where reports go beyond the true values, whether their median is moved to the end or left there.
     """
 
     name: str
@@ -192,12 +203,13 @@ class Collusions(Result):
 
 @overload
 def collude(
-    mechanism: Procedure | ContinuousNoise,
+    mechanism: Procedure | ContinuousNoise | Nearest,
     k: Rational,
     strategy: str = ...,
     loss: Any = ...,
     prior: PriorLike | None = ...,
     *,
+    clamp: bool = ...,
     runs: Rational | None = ...,
     seed: Rational = ...,
     progress: Progress | None = ...,
@@ -206,12 +218,13 @@ def collude(
 
 @overload
 def collude(
-    mechanism: Procedure | ContinuousNoise | Mapping[str, Any],
+    mechanism: Procedure | ContinuousNoise | Nearest | Mapping[str, Any],
     k: Iterable[Any],
     strategy: str = ...,
     loss: Any = ...,
     prior: PriorLike | None = ...,
     *,
+    clamp: bool = ...,
     runs: Rational | None = ...,
     seed: Rational = ...,
     progress: Progress | None = ...,
@@ -225,6 +238,7 @@ def collude(
     loss: Any = "l1",
     prior: PriorLike | None = None,
     *,
+    clamp: bool = True,
     runs: Rational | None = None,
     seed: Rational = 0,
     progress: Progress | None = None,
@@ -233,12 +247,13 @@ def collude(
 
         k         how many users share their reports. Several numbers, as several mechanisms by name, give a table
         strategy  what they make of the reports: the median, the likeliest value, or the best one for loss and prior. "median"
-                  (of an even number the lower one in the middle; a report, so it may lie beyond the true values where
-                  reports do), "mle" (the value that makes the reports likeliest) or "bayes" (the value with the smallest
-                  mean loss under the posterior: its median for l1, its mode for l0). Of equally good values they take the
-                  one nearest to the median report
+                  (of an even number the lower one in the middle), "mle" (the value that makes the reports likeliest) or
+                  "bayes" (the value with the smallest mean loss under the posterior: its median for l1, its mode for l0). Of
+                  equally good values they take the one nearest to the median report
         loss      what a wrong report costs
         prior     what is publicly known about the truth
+        clamp     move a median that lies beyond the true values, where reports go beyond them, to their end, which
+                  everybody knows. False leaves it
         runs      how often to simulate where that is needed
         seed      makes what is drawn repeatable: for analysis and tests, never for reports about people
 
@@ -247,7 +262,7 @@ def collude(
     noise, also truncated: its likelihood is a^(sum of distances)); else they are simulated.
 
     The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
-    function of the error).
+    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median.
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
@@ -267,18 +282,20 @@ def collude(
     named = mechanism if isinstance(mechanism, Mapping) else {_name(mechanism): mechanism}
     if not named:
         raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
-    coalitions = [Coalition(size, kind, loss, prior, times, number, progress) for size in sizes]
+    coalitions = [Coalition(size, kind, loss, prior, clamp, times, number, progress) for size in sizes]
     learnt = tuple(_collude(str(name), noisy, users) for name, noisy in named.items() for users in coalitions)
     return Collusions(learnt) if many or isinstance(mechanism, Mapping) else learnt[0]
 
 
 def _name(m: Any) -> str:
+    if isinstance(m, Nearest):
+        return f"{_name(m.law)}, rounded"
     return m.recipe.family if isinstance(m, Procedure) else type(m).__name__.lower()
 
 
 def _collude(name: str, m: Any, users: Coalition) -> Collusion:
     k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
-    if isinstance(m, ContinuousNoise):
+    if isinstance(m, (ContinuousNoise, Nearest)):
         answer, joint, kept = _on_the_line(m, users), None, None
         sharper = at_once(m, k)
         other = None if sharper is None else _on_the_line(sharper, Coalition(1, "median", loss)).loss
@@ -290,9 +307,12 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
             )
         one = check_privacy(m)
         joint = Guarantee.power(one, k).for_asked(m.claim, one, k)
-        answer, kept = _estimated(m, users)
-        if kept is None:
-            kept = median_level(m, k, one) if answer.runs is None else Guarantee(joint.alpha, joint.epsilon, False)
+        to = Clamped.of(m.inputs, m.outputs) if users.clamp and strategy == "median" else None
+        answer, kept = _estimated(m, users, to)
+        if kept is None and answer.runs is None:
+            kept = median_level(m, k, one, None if to is None else (to.targets, to.grid.size or 0))
+        elif kept is None:
+            kept = Guarantee(joint.alpha, joint.epsilon, False)
         elif not kept.exact:
             kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
         sharper = at_once(m, k)
@@ -316,27 +336,34 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
         answer.runs,
         None if answer.runs is None else users.seed,
         answer.errors,
-        _what_it_is(name, m, strategy),
+        _what_it_is(name, m, strategy, users.clamp),
     )
 
 
-def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
-    """Where the median report need not be a true value: that it is left where it lies."""
-    if strategy != "median" or isinstance(m, ContinuousNoise):
+def _what_it_is(name: str, m: Any, strategy: Strategy, clamp: bool) -> tuple[str, ...]:
+    """Where the median report need not be a true value: what is made of it."""
+    if strategy != "median" or isinstance(m, (ContinuousNoise, Nearest)):
         return ()
-    if m.inputs.contains(m.outputs) and (m.outputs.step / m.inputs.step).denominator == 1:
+    within, aligned = m.inputs.contains(m.outputs), (m.outputs.step / m.inputs.step).denominator == 1
+    if within and aligned:
         return ()
+    if clamp and not within:
+        between = "" if aligned else ", and may lie between two true values"
+        return (
+            f"{name}: reports are {m.outputs}; a median beyond {m.inputs} is moved to the end{between}. "
+            "clamp=False leaves it where it lies.",
+        )
     return (
         f"{name}: the estimate is the median report as it is, one of {m.outputs}, also where that is no true value of {m.inputs}; "
         'strategy "mle" or "bayes" keeps to the true values.',
     )
 
 
-def _estimated(m: Procedure, users: Coalition) -> tuple[Assessment, Guarantee | None]:
+def _estimated(m: Procedure, users: Coalition, to: Clamped | None) -> tuple[Assessment, Guarantee | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
     k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if strategy == "median":
-        return _median(m, k, loss, prior), None
+        return _median(m, k, loss, prior, to), None
     if _is_the_median(m, strategy, loss, prior):
         return replace(_median(m, k, loss, prior), likeliest=1.0), None
     if m.channel.finite() is None:
@@ -356,7 +383,9 @@ def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> b
     return strategy == "mle" or (flat and loss_name(loss) == "l0")
 
 
-def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
+def _median(m: Procedure, k: int, loss: Any, prior: Any, to: Clamped | None = None) -> Assessment:
+    if to is not None:
+        return table_median(m, k, loss, prior, to)
     if m.channel.finite() is not None:
         return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
     if prior is not None:
@@ -366,12 +395,19 @@ def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
     return open_median(m, k, loss)
 
 
-def _on_the_line(law: ContinuousNoise, users: Coalition) -> Assessment:
+def _on_the_line(law: ContinuousNoise | Nearest, users: Coalition) -> Assessment:
     k, strategy, loss = users.k, users.strategy, users.loss
     if users.prior is not None:
         raise PriorError(
             "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
         )
+    if isinstance(law, Nearest):
+        if strategy != "median":
+            raise DiscreetError(
+                f'The strategy "{strategy}" is not known for rounded noise; use "median", or a mechanism on a grid such as '
+                "dt.geometric."
+            )
+        return rounded_median(law, k, loss)
     cost = _of_error(loss)
     if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
         middle = median_noise(law, k)
@@ -399,13 +435,15 @@ def _of_error(loss: Any) -> Callable[[float], float]:
     return loss  # type: ignore[no-any-return]
 
 
-def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
+def large_k(m: Procedure | ContinuousNoise | Nearest, k: int) -> float | None:
     """sqrt(2/(pi k)) / (2 f), f the density at 0: E|median| of k draws of a density, as k grows.
 
     These are equations 16 (Laplace), 17 (staircase) and, with the probability of 0 for f, 18 (geometric) of Chen, Pal and
     Golubchik. On the line the ratio to the exact value goes to 1. On integers it does not: there the error falls
-    exponentially as soon as the median's spread is below a step.
+    exponentially as soon as the median's spread is below a step, and for rounded noise nobody has proposed a formula.
     """
+    if isinstance(m, Nearest):
+        return None
     if isinstance(m, ContinuousNoise):
         peak = float(m.density(0.0))
     elif m.channel.noise is not None:
@@ -415,7 +453,7 @@ def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
     return math.sqrt(2 / (math.pi * k)) / (2 * peak)
 
 
-def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
+def at_once(m: Procedure | ContinuousNoise | Nearest, k: int) -> Any:
     """The same family with one report at k times the epsilon, which is what composition allows k reports to be; None for
     families of which this makes no sense."""
     match m:
@@ -423,6 +461,9 @@ def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
             return Laplace(m.scale / k)
         case Staircase() if k * m.epsilon < _DEEPEST:
             return Staircase.best(k * m.epsilon, m.sensitivity, "l1")
+        case Nearest():
+            sharper = at_once(m.law, k)
+            return None if sharper is None else Nearest(sharper, m.step)
         case Mechanism():
             noise = None if m.channel.noise is None else _sharper(m.channel.noise, k)
             if noise is None:
