@@ -950,7 +950,7 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     }
     Path("domain.json").write_text(json.dumps(keys))
     told = json.loads(run(*asked, "--domain", "domain.json", "--count", "Einkommen >= 20.5").out)
-    assert told["record"]["domain_source"] == "towns of 2026"
+    assert told["record"]["question"]["domain"]["source"] == "towns of 2026"
     assert all(abs(row["report"] - 80) < 40 for row in told["rows"])  # e^-40: never by chance
     with Path("p.csv").open("ab") as more:
         more.write(b"Bern;1,5\r\n")

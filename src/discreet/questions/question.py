@@ -15,7 +15,7 @@ from typing import Any, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show
+from ..exact.arithmetic import parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..measure.prior import PriorLike
@@ -360,11 +360,19 @@ def _labels(recoding: Recoding) -> dict[str, Any]:
 def _unlabelled(written: Mapping[str, Any]) -> dict[str, Any]:
     """The same as it may be declared."""
     return {
-        label: [[None if end is None else Fraction(end) for end in band] for band in what["bands"]]
+        label: [[None if end is None else _rational(end) for end in band] for band in what["bands"]]
         if what is not None and "bands" in what
         else what
         for label, what in written.items()
     }
+
+
+def _rational(written: Any) -> Fraction:
+    """A number of a question that anybody may have written: 1e999999999, which would fill the memory, is refused."""
+    number = parse_exact(written)
+    if number is None:
+        raise ValueError("not a number that a question can have")
+    return number
 
 
 def _read(written: Mapping[str, Any]) -> Question:
@@ -376,8 +384,8 @@ def _read(written: Mapping[str, Any]) -> Question:
         kinds.setdefault(entry["kind"], {})[entry["name"]] = entry["what"]
     if not kinds or not kinds.keys() <= {*KINDS}:
         raise ReleaseError("A question asks for counts, sums, means or shares.")
-    measured = {tuple(entry["by"]): Fraction(entry["part"]) for entry in written["measure_totals"]}
-    weights = {entry["name"]: Fraction(entry["weight"]) for entry in written["statistics"]}
+    measured = {tuple(entry["by"]): _rational(entry["part"]) for entry in written["measure_totals"]}
+    weights = {entry["name"]: _rational(entry["weight"]) for entry in written["statistics"]}
     if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
         raise ReleaseError("The parts of epsilon in this question are not positive numbers that add up to 1.")
     parts: dict[str, Any] = kinds

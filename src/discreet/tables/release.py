@@ -34,14 +34,14 @@ from .ask.asked import Asked, check_columns, check_relation
 from .ask.spelling import Spelling, spelling_of
 from .count.admitting import Profile, check_admitted, examined
 from .count.true_numbers import TrueNumbers, counted_for
+from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
 from .publish.previews import Preview, preview_of
 from .publish.readings import members
 from .publish.released import Release, TableMaker, table_maker
-from .publish.sheet import Sheet
-from .saved.stored_answers import answer_text, mechanisms_text, served
+from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
 
@@ -290,8 +290,7 @@ def _sheet(
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    sheet = Sheet.of(asked, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
-    return sheet.asking(spelling.question)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
 
 
 def _drawn(
@@ -303,9 +302,7 @@ def _drawn(
     if first.draws_nothing:  # public zeros alone: nothing is spent
         releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
         return _Walk(releases, Fraction(0), operator, dropped)
-    heads = [
-        mechanisms_text(sheet.question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers) for sheet in sheets
-    ]
+    heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
         begun = book.begin(
@@ -343,15 +340,14 @@ def _repeated(
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
     releases = list[Release]()
-    texts = answers_of(answer.text) if asked.audiences else [answer.text]
-    for level, text in zip(asked.levels, texts, strict=True):
+    stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
+    for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
-        again = served(
-            text, asked.at(level), allowed.terms, paid, spelling.contents, allowed.margins, make_table, coarse
+        sheet, drawn = served(
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
         )
-        sheet = again.sheet.asking(spelling.question)
-        releases.append(sheet.filled(again.reports, again.totals, answer.totals, answer))
+        releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(releases, charged)
 
 

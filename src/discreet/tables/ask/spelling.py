@@ -23,6 +23,7 @@ class Spelling:
 
     question: Mapping[str, Any]
     contents: Mapping[str, Mapping[str, Any]]
+    columns: tuple[str, ...]  # that conditions and values are read from, as the table spells them
 
     def fingerprint(self, counted: Mapping[str, Counts | Sums]) -> str:
         """A fingerprint of all the true numbers, whatever the statistics are called."""
@@ -58,7 +59,9 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
         "domain": _digest(question.domain.contents(by)),
         **({"measured": measured_of(question)} if question.tiers else {}),
     }
-    return Spelling(identity, contents)
+    used = {name for where in conditions.values() if where is not None for name in where.columns}
+    used |= {content["column"] for content in contents.values() if "column" in content}
+    return Spelling(identity, contents, tuple(sorted(used)))
 
 
 def measured_of(question: Question) -> str:

@@ -29,6 +29,7 @@ from ...sharing.cascades import Cascade
 from ..ask.asked import Asked
 from ..publish.readings import members
 from ..publish.released import Release, amount, asked_in_words
+from .answers import Document
 from .measures import Measure
 
 Indices = NDArray[np.int64]
@@ -147,14 +148,15 @@ def handed_out(releases: Sequence[Release], asked: Asked, charged: Fraction) -> 
     by_name = {}
     for name, level in asked.audiences:
         release = releases[[at.alpha for at in asked.levels].index(level.alpha)]
-        about = {
-            "name": name,
-            "alpha": str(level.alpha),
-            "epsilon": release.record["epsilon_charged"],
-            "charged": str(charged),
-        }
-        by_name[name] = replace(release, record={**release.record, "audience": about})
+        by_name[name] = for_audience(release, name, charged)
     return Audiences(by_name)
+
+
+def for_audience(release: Release, name: str, charged: Fraction) -> Release:
+    """The release at one level for one audience, whose record says its level, and what was charged for all of them."""
+    own, cost = release.record["alpha"], release.record["epsilon_charged"]
+    audience = {"name": name, "alpha": own, "epsilon": cost, "charged": str(charged)}
+    return replace(release, record={**release.record, "audience": audience})
 
 
 def audiences_text(answers: Sequence[str]) -> str:
@@ -162,7 +164,7 @@ def audiences_text(answers: Sequence[str]) -> str:
     return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
 
 
-def answers_of(text: str) -> list[str]:
+def answers_of(text: str) -> list[Document]:
     """The answer of each level, read back."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
@@ -172,4 +174,4 @@ def answers_of(text: str) -> list[str]:
         content.get("version"),
         instead="ask under a new version of the data, which is charged",
     )
-    return [json.dumps(answer, separators=(",", ":")) for answer in content["answers"]]
+    return list(content["answers"])

@@ -290,8 +290,7 @@ class ReleaseTotals:
             groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
         )
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
-        # as texts, which is what a saved release has of them: check-release must find the same order
-        keys = [str([None if key[c] is None else str(key[c]) for c in columns]) for key in question.cells]
+        keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
         adding = tuple(
             Adding(
@@ -388,14 +387,8 @@ def totals_record(
         }
         for tier in tiers
     ]
-    used = {name for margin in [*margins, *(tier.groups.margin for tier in tiers)] for name in margin}
     return {
         "margins": [list(margin) for margin in margins],
-        "containers": [
-            {"column": h.column, "of": h.of, "map": [list(pair) for pair in h.containers]}
-            for h in question.domain.hierarchies
-            if h.column in used
-        ],
         "measured": [
             *measured,
             {
