@@ -17,10 +17,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.duckdb import count_each, count_groups
+from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.errors import MissingExtraError, PredicateError, TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 from tests.profiles import examples
 
 duckdb = pytest.importorskip("duckdb")
@@ -383,7 +384,7 @@ def test_more_rows_than_memory(tmp_path):
 SLOW = """
 import time
 import pyarrow as pa
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 
 def slowly():
@@ -392,7 +393,7 @@ def slowly():
         yield pa.record_batch({"g": ["a"] * 3000})
 
 reader = pa.RecordBatchReader.from_batches(pa.schema([("g", pa.string())]), slowly())
-assert count_groups(reader, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]})).sizes.tolist() == [18000]
+assert count_each(reader, predicates=[None], by=["g"], domain=Domain.of({"g": ["a"]})).counts[0].sizes.tolist() == [18000]
 """
 
 
@@ -404,10 +405,10 @@ def test_a_slow_count_prints_nothing():
 
 KILLED = """
 import sys
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 print("counting", flush=True)
-count_groups(sys.argv[1], predicate=None, by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
+count_each(sys.argv[1], predicates=[None], by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
              progress=lambda line: print(round(100 * line.done), flush=True))
 print("done", flush=True)
 """
@@ -854,11 +855,11 @@ def test_no_value_makes_a_question_fail(tmp_path, kind):
 
 FORKED = """
 import multiprocessing, os, sys
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 
 def count(path):
-    return count_groups(path, predicate="x > 1", by=["g"], domain=Domain.of({"g": ["a"]})).counts.tolist()
+    return count_each(path, predicates=["x > 1"], by=["g"], domain=Domain.of({"g": ["a"]})).counts[0].counts.tolist()
 
 count(sys.argv[1]), count(sys.argv[2])
 with multiprocessing.get_context("fork").Pool(2) as pool:

@@ -15,10 +15,10 @@ import pytest
 
 import discreet as dt
 from discreet.engines import excel_child, sources
-from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")

@@ -7,10 +7,10 @@ import io
 
 import pytest
 
-from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")

@@ -25,8 +25,8 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.chain import Totals
+from discreet.ledger.entries import keeping
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
-from discreet.ledger.repeated import keeping
 from tests import crashes, postgres
 from tests.profiles import examples
 

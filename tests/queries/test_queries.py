@@ -278,7 +278,7 @@ def test_a_wrong_number_of_records_and_two_dimensions():
         ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
         ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
         ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
-        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "add-remove"}, ReleaseError, "public"),
+        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
         (
             {"name": "median", "records": 3, "low": 0, "high": 10**400},
             GridError,

@@ -16,10 +16,9 @@ from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
 from discreet.sharing import by_likelihood
 from discreet.sharing.assessments import closed_median, table_median
-from discreet.sharing.by_likelihood import Guesser, Types, number_of_types
+from discreet.sharing.by_likelihood import Guesser, Scaled, Types, number_of_types
 from discreet.sharing.guarantee import Guarantee, below_exp
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
-from discreet.sharing.scaled import Scaled
 from tests.work import lines_of
 
 OPEN = dt.Grid(None, None)

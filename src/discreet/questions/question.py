@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
+from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain
@@ -47,6 +49,28 @@ RESERVED = frozenset(
     ]
 )
 ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
+Conditions = str | Sequence[str] | Mapping[str, str] | None
+Values = str | Sequence[str] | Mapping[str, str | Grid] | None
+
+
+class QuestionParts(TypedDict, total=False):
+    """The parts of a question as keywords of whatever asks it: those that `Question` takes, and describes."""
+
+    count: Conditions
+    sum: Values
+    mean: Values
+    share: Conditions
+    by: str | Sequence[str]
+    domain: Domain | Mapping[str, Any] | None
+    weights: Mapping[str, Any] | None
+    max_count: Rational | None
+    max_groups: Rational
+    pool_other: bool
+    measure_totals: Any
+    mechanism: str | Mechanism
+    purpose: str | None
+    loss: str | None
+    prior: PriorLike | None
 
 
 @final
@@ -89,22 +113,22 @@ class Question:
 
     def __init__(
         self,
-        count: str | Sequence[str] | Mapping[str, str] | None = None,
+        count: Conditions = None,
         *,
-        sum: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
-        mean: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
-        share: str | Sequence[str] | Mapping[str, str] | None = None,
+        sum: Values = None,
+        mean: Values = None,
+        share: Conditions = None,
         by: str | Sequence[str] = (),
         domain: Domain | Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
-        max_count: int | None = None,
-        max_groups: int = 1,
+        max_count: Rational | None = None,
+        max_groups: Rational = 1,
         pool_other: bool = False,
         measure_totals: Any = (),
         mechanism: str | Mechanism = "auto",
         purpose: str | None = None,
         loss: str | None = None,
-        prior: Any = None,
+        prior: PriorLike | None = None,
     ) -> None:
         if isinstance(mechanism, Procedure):
             mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused

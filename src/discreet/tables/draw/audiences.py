@@ -109,11 +109,6 @@ class Audiences(Result):
         return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
 
 
-def each_release(made: Release | Audiences) -> list[Release]:
-    """One release, or that of each audience."""
-    return [made] if isinstance(made, Release) else list(made.audiences.values())
-
-
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
     """One cascade for each size of group, from one measure at all levels, the most accurate first."""
     found: dict[tuple[Any, ...], Cascade] = {}
