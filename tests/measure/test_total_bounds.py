@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.total_bounds import CHERNOFF, EXACT, WORST, SumBound, TotalBound, of_errors, of_noise
+from discreet.measure.total_bounds import CHERNOFF, EXACT, WORST, ChernoffBound, TotalBound, of_errors, of_noise
 from tests.work import lines_of
 
 ERROR = Fraction(1, 20)
@@ -150,7 +150,7 @@ def test_two_cells_of_six_are_off_by_eight():
     one = dt.geometric(UPWARDS, epsilon="1/2").channel
     low, high = one.interval(np.array([50]), ERROR)
     assert (low[0], high[0]) == (44, 56)
-    assert SumBound([one], ERROR).half_width(np.array([2])) > 14
+    assert ChernoffBound([one], ERROR).half_width(np.array([0]), np.ones(1), np.array([2])) > 14
     assert TotalBound([one], ERROR).interval(np.array([0, 0]), np.array([50, 30]), np.array([50.0, 30.0]))[:2] == (
         72,
         88,

@@ -155,7 +155,7 @@ class Sheet:
             columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
-            columns["fitted"], fitted = self.sums.filled(self.places, parts, drawn, totals)
+            columns["fitted"], fitted = self.sums.filled(self.places, parts, totals)
         record = {
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
