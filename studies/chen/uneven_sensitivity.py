@@ -103,7 +103,7 @@ def work(setting: Setting) -> Found:
         Claim(
             "section 4.1, challenges",
             "relaxing the assumption of constant sensitivity leads to loss of linearity in the optimization problem",
-            "the program of [6], over one noise for all answers, no longer fits; over data sets it is linear: one variable for each "
+            "the program of [6], over one noise for all answers, no longer fits; over data sets it is linear: a variable for each "
             "data set and report, one inequality for each pair of neighbours and report, and multipliers that prove the optimum up "
             f"to {max(gaps):.0e} in all {len(gaps)} cells. It is only larger",
             verdict([gap > 1e-6 for gap in gaps]),
