@@ -34,8 +34,8 @@ from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
+from .sharing.composition import Recalibration as Recalibration
 from .sharing.promises import Approximate as Approximate
-from .sharing.recalibration import Recalibration as Recalibration
 from .tables.count.admitting import Profile as Profile
 from .tables.draw.audiences import Audiences as Audiences
 from .tables.publish.previews import Preview as Preview

@@ -7,8 +7,20 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from .app import Answer, command
-from .columns import is_heading, place_of, read_lines
-from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, EpsilonText, Number, entry
+from .options import (
+    QUERY,
+    RECORD_HIGH,
+    RECORD_LOW,
+    RECORDS,
+    Clamp,
+    Column,
+    EpsilonText,
+    Number,
+    entry,
+    is_heading,
+    place_of,
+    read_lines,
+)
 
 _MISSING = (
     "",

@@ -74,8 +74,8 @@ def approximate(
     noise: Gauss | None = None,
     *,
     sensitivity: Rational = 1,
-    epsilon: Any = None,
-    delta: Any = None,
+    epsilon: Rational | Sequence[Rational] | None = None,
+    delta: Rational | Sequence[Rational] | None = None,
 ) -> Approximate:
     """A mechanism that keeps an epsilon but for a delta, as `compose` takes it: for analysis.
 
