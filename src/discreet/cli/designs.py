@@ -178,7 +178,7 @@ def compare_query(
 
     Example: discreet compare-query mean --low -10 --high 10 --records 100 --alpha 0.3
 
-    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
+    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --prior "maximum(100)"
     """
     from ..planning.compare import compare_query as make
     from . import terminal

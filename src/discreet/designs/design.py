@@ -301,7 +301,7 @@ def _values_or_cells(n: Any) -> Values | Cells | None:
     """True values that are no grid: a list, or cells."""
     if isinstance(n, Cells):
         return n
-    is_list = hasattr(n, "__iter__") and not isinstance(n, (str, bytes, Grid))
+    is_list = isinstance(n, (list, tuple, range)) or getattr(n, "ndim", 0) == 1
     return Values(n) if is_list else None
 
 
