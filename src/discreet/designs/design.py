@@ -157,6 +157,7 @@ class Design(Result):
             "epsilon": plain(m.epsilon),
             "properties": property_letters(m),
             "digest": m.digest,
+            **({} if problem.support is None else {"reports": [str(report) for report in self.reports]}),
         }
 
 
