@@ -16,6 +16,7 @@ import pytest
 
 import discreet
 from discreet import channels
+from tests.cells import for_each
 
 SOURCE = Path(discreet.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -79,7 +80,6 @@ CIRCLES = {
         "channels.then",
     ): "every channel can be followed by a map, and becomes another kind of channel",
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
-    ("queries.queries", "queries.splits"): "the share of a level that a query's smooth sensitivity takes",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
@@ -166,7 +166,7 @@ def test_rooms_stand_on_rooms_above_them():
         seen.add(name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
+@for_each("path", FILES)
 def test_a_room_uses_only_what_the_map_says(path):
     me = module_name(path)
     if me == "registry":  # it names what it lists, and loads it when it is asked for
@@ -356,7 +356,7 @@ def test_the_version_is_that_of_the_project():
     assert tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"] == discreet.__version__
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
+@for_each("path", FILES)
 def test_no_room_is_too_large(path):
     # verify.py must stand alone, so it cannot be split: it recomputes what a file names, counts its own work, and has a
     # map and a docstring on every function, since strangers read it

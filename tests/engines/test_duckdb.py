@@ -361,14 +361,26 @@ def test_more_people_than_memory(tmp_path, monkeypatch):
         asked.append((parts, part))
         return written(query, parts, part, key)
 
+    shares, ask = [], counting._EngineRun.ask
+
+    def answered(run, sql, start, end):
+        answer = ask(run, sql, start, end)
+        shares.append((start, end))
+        return answer
+
     monkeypatch.setattr(counting.CountQuery, "by_people", watched)
+    monkeypatch.setattr(counting._EngineRun, "ask", answered)
     for guess in (2 * counting._BYTES_EACH, 0):  # 72 MB, and nothing
         asked.clear()
+        shares.clear()
         monkeypatch.setattr(counting, "_BYTES_EACH", guess)
         c = count_groups(path, predicate="u >= 0", by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60)
         assert (c.sizes.sum(), c.counts.sum(), c.dropped) == (people, people, people)
         assert len(asked) > 1
         assert (asked[0][0] > 1) == (guess > 0)
+        ends = [0.0, *(end for _, end in shares)]
+        assert ends[-1] == pytest.approx(1)
+        assert [start for start, _ in shares] == pytest.approx(ends[:-1])  # each goes on where the one before ended
 
 
 def test_more_rows_than_memory(tmp_path):
@@ -640,7 +652,7 @@ BAD_FILES = [
 
 @pytest.mark.parametrize(("bad", "before", "after"), BAD_FILES)
 def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, bad, before, after):
-    """By its number and not by what stands in it; the same file without that line is the control.
+    """By its number and not by what stands in it.
 
     Also beyond the first block that is read: small blocks for short lines, true ones for the longest.
     """
@@ -654,6 +666,16 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, 
     number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
     for unit in (None, "t"):
         refused(f"line {number} is .*({why})", path, unit=unit)
+
+
+@pytest.mark.parametrize(("before", "after"), dict.fromkeys((before, after) for _, before, after in BAD_FILES))
+def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, before, after):
+    """The control of the test above."""
+    from discreet.engines import lines
+
+    if before == 1500:
+        monkeypatch.setattr(lines, "_BLOCK", 4096)
+    path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
     found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
     assert found.counts.tolist() == [before + after]

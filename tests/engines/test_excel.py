@@ -246,6 +246,16 @@ def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):
     assert "more than 600 cells; save it as CSV" in spanned(sheet(7, 601))
 
 
+@pytest.mark.parametrize("start", [b"<", b"a"])
+def test_a_sheet_without_an_end_of_anything_is_not_held_whole(monkeypatch, start):
+    """Sixteen blocks are waited for; one more byte is damage, and not a reason to read on."""
+    monkeypatch.setattr(excel_child, "_BLOCK", 10)
+    held = start + b"a" * 159
+    assert b"".join(excel_child._blocks(io.BytesIO(held))) == held
+    with pytest.raises(zipfile.BadZipFile):
+        list(excel_child._blocks(io.BytesIO(held + b"a")))
+
+
 @pytest.mark.parametrize(
     ("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("AZ", 52), ("ZZ", 702), ("XFD", 16384)]
 )

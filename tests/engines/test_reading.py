@@ -98,6 +98,18 @@ def test_what_does_not_fit_is_refused_by_its_line(tmp_path, content, options, to
 
 
 @pytest.mark.parametrize(
+    ("end", "advice"), [(b"\r\n", "shorten it"), (b"\n", "shorten it"), (b"\r", "write LF or CR LF")]
+)
+def test_a_line_that_is_too_long_may_lack_its_end(tmp_path, end, advice):
+    """Where carriage returns alone end the lines that it is made of, they are what to write otherwise."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"Ort\r\na" + end + b"b" * 2**22 + end)
+    number = 2 if end == b"\r" else 3
+    with pytest.raises(TableInputError, match=f"line {number} is longer than 1048576 bytes; {advice}"):
+        count_groups(path, predicate=None, by=["Ort"], domain=Domain.of({"Ort": ["a"]}))
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"encoding": "utf-16"},

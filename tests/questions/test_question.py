@@ -139,6 +139,9 @@ def spoiled(asked, **changes):
         spoiled({}, statistics=[{"name": "x", "kind": "median", "what": "x", "weight": "1"}]),
         spoiled({}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "1/2"}]),
         spoiled({}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "none"}]),
+        spoiled(
+            {}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "1e999999999"}]
+        ),  # fills the memory
         spoiled({}, max_count=-1),
         spoiled({}, pool_other=None),
         spoiled({}, mechanism="laplace"),

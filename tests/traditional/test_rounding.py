@@ -19,6 +19,7 @@ from discreet.measure.privacy import check_privacy
 from discreet.randomness.source import insecure_source
 from discreet.traditional import methods
 from discreet.traditional.methods import Method, cell_key, random_rounding, suppression
+from tests.cells import for_each
 
 Law = dict[int, dict[int, Fraction]]
 
@@ -80,8 +81,8 @@ def assert_broken(m: Method) -> None:
 # Random rounding
 
 
-@pytest.mark.parametrize("base", [2, 3, 5, 7, 10])
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 11, 30])
+@for_each("base", [2, 3, 5, 7, 10])
+@for_each("n", [1, 2, 3, 6, 11, 30])
 def test_random_rounding_is_its_definition(n, base):
     m = random_rounding(n, base)
     expected = {}

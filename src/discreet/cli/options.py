@@ -96,7 +96,9 @@ REQUIRE = "Properties that must hold, for example WH,CM."
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
 STEP = "The step of the grid; by default 1."
-QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".'
+QUERY = (
+    'A query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as "quantile(0.9)".'
+)
 RECORDS = "The number of records, which is public; with a file, as many as it has."
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")

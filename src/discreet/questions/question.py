@@ -184,38 +184,13 @@ class Question:
                 f"{MISSING} is the name of missing values, which are declared too; a declared key cannot have it."
             )
 
-    @classmethod
-    def known(
-        cls,
-        *,
-        statistics: tuple[Statistic, ...],
-        by: tuple[str, ...],
-        domain: Domain,
-        max_count: int | None = None,
-        max_groups: int = 1,
-        pool_other: bool = False,
-        tiers: tuple[tuple[Margin, Fraction], ...] = (),
-        mechanism: str | Mechanism = "auto",
-        purpose: Purpose = FOR_READING,
-    ) -> Question:
-        """From parts that were read before: those of a saved release, or of another question."""
-        made = cls.__new__(cls)
-        made._set(
-            statistics=statistics,
-            by=by,
-            domain=domain,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            tiers=tiers,
-            mechanism=mechanism,
-            purpose=purpose,
-        )
-        return made
-
     def changed(self, **parts: Any) -> Question:
-        """The same with some parts replaced, which are named and typed as in `known`."""
-        return Question.known(**{**{part.name: getattr(self, part.name) for part in fields(self)}, **parts})
+        """The same with some of its fields replaced by values that were read and checked before."""
+        mine = {part.name: getattr(self, part.name) for part in fields(self)}
+        assert parts.keys() <= mine.keys(), "a question has no such field"
+        changed = Question.__new__(Question)
+        changed._set(**{**mine, **parts})
+        return changed
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:

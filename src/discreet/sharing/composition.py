@@ -32,8 +32,10 @@ from ..noise import GeometricNoise
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
+from .enumeration import Enumerated, enumerated
 from .losses import Losses, losses_of, shifted_losses
 from .pairs import OnePair, Pairs, distinct, has_one_pair, pairs_of
+from .promises import Approximate
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
 _DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
@@ -48,12 +50,13 @@ _STEPS = 40  # halvings of the epsilon that is looked for
 class Composition(Result):
     """The privacy curve of `uses[i]` reports by each `mechanisms[i]`, of one count or of different ones (`of`)."""
 
-    mechanisms: tuple[Procedure, ...]
+    mechanisms: tuple[Procedure | Approximate, ...]
     uses: tuple[int, ...]
     of: str
-    neighbours: tuple[Neighbours, ...]
+    neighbours: tuple[Neighbours | None, ...]  # None where a curve is all that is known
     _worst: Candidates = field(compare=False)  # what the upper bounds cover
     _tried: Candidates = field(compare=False)  # what the lower bounds are of
+    _exact: Enumerated | None = field(compare=False, default=None)  # where every sequence of reports was gone through
     _known: dict[Any, Bounds] = field(compare=False, default_factory=dict)
     _progress: Progress | None = field(compare=False, default=None)
 
@@ -70,18 +73,22 @@ class Composition(Result):
         asked = float(_epsilon(epsilon))
         if self._is_pure(epsilon):
             return 0.0, 0.0
+        if self._exact is not None:
+            return self._exact.delta_bounds(_epsilon(epsilon))
         low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked, self._progress))
         return low, min(high, self.optimal_delta(epsilon))
 
     def epsilon_bounds(self, delta: Any) -> Bounds:
         """What the smallest epsilon at this delta lies between."""
         asked = float(_share(delta))
+        if self._exact is not None:
+            return self._exact.epsilon_bounds(_share(delta))
         low, high = self._bounds(("epsilon", asked), lambda among: among.epsilon_bounds(asked, self._progress))
         return low, min(high, self.optimal_epsilon(delta))
 
     @cached_property
     def basic(self) -> float:
-        """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure."""
+        """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure, or has a delta."""
         each = list(zip(self._alphas, self.uses, strict=True))
         if 0 in self._alphas:
             return math.inf
@@ -90,21 +97,22 @@ class Composition(Result):
     @property
     def _pure(self) -> float:
         """`basic` for people: where each report keeps a rational epsilon that was asked for, their sum."""
-        asked = [m.claim.asked for m in self.mechanisms if m.claim.asked is not None and m.claim.asked.base is None]
+        claims = [m.claim for m in self.mechanisms if isinstance(m, Procedure)]
+        asked = [claim.asked for claim in claims if claim.asked is not None and claim.asked.base is None]
         if len(asked) < len(self.uses) or not all(e.admits(a) for e, a in zip(asked, self._alphas, strict=True)):
             return self.basic
         return as_written(sum((k * e.factor for e, k in zip(asked, self.uses, strict=True)), Fraction(0)), self.basic)
 
     def optimal_delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon for every mechanism of these levels (Kairouz, Oh and Viswanath 2015)."""
-        if 0 in self._alphas:
+        if self._is_open:
             return 1.0
         return 0.0 if self._is_pure(epsilon) else self._by_levels.delta_bounds(float(_epsilon(epsilon)))[1]
 
     def optimal_epsilon(self, delta: Any) -> float:
         """An epsilon that holds at this delta for every mechanism of these levels."""
         asked = float(_share(delta))
-        return math.inf if 0 in self._alphas else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
+        return math.inf if self._is_open else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
 
     def view(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> View:
         """The epsilon at a few deltas, or the delta at a few epsilons."""
@@ -149,11 +157,13 @@ class Composition(Result):
 
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
-        sequence = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.claim}" for m, k in each)
+        sequence = "; ".join(f"{k} by {_described(m)}" for m, k in each)
         return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {sequence}"
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
+        if self._exact is not None:
+            return (levels, "exact, up to the last digit of a float: every sequence of reports was gone through")
         if self.of == "one count":
             return (levels,)
         return (
@@ -174,16 +184,25 @@ class Composition(Result):
 
     @cached_property
     def _alphas(self) -> tuple[Fraction, ...]:
-        """The tight level of each mechanism between these neighbours."""
+        """The tight level of each mechanism between these neighbours; 0 where there is none without a delta."""
         return tuple(
-            min(ratio.alpha**ratio.power for ratio, _ in m.ratios(between))
+            m.level if isinstance(m, Approximate) else min(ratio.alpha**ratio.power for ratio, _ in m.ratios(between))
             for m, between in zip(self.mechanisms, self.neighbours, strict=True)
         )
 
+    @property
+    def _is_open(self) -> bool:
+        """Is there a mechanism of which no level is known, with or without a delta?"""
+        return any(a == 0 and isinstance(m, Procedure) for m, a in zip(self.mechanisms, self._alphas, strict=True))
+
     @cached_property
     def _by_levels(self) -> Candidates:
-        """Two reports, one 1/alpha times as likely, the other alpha times: the worst that a level allows."""
-        return Listed([Curve(tuple((_two_reports(a), k) for a, k in zip(self._alphas, self.uses, strict=True)))])
+        """Two reports, one 1/alpha times as likely, the other alpha times: the worst that a level allows. With a delta the worst
+        that is known."""
+        each = zip(self.mechanisms, self._alphas, self.uses, strict=True)
+        return Listed(
+            [Curve(tuple((m.above.law if isinstance(m, Approximate) else _two_reports(a), k) for m, a, k in each))]
+        )
 
 
 def compose(
@@ -194,12 +213,14 @@ def compose(
     neighbours: NeighboursLike | None = None,
     progress: Progress | None = None,
 ) -> Composition:
-    """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both.
+    """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both. A mechanism
+    of which only an epsilon with a delta is known, or normal noise, is given by `approximate(...)`.
 
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
     the worst over pairs after convolving. of="different counts": each count may sit at another pair and direction, also
     one chosen as reports come in; the curve is that of a dominating pair per mechanism (Zhu, Dong and Wang 2022), and the
-    lower bound that of the choices tried.
+    lower bound that of the choices tried. Few reports of small tables are gone through one by one: then both bounds are the
+    exact value, up to the last digit of a float.
 
     On neighbouring counts the loss of the geometric mechanism is +epsilon or -epsilon, so that optimal composition
     (Kairouz, Oh and Viswanath 2015) is attained:
@@ -209,27 +230,51 @@ def compose(
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """
-    listed = (
-        isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, Procedure) for x in mechanism)
+    kinds = (Procedure, Approximate)
+    listed = isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, kinds) for x in mechanism)
+    mechanisms = (
+        tuple(mechanism) if listed else (mechanism if isinstance(mechanism, Approximate) else procedure_of(mechanism),)
     )
-    mechanisms = tuple(mechanism) if listed else (procedure_of(mechanism),)
     uses = _uses(k, len(mechanisms) if listed else None)
     if of not in ("one count", "different counts"):
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')
-    if of == "one count" and len({x.inputs for x in mechanisms}) > 1:
+    known = [x for x in mechanisms if isinstance(x, Procedure)]
+    if of == "one count" and len({x.inputs for x in known}) > 1:
         raise GridError('These mechanisms have different true values, so no one count; give of="different counts".')
-    between = tuple(x.neighbours if neighbours is None else Neighbours.of(neighbours, x.inputs) for x in mechanisms)
-    if of == "one count" and len({t.reduced(x.inputs) for t, x in zip(between, mechanisms, strict=True)}) > 1:
+    between = tuple(
+        None
+        if isinstance(x, Approximate)
+        else x.neighbours
+        if neighbours is None
+        else Neighbours.of(neighbours, x.inputs)
+        for x in mechanisms
+    )
+    kept = [(t, x) for t, x in zip(between, mechanisms, strict=True) if t is not None and isinstance(x, Procedure)]
+    if of == "one count" and len({t.reduced(x.inputs) for t, x in kept}) > 1:
         raise DiscreetError("These mechanisms have different neighbours; give neighbours= for those that are meant.")
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
-    short = of == "different counts" or all(has_one_pair(x) for x in mechanisms)
-    pairs = [pairs_of(x, t, short) for x, t in zip(mechanisms, between, strict=True)]
+    short = of == "different counts" or all(has_one_pair(x) for x in known)
+    pairs = [
+        x.above if isinstance(x, Approximate) or t is None else pairs_of(x, t, short)
+        for x, t in zip(mechanisms, between, strict=True)
+    ]
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
+    lower = [x.below if isinstance(x, Approximate) else p for x, p in zip(mechanisms, pairs, strict=True)]
+    is_exact = all(x.is_exact for x in mechanisms if isinstance(x, Approximate))
+    exact = enumerated(pairs, uses, of == "one count") if is_exact else None
+    worst: Candidates
+    tried: Candidates
     if of == "one count":
-        same = SamePair(pairs, uses)
-        return Composition(mechanisms, uses, of, between, same, same, _progress=progress)
-    worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
-    return Composition(mechanisms, uses, of, between, worst, _tried(pairs, uses), _progress=progress)
+        worst = SamePair(pairs, uses)
+        tried = worst if is_exact else SamePair(lower, uses)
+    else:
+        worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
+        tried = _tried(lower, uses)
+    return Composition(mechanisms, uses, of, between, worst, tried, exact, _progress=progress)
+
+
+def _described(m: Procedure | Approximate) -> str:
+    return m.what if isinstance(m, Approximate) else f"{m.recipe.family} {m.outputs}, {m.claim}"
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:
