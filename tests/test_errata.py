@@ -373,6 +373,45 @@ def test_equation_24_the_median_is_no_maximum_for_the_staircase():
     assert np.abs(np.array(reports)[:, None] - theta).sum(axis=0).min() == pytest.approx(1.5)  # its value at 1
 
 
+def two_stage_law(cell: int, a: Fraction, reports: range) -> list[Fraction]:
+    """The heuristic of 5.2.2: geometric noise in steps of 10 on a cell of -1, 0 or 1 tens."""
+    return [(1 - a) / (1 + a) * a ** abs(cell - r) for r in reports]
+
+
+def test_the_sensitivity_of_the_side_information_is_not_10():
+    """5.2.1: "we define the size of database n = 100, the global sensitivity to be 10, and the query output domain L to be a
+    bounded real interval [-10, 10]". By (1), one of 100 records in that interval changes the maximum by 20, the mean by 1/5."""
+    low, high, n = Fraction(-10), Fraction(10), 100
+    lowest, changed = [low] * n, [high] + [low] * (n - 1)  # two data sets that differ in one record
+    assert max(changed) - max(lowest) == 20 != 10
+    assert (sum(changed) - sum(lowest)) / n == Fraction(1, 5) != 10
+    for kind, known in (("max", 20), ("mean", Fraction(1, 5))):
+        assert dt.queries.query(kind, records=n, low=low, high=high).global_sensitivity == known
+    # nor is there another range of the records that has 10 for both: it would be 10 long for the one, 1000 for the other
+    tens = {
+        (kind, w): dt.queries.query(kind, records=n, low=0, high=w).global_sensitivity
+        for kind in ("max", "mean")
+        for w in (10, 1000)
+    }
+    assert tens == {("max", 10): 10, ("max", 1000): 1000, ("mean", 10): Fraction(1, 10), ("mean", 1000): 10}
+    a, reports = Fraction(3, 10), range(-9, 10)
+    pairs = [(-1, 0), (-1, 1)]  # one step of noise for answers 10 apart, two for those 20 apart
+    one, two = (
+        min(x / y for x, y in zip(two_stage_law(v, a, reports), two_stage_law(u, a, reports), strict=True))
+        for u, v in pairs
+    )
+    assert (one, two) == (a, a**2)
+    assert two == Fraction(9, 100)  # twice the epsilon
+    answers = dt.Grid(-10, 10, "1/2")
+    printed = dt.queries.rounded(answers, [-10, 0, 10], alpha=a, sensitivity=10)
+    seen = dt.check_privacy(printed, neighbours=answers.steps(20))
+    assert not seen.holds
+    assert seen.tight == Fraction(9, 100)
+    assert dt.check_privacy(dt.queries.rounded(answers, [-10, 0, 10], alpha=a, sensitivity=20)).holds
+    # for the mean one step of noise is right, and 50 times too long: an answer near 5 may move to another cell, no farther
+    assert dt.check_privacy(printed, neighbours=1).tight == a
+
+
 # The page
 
 

@@ -16,10 +16,10 @@ from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
 from discreet.sharing import by_likelihood
 from discreet.sharing.assessments import closed_median, table_median
-from discreet.sharing.by_likelihood import Guesser, Types, number_of_types
+from discreet.sharing.by_likelihood import Guesser, Scaled, Types, number_of_types
 from discreet.sharing.guarantee import Guarantee, below_exp
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
-from discreet.sharing.scaled import Scaled
+from tests.cells import for_each
 from tests.work import lines_of
 
 OPEN = dt.Grid(None, None)
@@ -90,7 +90,7 @@ def tight(m: dt.Mechanism, law: list[dict[Fraction, Fraction]]) -> Fraction:
     return found
 
 
-@pytest.mark.parametrize("strategy", ["median", "mle", "bayes"])
+@for_each("strategy", ["median", "mle", "bayes"])
 @pytest.mark.parametrize("name", SMALL)
 def test_everything_by_hand(name, strategy):
     m = SMALL[name]

@@ -1,17 +1,27 @@
-"""Options that mean the same in every command: one name and one help each. tests/cli/test_grammar.py holds all commands to them."""
+"""Options that mean the same in every command: one name and one help each. tests/cli/test_grammar.py holds all commands to them.
+
+Below them, what several commands read from the text files they are given: columns of numbers. The text of what was read is
+quoted where it may be.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from ..errors import DiscreetError
+
     Number = Any  # what takes numbers in the library takes their texts too
 else:
 
@@ -45,6 +55,11 @@ def meaning(place: str, parameter: str, written: str = "") -> str:
     return f"{named[0].upper()}{named[1:]}{written}."
 
 
+def described(place: str, parameter: str, written: str = "") -> Parameter:
+    """An option that means what the library says of a parameter; its value may begin with a hyphen."""
+    return entry(meaning(place, parameter, written))
+
+
 def switch(help: str) -> Parameter:
     return Parameter(negative=(), help=help)
 
@@ -58,17 +73,25 @@ def mechanism_option(help: str) -> Parameter:
 
 
 # Where the library says what parameters mean
+CASCADE = "sharing.cascades:cascade"
+COLLUDE = "sharing.collusion:collude"
+COMPARE_QUERY = "planning.compare:compare_query"
+DESIGN = "designs.design:design"
+PLAN_EPSILON = "planning.one_report:plan_epsilon"
+PLAN_REPORTS = "planning.reports:plan_reports"
 PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
 RELEASE = "tables.release:release"
 
 # Levels, values and what is wanted of them
-N = Annotated[Number | None, entry("The largest count: true values and reports are 0..n.")]
-Alpha = Annotated[Number | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
+N = Annotated[Number | None, described(DESIGN, "n")]
+Alpha = Annotated[Number | None, described(DESIGN, "alpha", ': "9/10" or "0.9"')]
 EpsilonText = Annotated[
     Number | None,
     Parameter(
-        name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
+        name=["--epsilon", "--eps"],
+        allow_leading_hyphen=True,
+        help=meaning(DESIGN, "epsilon", ': "0.5", "1/3", "ln(2)/10"'),
     ),
 ]
 LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
@@ -82,21 +105,23 @@ PRIOR = Parameter(
     )
 )
 Priors = Annotated[str | None, PRIOR]
-REQUIRE = "Properties that must hold, for example WH,CM."
+REQUIRE = meaning(DESIGN, "require", ", for example WH,CM")
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
 STEP = "The step of the grid; by default 1."
-QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".'
-RECORDS = "The number of records, which is public; with a file, as many as it has."
-RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
-SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
-RUNS = entry("How often to simulate where that is needed.")
-SEED = entry("Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
+Query = Annotated[str, described(COMPARE_QUERY, "query")]
+Records = Annotated[Number | None, described(COMPARE_QUERY, "records", "; with a file, as many as it has")]
+RecordLow = Annotated[Number | None, described(COMPARE_QUERY, "low")]
+RecordHigh = Annotated[Number | None, described(COMPARE_QUERY, "high")]
+OneSensitivity = Annotated[Number | None, described(DESIGN, "sensitivity")]
+Runs = Annotated[Number | None, described(COLLUDE, "runs")]
+SEED = described(COLLUDE, "seed")
 Neighbours = Annotated[
     str | None,
     Parameter(
-        help="Between which values the level holds: a number of steps, any (two values: local privacy) or line (by their "
-        "distance)."
+        help=meaning(
+            DESIGN, "neighbours", ": a number of steps, any (two values: local privacy) or line (by their distance)"
+        )
     ),
 ]
 
@@ -151,3 +176,56 @@ AS_USUAL = ReadingOptions()
 def listed(names: str) -> list[str]:
     """Names that commas separate."""
     return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def read_text(name: str, what: str, refusal: type[DiscreetError]) -> str:
+    """A file's text, or that of standard input for -."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise refusal(f"{name} cannot be read ({why}). Check the path of the {what}.") from None
+
+
+def read_rows(name: str, what: str, refusal: type[DiscreetError]) -> list[list[str]]:
+    """The lines of a CSV file, without empty ones."""
+    return [row for _, row in read_lines(name, what, refusal) if row]
+
+
+def read_lines(name: str, what: str, refusal: type[DiscreetError]) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV file with the numbers at which they begin, from 1; of an empty one the row is empty."""
+    lines, begun = csv.reader(io.StringIO(read_text(name, f"{what}s", refusal), newline="")), 1
+    found = []
+    try:
+        for row in lines:
+            found.append((begun, row))
+            begun = lines.line_num + 1
+    except csv.Error as error:
+        raise refusal(f"{name} cannot be read as CSV ({error}); give one {what} in each line.") from None
+    return found
+
+
+def is_heading(row: list[str]) -> bool:
+    """Is it a line of names? A line of numbers is none."""
+    from ..exact.arithmetic import parse_exact
+
+    return any(parse_exact(part.strip()) is None for part in row)
+
+
+def place_of(
+    heading: list[str], wanted: str | None, name: str, option: str, refusal: type[DiscreetError], quotable: bool = True
+) -> int:
+    """Where the wanted column stands; where there is but one it need not be named."""
+    names = [part.strip() for part in heading]
+    if wanted is None and len(names) == 1:
+        return 0
+    if names.count(wanted or "") > 1:
+        raise refusal(f"{name} has several columns named {wanted}; give them different names.")
+    if wanted not in names:
+        listed = (
+            f"the columns {', '.join(names[:8])}" if quotable else f"{len(names)} column{'s' if len(names) > 1 else ''}"
+        )
+        example = f", for example {option} {names[0]}" if quotable else " and its name in the first line"
+        none = "" if wanted is None else f"no column {wanted}; it has "
+        raise refusal(f"{name} has {none}{listed}; say which one with {option}{example}.")
+    return names.index(wanted)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..engines.guard import without_values
 from ..engines.reading import Reading
-from ..engines.sources import Source as Table
+from ..engines.sources import TableSource as Table
 from ..engines.spark import (
     IN_FILE,
     NUMBER,
@@ -44,12 +44,11 @@ from ..files import loads, text
 from ..mechanism import Mechanism
 from ..progress import Progress, tell
 from ..randomness.source import Job, KeyedSource, WorkerKey
-from .batches import Drawing, report_array, report_type
+from .batches import Drawing, check_out, report_array, report_type
 from .counting import PositionCounts, counted
 from .placing import DAMAGED, BadValueError, BadValueRule, places_of
 from .request import PerturbRequest
 from .work import Embedded, Work
-from .writing import check_out
 
 T = TypeVar("T")
 Indices = NDArray[np.int64]

@@ -54,7 +54,7 @@ from .counted import Counted, GroupTotals
 from .counted import Counts as Counts
 from .guard import Guarded
 from .reading import Reading
-from .settling import Source
+from .settling import TableSource
 from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 
@@ -66,39 +66,6 @@ _MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts
 _BYTES_ADDED = 48  # for each sum
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
-
-
-def count_groups(
-    table: Any,
-    *,
-    predicate: str | None,
-    by: Sequence[str],
-    domain: Domain,
-    unit: str | None = None,
-    max_groups: int = 1,
-    other: bool = False,
-    progress: Progress | None = None,
-    memory_mb: int = 512,
-    reading: Reading | None = None,
-) -> Counts:
-    """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
-
-    With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
-    predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
-    `progress` is told each percent. A reader of record batches is used up by one call.
-    """
-    return count_each(
-        table,
-        predicates=[predicate],
-        by=by,
-        domain=domain,
-        unit=unit,
-        max_groups=max_groups,
-        other=other,
-        progress=progress,
-        memory_mb=memory_mb,
-        reading=reading,
-    ).counts[0]
 
 
 def count_each(
@@ -116,8 +83,11 @@ def count_each(
     reading: Reading | None = None,
     vouched: bool = False,
 ) -> Counted:
-    """The same for each of several predicates, and sums of columns, which are all looked at as the table is read once.
+    """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
+    All of them are looked at as the table is read once. With `unit`, an id column, people are counted, not rows: once in a group,
+    if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of id and group.
+    Rows without an id are left out. `progress` is told each percent. A reader of record batches is used up by one call.
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     """
     asked = {
@@ -234,7 +204,7 @@ def seen_in(
     return Seen(totals, asked, looked_at, query.adding, contents)
 
 
-def names_in(wanted: Iterable[str], source: Source) -> list[str]:
+def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     spelled = []
     for name in wanted:
@@ -273,7 +243,7 @@ def lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def bind(connection: Any, source: Source, used: Sequence[str], person: str | None = None) -> dict[str, str]:
+def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:
     """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED; ids after them."""
     source.bind(used, person)
     connection.register("declared_types", source.schema.empty_table())
@@ -376,7 +346,7 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
 class _EngineRun:
     """The engine at work on one source, and somebody who is told how far it is."""
 
-    def __init__(self, connection: Any, source: Source, progress: Progress | None) -> None:
+    def __init__(self, connection: Any, source: TableSource, progress: Progress | None) -> None:
         self.connection, self.source, self.progress = connection, source, progress
         self.shown = -1
         self.tell(0.0)

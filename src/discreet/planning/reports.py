@@ -73,9 +73,9 @@ def plan_reports(
     neighbours: NeighboursLike | None = None,
     mechanism: Procedure | Sequence[Procedure] | None = None,
     method: str | None = None,
-    iterations: int | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
+    iterations: Rational | None = None,
+    runs: Rational | None = None,
+    seed: Rational | None = None,
 ) -> Plan:
     """How many reports a recovery needs, fewest first; or how near it comes with so many, nearest first.
 
@@ -83,16 +83,23 @@ def plan_reports(
     any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
-        standard_error   of the unbiased estimate of the mean, or `of` something else: "cell(3)" or "cdf(3)" (the
-                         probability of 3, or of 3 and less), a function of the value, an array. With a `prior` the true
-                         values count as drawn from it; without, the estimate is for the people's own average, and the
-                         number is enough whatever their values are. By a formula (discreet.planning.reports).
-        kantorovich      mean distance of the recovered distribution to the truth, when the truth is the `prior`. Simulated:
-                         `runs` (4 with method="auto", otherwise 16) of recover with the `method` ("auto", "mle" or "ibu",
-                         this with `iterations`) at up to 6 numbers of reports; with "auto" a run takes a second. `seed` is 0.
-        reports          so many: how near the recovered distribution comes when the truth is about the `prior`, predicted
-                         (see predicted_distance); the square wave with the width that is best for the guess. With
-                         `runs`, a `method` or a `seed` the same is simulated beside the prediction.
+        standard_error  the standard error to reach, of a recovered mean. Of the unbiased estimate of the mean, or `of`
+                        something else: "cell(3)" or "cdf(3)" (the probability of 3, or of 3 and less), a function of the
+                        value, an array. With a `prior` the true values count as drawn from it; without, the estimate is for
+                        the people's own average, and the number is enough whatever their values are. By a formula
+                        (discreet.planning.reports)
+        kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
+                        mean distance, simulated at up to 6 numbers of reports
+        reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
+                        Predicted (see predicted_distance); the square wave with the width that is best for the guess. With
+                        `runs`, a `method` or a `seed` the same is simulated beside the prediction
+
+    What is simulated is recover:
+
+        method          how distributions are recovered: auto, mle or ibu. By default "auto"; then a run takes a second
+        iterations      of "ibu"
+        runs            how often to simulate where that is needed. By default 4 times with "auto", otherwise 16
+        seed            makes what is drawn repeatable: for analysis and tests, never for reports about people. By default 0
 
     >>> import discreet as dt
     >>> fair = dt.plan_reports(10, standard_error="0.1", epsilon=1, prior="binomial(0.5)", sensitivity=10)
@@ -120,7 +127,7 @@ def plan_reports(
     made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior)
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
-    way = Simulation(method or "auto", iterations, runs, 0 if seed is None else seed)
+    way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way)
     return plan_distance(*made, reports, prior, None if stray is None else way)

@@ -16,11 +16,12 @@ from typing import Any, overload
 from ..channels import Additive, closed
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, LossError, PriorError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show, show_above
 from ..exact.given import whole
 from ..exact.level import Level
 from ..measure.loss import loss_name
-from ..measure.prior import PriorLike, prior_of
+from ..measure.prior import PriorLike
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, Procedure, open_ends, procedure_of
 from ..noise import (
@@ -48,7 +49,7 @@ from .assessments import (
     table_median,
 )
 from .by_likelihood import Guesser, Strategy, by_types, has_few_types
-from .drawing import finite_drawn, open_drawn, stairs_drawn
+from .drawing import Coalition, finite_drawn, open_drawn, stairs_drawn
 from .guarantee import Guarantee
 from .medians import median_level, median_noise
 
@@ -203,14 +204,14 @@ class Collusions(Result):
 @overload
 def collude(
     mechanism: Procedure | ContinuousNoise | Nearest,
-    k: int,
+    k: Rational,
     strategy: str = ...,
     loss: Any = ...,
     prior: PriorLike | None = ...,
     *,
     clamp: bool = ...,
-    runs: int | None = ...,
-    seed: int = ...,
+    runs: Rational | None = ...,
+    seed: Rational = ...,
     progress: Progress | None = ...,
 ) -> Collusion: ...
 
@@ -224,8 +225,8 @@ def collude(
     prior: PriorLike | None = ...,
     *,
     clamp: bool = ...,
-    runs: int | None = ...,
-    seed: int = ...,
+    runs: Rational | None = ...,
+    seed: Rational = ...,
     progress: Progress | None = ...,
 ) -> Collusions: ...
 
@@ -238,24 +239,30 @@ def collude(
     prior: PriorLike | None = None,
     *,
     clamp: bool = True,
-    runs: int | None = None,
-    seed: int = 0,
+    runs: Rational | None = None,
+    seed: Rational = 0,
     progress: Progress | None = None,
 ) -> Collusion | Collusions:
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
-    They estimate by the `strategy` "median" (of an even number the lower one in the middle), "mle" (the value that makes the
-    reports likeliest) or "bayes" (the value with the smallest mean `loss` under the posterior: its median for l1, its mode
-    for l0). Of equally good values they take the one nearest to the median report. Where reports go beyond the true values
-    and their median does, it is moved to the end of the true values, which everybody knows; `clamp=False` leaves it.
+        k         how many users share their reports. Several numbers, as several mechanisms by name, give a table
+        strategy  what they make of the reports: the median, the likeliest value, or the best one for loss and prior. "median"
+                  (of an even number the lower one in the middle), "mle" (the value that makes the reports likeliest) or
+                  "bayes" (the value with the smallest mean loss under the posterior: its median for l1, its mode for l0). Of
+                  equally good values they take the one nearest to the median report
+        loss      what a wrong report costs
+        prior     what is publicly known about the truth
+        clamp     move a median that lies beyond the true values, where reports go beyond them, to their end, which
+                  everybody knows. False leaves it
+        runs      how often to simulate where that is needed
+        seed      makes what is drawn repeatable: for analysis and tests, never for reports about people
 
     The median is computed exactly for every mechanism: Pr[median >= t] = Pr[Bin(k, Pr[report >= t]) >= (k+1)/2]. The others
     are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
-    noise, also truncated: its likelihood is a^(sum of distances)); else `runs` are drawn, repeatably by `seed`.
+    noise, also truncated: its likelihood is a^(sum of distances)); else they are simulated.
 
     The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
-    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median. Several k, or several
-    mechanisms by name, give a table.
+    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median.
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
@@ -275,12 +282,9 @@ def collude(
     named = mechanism if isinstance(mechanism, Mapping) else {_name(mechanism): mechanism}
     if not named:
         raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
-    found = tuple(
-        _collude(str(name), one, size, kind, loss, prior, clamp, times, number, progress)
-        for name, one in named.items()
-        for size in sizes
-    )
-    return Collusions(found) if many or isinstance(mechanism, Mapping) else found[0]
+    coalitions = [Coalition(size, kind, loss, prior, clamp, times, number, progress) for size in sizes]
+    learnt = tuple(_collude(str(name), noisy, users) for name, noisy in named.items() for users in coalitions)
+    return Collusions(learnt) if many or isinstance(mechanism, Mapping) else learnt[0]
 
 
 def _name(m: Any) -> str:
@@ -289,22 +293,12 @@ def _name(m: Any) -> str:
     return m.recipe.family if isinstance(m, Procedure) else type(m).__name__.lower()
 
 
-def _collude(
-    name: str,
-    m: Any,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    clamp: bool,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> Collusion:
+def _collude(name: str, m: Any, users: Coalition) -> Collusion:
+    k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if isinstance(m, (ContinuousNoise, Nearest)):
-        answer, joint, kept = _on_the_line(m, k, strategy, loss, prior, runs, seed, progress), None, None
+        answer, joint, kept = _on_the_line(m, users), None, None
         sharper = at_once(m, k)
-        other = None if sharper is None else _on_the_line(sharper, 1, "median", loss, None, None, 0, None).loss
+        other = None if sharper is None else _on_the_line(sharper, Coalition(1, "median", loss)).loss
     else:
         if max(procedure_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
             raise SizeError(
@@ -313,8 +307,8 @@ def _collude(
             )
         one = check_privacy(m)
         joint = Guarantee.power(one, k).for_asked(m.claim, one, k)
-        to = Clamped.of(m.inputs, m.outputs) if clamp and strategy == "median" else None
-        answer, kept = _estimated(m, k, strategy, loss, prior, to, runs, seed, progress)
+        to = Clamped.of(m.inputs, m.outputs) if users.clamp and strategy == "median" else None
+        answer, kept = _estimated(m, users, to)
         if kept is None and answer.runs is None:
             kept = median_level(m, k, one, None if to is None else (to.targets, to.grid.size or 0))
         elif kept is None:
@@ -340,9 +334,9 @@ def _collude(
         answer.exact_interval,
         answer.likeliest,
         answer.runs,
-        None if answer.runs is None else seed,
+        None if answer.runs is None else users.seed,
         answer.errors,
-        _what_it_is(name, m, strategy, clamp),
+        _what_it_is(name, m, strategy, users.clamp),
     )
 
 
@@ -365,29 +359,19 @@ def _what_it_is(name: str, m: Any, strategy: Strategy, clamp: bool) -> tuple[str
     )
 
 
-def _estimated(
-    m: Procedure,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    to: Clamped | None,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> tuple[Assessment, Guarantee | None]:
+def _estimated(m: Procedure, users: Coalition, to: Clamped | None) -> tuple[Assessment, Guarantee | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
+    k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if strategy == "median":
         return _median(m, k, loss, prior, to), None
     if _is_the_median(m, strategy, loss, prior):
         return replace(_median(m, k, loss, prior), likeliest=1.0), None
     if m.channel.finite() is None:
-        return open_drawn(m, k, strategy, loss, prior, runs, seed, progress), None
+        return open_drawn(m, users), None
     guesser = Guesser.of(m, strategy, loss, prior)
     if has_few_types(m, k):
-        return by_types(m, k, guesser, loss, prior, progress)
-    law = prior_of(prior, m.inputs).floats
-    return finite_drawn(m, k, guesser, loss, runs, seed, law, progress), None
+        return by_types(m, k, guesser, loss, prior, users.progress)
+    return finite_drawn(m, users, guesser), None
 
 
 def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> bool:
@@ -411,17 +395,9 @@ def _median(m: Procedure, k: int, loss: Any, prior: Any, to: Clamped | None = No
     return open_median(m, k, loss)
 
 
-def _on_the_line(
-    law: ContinuousNoise | Nearest,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> Assessment:
-    if prior is not None:
+def _on_the_line(law: ContinuousNoise | Nearest, users: Coalition) -> Assessment:
+    k, strategy, loss = users.k, users.strategy, users.loss
+    if users.prior is not None:
         raise PriorError(
             "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
         )
@@ -445,7 +421,7 @@ def _on_the_line(
         )
     if strategy == "bayes" and loss_name(loss) != "l1":
         raise LossError('On the line the strategy "bayes" is the posterior median, the best for l1; use loss="l1".')
-    return stairs_drawn(law, k, strategy, cost, runs, seed, progress)
+    return stairs_drawn(law, users, cost)
 
 
 def _of_error(loss: Any) -> Callable[[float], float]:

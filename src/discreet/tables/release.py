@@ -9,12 +9,13 @@ One walk serves one audience or many: at each level there is a sheet, and one au
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,32 +23,27 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..exact.grid import Grid
+from ..exact.level import LevelLike
 from ..ledger.consulting import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
-from ..questions.domain import Domain
 from ..questions.margins import Margin, read_margins
-from ..questions.question import Question
+from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, check_columns, check_relation
 from .ask.spelling import Spelling, spelling_of
 from .count.admitting import Profile, check_admitted, examined
-from .count.true_numbers import Found, counted_for
+from .count.true_numbers import TrueNumbers, counted_for
+from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
-from .publish.frames import TableMaker, table_maker
 from .publish.previews import Preview, preview_of
 from .publish.readings import members
-from .publish.released import Release
-from .publish.sheet import Sheet
-from .saved.stored_answers import answer_text, mechanisms_text, served
+from .publish.released import Release, TableMaker, table_maker
+from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
-Conditions = str | Sequence[str] | Mapping[str, str] | None
-Values = str | Sequence[str] | Mapping[str, str | Grid] | None
 
 
 def release(
@@ -56,29 +52,15 @@ def release(
     *,
     dataset: str,
     ledger: Ledger | str | os.PathLike[str],
-    epsilon: object = None,
-    alpha: object = None,
+    epsilon: LevelLike | None = None,
+    alpha: LevelLike | None = None,
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Release:
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
@@ -100,24 +82,7 @@ def release(
     Of these the last three are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         alpha,
@@ -135,26 +100,12 @@ def release_to(
     ledger: Ledger | str | os.PathLike[str],
     audiences: Mapping[str, Any],
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Audiences:
     """A release for each of several audiences, {name: epsilon}, for example {"ministry": "1", "public": "1/4"}.
 
@@ -165,24 +116,7 @@ def release_to(
     The rest is as in `release`; only geometric noise leads from every level to every more private one.
     """
     asked = Asked.of_audiences(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         audiences,
@@ -197,49 +131,18 @@ def preview(
     *,
     dataset: str,
     ledger: Ledger | str | os.PathLike[str],
-    epsilon: object = None,
-    alpha: object = None,
+    epsilon: LevelLike | None = None,
+    alpha: LevelLike | None = None,
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Preview:
     """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged."""
     asked = Asked.at_level(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         alpha,
@@ -253,17 +156,8 @@ def preview(
     return preview_of(ready.sheets[0])
 
 
-_UNSAID: dict[str, Any] = {
-    "by": (),
-    "max_groups": 1,
-    "pool_other": False,
-    "measure_totals": (),
-    "mechanism": "auto",
-}
-
-
-def _question(question: Question | None, **parts: Any) -> Question:
-    """The question as it was given, whole or in parts."""
+def _question(question: Question | None, parts: QuestionParts) -> Question:
+    """The question as it was given, whole or in parts. A part that says what nobody would need to say may stand beside it."""
     if question is None:
         return Question(**parts)
     if not isinstance(question, Question):
@@ -271,7 +165,8 @@ def _question(question: Question | None, **parts: Any) -> Question:
             "The question is a discreet.Question; make one with Question(count=..., by=..., domain=...), or give its parts "
             "as keywords."
         )
-    given = [name for name, value in parts.items() if not _is_unsaid(value, _UNSAID.get(name))]
+    defaults = {name: part.default for name, part in inspect.signature(Question).parameters.items()}
+    given = [name for name, value in parts.items() if not _is_unsaid(value, defaults.get(name))]
     if given:
         raise ReleaseError(
             f"Both a Question and {', '.join(given)} were given: put everything "
@@ -349,7 +244,7 @@ class _Ready:
 
     sheets: tuple[Sheet, ...]
     cascades: tuple[dict[int, Cascade], ...]  # of each measure, where there are several levels
-    found: Found
+    numbers: TrueNumbers
     spelling: Spelling
     operator: Profile | None
 
@@ -366,37 +261,36 @@ def _counted(
         None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
     )
     reading = None if admission is None else Reading.from_dict(admission.reading)
-    found = counted_for(
+    numbers = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
     )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    check_columns(question, terms, found.columns)
-    spelling = allowed.spelling or spelling_of(asked, found.columns)
+    check_columns(question, terms, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
     make_table = table_maker(table)
-    sheets = tuple(_sheet(asked.at(level), found, allowed, spelling, make_table, coarse) for level in asked.levels)
+    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, coarse) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
         sheets,
         cascades,
-        found,
+        numbers,
         spelling,
-        _operator(table, terms, question, found) if path is None else None,
+        _operator(table, terms, question, numbers) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
 
 
 def _sheet(
-    asked: Asked, found: Found, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
+    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
-    terms, sizes = allowed.terms, found.sizes(allowed.terms.relation)
+    terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    sheet = Sheet.of(asked, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
-    return sheet.asking(spelling.question)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
 
 
 def _drawn(
@@ -404,20 +298,18 @@ def _drawn(
 ) -> _Walk:
     """Charge, draw and store, in this order; or the answer that was stored before."""
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
-    operator, dropped = ready.operator, ready.found.dropped
+    operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        made = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
-        return _Walk(made, Fraction(0), operator, dropped)
-    heads = [
-        mechanisms_text(sheet.question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers) for sheet in sheets
-    ]
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        return _Walk(releases, Fraction(0), operator, dropped)
+    heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
         begun = book.begin(
             asked.dataset,
             spelling.question,
             epsilon=first.charge,
-            data=spelling.fingerprint(ready.found.each),
+            data=spelling.fingerprint(ready.numbers.each),
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             what=asked.words(),
@@ -431,10 +323,10 @@ def _drawn(
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = [
+    releases = [
         sheet.filled(cells, totals, answer.totals, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)
     ]
-    return _Walk(made, first.charge, operator, dropped)
+    return _Walk(releases, first.charge, operator, dropped)
 
 
 def _repeated(
@@ -447,17 +339,16 @@ def _repeated(
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
-    made = list[Release]()
-    texts = answers_of(answer.text) if asked.audiences else [answer.text]
-    for level, text in zip(asked.levels, texts, strict=True):
+    releases = list[Release]()
+    stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
+    for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
-        again = served(
-            text, asked.at(level), allowed.terms, paid, spelling.contents, allowed.margins, make_table, coarse
+        sheet, drawn = served(
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
         )
-        sheet = again.sheet.asking(spelling.question)
-        made.append(sheet.filled(again.reports, again.totals, answer.totals, answer))
-    return _Walk(made, charged)
+        releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
+    return _Walk(releases, charged)
 
 
 Drawn = tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]  # of each measure, and of each measure of each tier
@@ -465,10 +356,10 @@ Drawn = tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]  # of each measure, 
 
 def _draw_all(ready: _Ready) -> list[Drawn]:
     """The reports at each level: one draw of each mechanism, or one of each cascade."""
-    first, found = ready.sheets[0], ready.found
+    first, numbers = ready.sheets[0], ready.numbers
     if not ready.cascades:
-        return [_draw_sheet(first, found)]
-    truths = [found.truth(measure) for measure in first.measures]
+        return [_draw_sheet(first, numbers)]
+    truths = [numbers.truth(measure) for measure in first.measures]
     levels = [
         draw_levels(cascade, first.sizes, truth, len(ready.sheets))
         for cascade, truth in zip(ready.cascades, truths, strict=True)
@@ -476,12 +367,12 @@ def _draw_all(ready: _Ready) -> list[Drawn]:
     return [(list(reports), []) for reports in zip(*levels, strict=True)]
 
 
-def _draw_sheet(sheet: Sheet, found: Found) -> Drawn:
+def _draw_sheet(sheet: Sheet, numbers: TrueNumbers) -> Drawn:
     most = sheet.question.max_count
-    cells = [_draw(m.plan, sheet.sizes, found.truth(m)) for m in sheet.measures]
+    cells = [_draw(m.plan, sheet.sizes, numbers.truth(m)) for m in sheet.measures]
     totals = [
         [
-            _draw(m.plan, tier.sizes, tier.added(found.truth(m), most if m.counts_people else None))
+            _draw(m.plan, tier.sizes, tier.added(numbers.truth(m), most if m.counts_people else None))
             for m in tier.measures
         ]
         for tier in sheet.tiers
@@ -500,7 +391,7 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     return reports
 
 
-def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Profile | None:
+def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers) -> Profile | None:
     """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
@@ -508,10 +399,10 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Pro
     used = {
         *question.by,
         *([terms.unit] if terms.unit else []),
-        *(name for names in found.columns.values() for name in names),
+        *(name for names in numbers.columns.values() for name in names),
     }
     try:
-        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(found.dropped)
+        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(numbers.dropped)
     except Exception:  # in whatever library, for whatever value
         return None
 

@@ -29,6 +29,7 @@ from ...sharing.cascades import Cascade
 from ..ask.asked import Asked
 from ..publish.readings import members
 from ..publish.released import Release, amount, asked_in_words
+from .answers import Document
 from .measures import Measure
 
 Indices = NDArray[np.int64]
@@ -79,16 +80,16 @@ class Audiences(Result):
 
     def view(self) -> View:
         """A line for each audience, and what all of it cost."""
-        records = [made.record for made in self.audiences.values()]
+        records = [release.record for release in self.audiences.values()]
         first = records[0]
         lines = [
             {
                 "audience": name,
                 "alpha": record["audience"]["alpha"],
                 "epsilon": amount(record["audience"]["epsilon"]),
-                "reports": made.size,
+                "reports": release.size,
             }
-            for (name, made), record in zip(self.audiences.items(), records, strict=True)
+            for (name, release), record in zip(self.audiences.items(), records, strict=True)
         ]
         paid = (
             "The same question was asked before: these are the stored answers, at no charge."
@@ -105,27 +106,22 @@ class Audiences(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What each audience's release holds, by its name; together as sensitive as the least private."""
-        return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
-
-
-def each_release(made: Release | Audiences) -> list[Release]:
-    """One release, or that of each audience."""
-    return [made] if isinstance(made, Release) else list(made.audiences.values())
+        return {"audiences": {name: release.to_dict() for name, release in self.audiences.items()}}
 
 
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
     """One cascade for each size of group, from one measure at all levels, the most accurate first."""
-    found: dict[tuple[Any, ...], Cascade] = {}
+    cascades: dict[tuple[Any, ...], Cascade] = {}
     plan: dict[int, Cascade] = {}
     for size, m in measures[0].plan.items():
         if m is None:
             continue
         key = (m.inputs, measures[0].change)
-        if key not in found:
-            found[key] = _cascade(m.inputs, measures)
-            if tuple(each.plan[size] for each in measures) != found[key].mechanisms:
+        if key not in cascades:
+            cascades[key] = _cascade(m.inputs, measures)
+            if tuple(each.plan[size] for each in measures) != cascades[key].mechanisms:
                 raise ReleaseError("These mechanisms are not those of a cascade. Nothing was charged.")
-        plan[size] = found[key]
+        plan[size] = cascades[key]
     return plan
 
 
@@ -140,26 +136,27 @@ def draw_levels(
     drawn = [np.zeros(len(truth), dtype=np.int64) for _ in range(levels)]
     for size, chosen in members(sizes).items():
         if size in cascades:
-            for mine, reports in zip(
+            for at_level, reports in zip(
                 drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True
             ):
-                mine[chosen] = reports
+                at_level[chosen] = reports
     return drawn
 
 
-def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
+def handed_out(releases: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
     """The releases of all levels by the names of their audiences; each record says its own level, and what was charged for all."""
-    found = {}
+    by_name = {}
     for name, level in asked.audiences:
-        release = made[[one.alpha for one in asked.levels].index(level.alpha)]
-        mine = {
-            "name": name,
-            "alpha": str(level.alpha),
-            "epsilon": release.record["epsilon_charged"],
-            "charged": str(charged),
-        }
-        found[name] = replace(release, record={**release.record, "audience": mine})
-    return Audiences(found)
+        release = releases[[at.alpha for at in asked.levels].index(level.alpha)]
+        by_name[name] = for_audience(release, name, charged)
+    return Audiences(by_name)
+
+
+def for_audience(release: Release, name: str, charged: Fraction) -> Release:
+    """The release at one level for one audience, whose record says its level, and what was charged for all of them."""
+    own, cost = release.record["alpha"], release.record["epsilon_charged"]
+    audience = {"name": name, "alpha": own, "epsilon": cost, "charged": str(charged)}
+    return replace(release, record={**release.record, "audience": audience})
 
 
 def audiences_text(answers: Sequence[str]) -> str:
@@ -167,7 +164,7 @@ def audiences_text(answers: Sequence[str]) -> str:
     return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
 
 
-def answers_of(text: str) -> list[str]:
+def answers_of(text: str) -> list[Document]:
     """The answer of each level, read back."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
@@ -177,4 +174,4 @@ def answers_of(text: str) -> list[str]:
         content.get("version"),
         instead="ask under a new version of the data, which is charged",
     )
-    return [json.dumps(one, separators=(",", ":")) for one in content["answers"]]
+    return list(content["answers"])
