@@ -149,7 +149,7 @@ def quality_rows(part: str, truths: dict[str, Truth], numbers: Sequence[int], ru
                 for run in range(runs):
                     values, reports = observed(truth(rng), mechanism.matrix, number, rng)
                     start = time.perf_counter()
-                    ours = dt.recover(reports, mechanism, kind="counts")
+                    ours = dt.recover(reports, mechanism, kind="counts", ordered=True)
                     seconds += time.perf_counter() - start
                     theirs = dt.recover(reports, mechanism, method="ibu", iterations=5000, kind="counts")
                     errors[:, run] = [dt.measure.kantorovich(e.distribution, values / number) for e in (ours, theirs)]
@@ -302,7 +302,7 @@ def setting_rows(numbers: Sequence[int], largest: int) -> list[Row]:
                     rng = np.random.default_rng([SEED, top, number, *name.encode(), *kind.encode()])
                     values, reports = observed(_shapes.law(shape, top + 1), make.matrix, number, rng)
                     start = time.process_time()
-                    ours = dt.recover(reports, make, kind="counts").distribution
+                    ours = dt.recover(reports, make, kind="counts", ordered=True).distribution
                     times.append(time.process_time() - start)
                     stops = stopped(make.matrix, reports / number)
                     chosen = stops[held_out(make.matrix, reports, rng)] if top <= 250 else stops[5000]

@@ -17,6 +17,11 @@ add the information N J diag(1/m) J^T, J the derivatives of their chances m by t
 inverse is the covariance of what remains unknown (Laplace's approximation). A distribution function that is off at a value by
 a normal of standard deviation s is off by sqrt(2/pi) s on average, and the sum of that over all values is the mean
 Kantorovich distance: the criterion. A tenth of the guess is spread over all values, since a guess is one.
+
+So what is predicted is the mean distance over truths that scatter around the guess as such curves do, not the distance when the
+truth is the guess. For truths drawn like that recover came to between 0.8 and 1.8 times the prediction (n = 50, binomial guess,
+3,000 and 50,000 reports of three mechanisms); where the truth is a smooth guess itself, "auto" finds that it is smooth and comes
+up to four times nearer than predicted.
 """
 
 from __future__ import annotations
@@ -90,9 +95,10 @@ def plan_reports(
         kantorovich      mean distance of the recovered distribution to the truth, when the truth is the `prior`. Simulated:
                          `runs` (4 with method="auto", otherwise 16) of recover with the `method` ("auto", "mle" or "ibu",
                          this with `iterations`) at up to 6 numbers of reports; with "auto" a run takes a second. `seed` is 0.
-        reports          so many: how near the recovered distribution comes when the truth is about the `prior`, predicted
-                         (see predicted_distance); the square wave with the width that is best for the guess. With
-                         `runs`, a `method` or a `seed` the same is simulated beside the prediction.
+        reports          so many: how near the recovered distribution comes, predicted as the mean over truths that scatter
+                         around the `prior` (see predicted_distance); the square wave with the width that is best for the
+                         guess. With `runs`, a `method` or a `seed` the distance when the truth is the prior itself is
+                         simulated beside it: it may be up to four times smaller.
 
     >>> import discreet as dt
     >>> fair = dt.plan_reports(10, standard_error="0.1", epsilon=1, prior="binomial(0.5)", sensitivity=10)
@@ -278,11 +284,13 @@ def plan_distance(
         f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    notes = ["Predicted (see discreet.planning.reports); with runs= it is simulated as well."]
+    predicted = "Predicted: the mean over truths that scatter around the guess"
+    notes = [
+        f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
+        "simulated as well."
+    ]
     if way is not None:
-        notes = [
-            f"Predicted (see discreet.planning.reports); simulated by {way}, {way.times} runs, when the truth is {law}."
-        ]
+        notes = [f"{predicted}; simulated by {way}, {way.times} runs, when the truth is {law} itself."]
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
 
 

@@ -106,6 +106,13 @@ def moments(q: Floats, h: Floats, number: int) -> tuple[Floats, Floats]:
     return mean + centre, np.sqrt(spread / (number - 1))
 
 
+def leaning(q: Floats, h: Floats) -> Floats:
+    """The third central moment of h over the frequencies q, divided by the variance; 0 where nothing varies."""
+    apart = h - q @ h
+    variance = np.asarray(q @ apart**2)
+    return np.divide(q @ apart**3, variance, out=np.zeros_like(variance), where=variance > 0)
+
+
 def as_distribution_functions(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The same band within [0, 1] and with rising curves, which loses nothing: a distribution function is one. With the 1
     of the last value."""
