@@ -13,7 +13,7 @@ from scipy import stats
 
 import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
-from discreet.recovery.bands import _fitting, band_over_laws
+from discreet.recovery.bands import _fitting, band_over_distributions
 from discreet.recovery.estimate import Estimate, group_intervals
 
 FOUR = dt.geometric(4, alpha="1/2")
@@ -298,7 +298,7 @@ def test_bands_repeat_and_are_distribution_functions(e):
     assert (wide[1] - wide[0]).sum() > (high - low).sum()
 
 
-def test_a_band_over_laws_covers_rare_values_too():
+def test_a_band_over_distributions_covers_rare_values_too():
     """A law with one value in a hundred: the bootstrap knew too little of it, and such bands covered 87 to 93 %."""
     m, truth, runs = dt.geometric(10, alpha="1/2"), 0.99 * np.eye(11)[0] + 0.01 * np.eye(11)[5], 200
     goal, rng, hits = np.cumsum(truth), np.random.default_rng(14), {"distributions": 0, "auto": 0}
@@ -332,12 +332,12 @@ def test_reports_fit_as_often_as_stated_for_every_law_and_number(number):
     assert max(high[0] for _, high in bounds.values()) == 1
 
 
-def test_a_band_over_laws_is_what_a_search_over_laws_finds():
+def test_a_band_over_distributions_is_what_a_search_over_laws_finds():
     """No law whose reports fit leaves the band, and some law reaches it (up to the solver's tolerance)."""
     m, counts = dt.geometric(3, alpha="1/2"), np.array([300, 250, 250, 200])
     q, rng = counts / 1000, np.random.default_rng(7)
     low, high = _fitting(q, 1000, 0.95)
-    band = band_over_laws(m.finite(), q, 1000, 0.95)
+    band = band_over_distributions(m.finite(), q, 1000, 0.95)
     laws = rng.dirichlet(np.ones(4), size=400_000)
     reports = np.cumsum(laws @ m.matrix, axis=1)[:, :-1]
     fits = laws[((low <= reports) & (reports <= high)).all(axis=1)]

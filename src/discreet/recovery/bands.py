@@ -25,7 +25,7 @@ _OUTWARDS = 1e-6  # the solver's tolerance is a tenth of this: ends are moved ou
 _INVERSE = 1e-6  # relative: SciPy's inverse of the incomplete beta function is good to about 1e-7
 
 
-def band_over_laws(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
+def band_over_distributions(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
     """The lowest and the highest curve among distributions whose reports fit; None if there are none.
 
     It covers the true distribution function with at least the probability `confidence`, whatever the distribution and the number of

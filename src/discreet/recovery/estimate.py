@@ -34,7 +34,7 @@ from ..mechanism import Procedure
 from ..present import plot
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
-from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, leaning, moments
+from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
 from .likelihood import Floats, Trace
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
@@ -235,7 +235,7 @@ class Estimate(Frozen, Result):
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
         if by == "distributions" or (by == "auto" and small):
-            found = band_over_laws(channel, self._q, number, part)
+            found = band_over_distributions(channel, self._q, number, part)
             if found is None and by == "distributions":
                 raise RecoveryError(
                     "No distribution of the true values fits the reports at this confidence: ask for more, use "
@@ -245,12 +245,12 @@ class Estimate(Frozen, Result):
             try:
                 direct = direct_band(channel, self._q, self.distribution, number, part, draws, rng)
                 both = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
-                found = both if found is None or _holds_a_law(*both) else found
+                found = both if found is None or _holds_a_distribution(*both) else found
             except SingularError:
                 if found is None:
                     raise
         assert found is not None
-        if not _holds_a_law(*found):
+        if not _holds_a_distribution(*found):
             raise RecoveryError(
                 "No distribution function lies within the band that these reports leave: check that this mechanism "
                 "made them, or ask for more confidence."
@@ -413,7 +413,7 @@ class Estimate(Frozen, Result):
         return {name: plain(value) for name, value in numbers.items()}
 
 
-def _holds_a_law(low: Floats, high: Floats) -> bool:
+def _holds_a_distribution(low: Floats, high: Floats) -> bool:
     """Is there a rising curve between the two?"""
     return bool((np.maximum.accumulate(low) <= high + _ROUNDING).all())
 
