@@ -6,6 +6,7 @@ Exit codes: 0 every number is as expected, 1 one is not what it was when its stu
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DiscreetError as error:
         print(f"studies: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (the interpreter flushes it at its end)
+        return 0
     except KeyboardInterrupt:
         print("studies: stopped; what was written may not be all of it, so run it again.", file=sys.stderr)
         return 130

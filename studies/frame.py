@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from discreet.present.views import Result, View, plain
 from discreet.progress import Progress, tell
@@ -25,12 +25,20 @@ class Paper:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says and where, what was found, and the verdict."""
+    """What is said and where, what was found, and the verdict.
+
+    A claim of a paper carries the paper's own sentence as `quote` (formulas typed in plain text, "..." where words are left out).
+    A claim that is `ours`, such as the solution of an exercise or something beyond the paper, quotes what it answers, if anything.
+    `refuted_if` says what evidence would have led to another verdict.
+    """
 
     where: str
     says: str
     found: str
     verdict: Word
+    quote: str = ""
+    refuted_if: str = ""
+    ours: bool = False
 
 
 def verdict(held: Sequence[bool]) -> Word:
@@ -103,9 +111,21 @@ class Study:
         )
 
 
-def _counted(n: int, word: str) -> str:
-    """How many claims have a verdict: "1 holds", "4 hold", "2 do not hold"."""
-    return f"{n} {word if n == 1 else word.replace('holds', 'hold').replace('does', 'do')}"
+def counted(claims: Sequence[Claim]) -> str:
+    """How many of the claims have which verdict: "1 holds, 4 hold in part, 2 do not hold"."""
+    counts = {word: sum(claim.verdict == word for claim in claims) for word in get_args(Word)}
+    return ", ".join(
+        f"{n} {word if n == 1 else word.replace('holds', 'hold').replace('does', 'do')}"
+        for word, n in counts.items()
+        if n
+    )
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """The verdicts on the paper's claims, and apart from them those on ours."""
+    papers, ours = [c for c in claims if not c.ours], [c for c in claims if c.ours]
+    parts = [counted(papers)] if papers else []
+    return "; ".join(parts + ([f"of ours {counted(ours)}"] if ours else []))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,11 +156,10 @@ class Findings(Result):
         return drawn[0] if len(drawn) == 1 else plot.beside(*drawn, columns=1)
 
     def headline(self) -> str:
-        counts = {word: sum(claim.verdict == word for claim in self.claims) for word in Word.__args__}  # type: ignore[attr-defined]
-        return f"{self.name}: {self.title} ({', '.join(_counted(n, word) for word, n in counts.items() if n)})"
+        return f"{self.name}: {self.title} ({tally(self.claims)})"
 
     def view(self) -> View:
-        lines = [f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.found}" for claim in self.claims]
+        lines = ["\n    ".join(_told(claim)) for claim in self.claims]
         size = "small sizes (quick)" if self.quick else "the paper's sizes"
         notes = [*self.notes, *(f"UNEXPECTED: {line}" for line in self.unexpected)]
         title = f"{self.headline()}\n{self.paper.title}, {self.place}; {size}"
@@ -169,6 +188,14 @@ class Findings(Result):
             }
         )
         return told
+
+
+def _told(claim: Claim) -> list[str]:
+    """A claim as lines: verdict and claim, the paper's sentence, what was found, what would have refuted it."""
+    lines = [f"{claim.verdict.upper()}: {claim.says} ({claim.where}{', ours' if claim.ours else ''})"]
+    lines += [f'"{claim.quote}"'] if claim.quote else []
+    lines.append(claim.found)
+    return lines + ([f"refuted if {claim.refuted_if}"] if claim.refuted_if else [])
 
 
 def _surprises(

@@ -8,7 +8,7 @@ from html import escape
 from discreet.present import plot
 from discreet.present.html import page, section, table
 
-from .frame import Findings
+from .frame import Claim, Findings, counted
 
 _MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no"}
 _STYLE = """
@@ -17,6 +17,7 @@ _STYLE = """
 .part { background: #fdf0d0; color: #6b4a00 } .no { background: #fbdccb; color: #7d2f00 }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
 .wide { overflow-x: auto } .claims td { vertical-align: top } .claims td:nth-child(2) { min-width: 17rem }
+.claims q { font-style: italic; color: #4a5568 }
 details { margin: .6rem 0 } summary { cursor: pointer; color: #4a5568 }
 nav a { margin-right: .8rem; white-space: nowrap }
 @media (max-width: 640px) { .claims table, .claims tbody, .claims tr, .claims td { display: block; width: auto }
@@ -28,15 +29,13 @@ nav a { margin-right: .8rem; white-space: nowrap }
 
 def report(found: Sequence[Findings]) -> str:
     """The page one would send to a colleague: self-contained, for screens of any width and for paper."""
-    words = {word: sum(claim.verdict == word for each in found for claim in each.claims) for word in _MARKS}
+    claims = [claim for each in found for claim in each.claims]
+    papers, ours = [c for c in claims if not c.ours], [c for c in claims if c.ours]
     size = "small sizes, for a first look" if any(each.quick for each in found) else "the papers' own sizes"
-    told = ", ".join(
-        f"{count} {'hold' if word == 'holds' else word.replace('holds', 'hold').replace('does', 'do')}"
-        for word, count in words.items()
-    )
     parts = [
         "<h1 id='top'>What the papers say, recomputed</h1>",
-        f"<p class='lead'>{sum(words.values())} claims in {len(found)} studies: {told}. Run with {size}.</p>",
+        f"<p class='lead'>{len(papers)} claims of the papers in {len(found)} studies: {counted(papers) or 'none'}. "
+        f"{len(ours)} claims of ours, solved exercises among them: {counted(ours) or 'none'}. Run with {size}.</p>",
         f"<nav>{''.join(f'<a href=#{escape(each.name)}>{escape(each.name)}</a> ' for each in found)}</nav>",
     ]
     for paper in dict.fromkeys(each.paper for each in found):
@@ -58,13 +57,25 @@ def _claims(found: Sequence[Findings], last: str) -> str:
     rows = [
         [
             f"<span class='verdict {_MARKS[claim.verdict]}'>{claim.verdict}</span>",
-            f"{escape(claim.says)}<br><span class='small'>{escape(claim.where)}</span>",
-            f"<a href='#{escape(each.name)}'>{escape(each.name)}</a>" if last == "study" else escape(claim.found),
+            _said(claim),
+            f"<a href='#{escape(each.name)}'>{escape(each.name)}</a>" if last == "study" else _evidence(claim),
         ]
         for each in found
         for claim in each.claims
     ]
     return f"<div class='claims'>{table(('verdict', 'claim', last), rows, [False] * 3)}</div>"
+
+
+def _said(claim: Claim) -> str:
+    """The claim in our words, the paper's own sentence, and where it stands."""
+    quote = f"<br><q>{escape(claim.quote)}</q>" if claim.quote else ""
+    ours = ", <b>ours</b>" if claim.ours else ""
+    return f"{escape(claim.says)}{quote}<br><span class='small'>{escape(claim.where)}{ours}</span>"
+
+
+def _evidence(claim: Claim) -> str:
+    refuted = f"<br><span class='small'>Refuted if {escape(claim.refuted_if)}.</span>" if claim.refuted_if else ""
+    return escape(claim.found) + refuted
 
 
 def _study(each: Findings) -> str:

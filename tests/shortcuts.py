@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -41,4 +42,57 @@ def each_predicate_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predicate, "_syntax", remembered)
+        yield
+
+
+@contextmanager
+def options_read_once() -> Iterator[None]:
+    """Remember what the command line's library reads off each command's signature, and hand out copies.
+
+    That is half of the time of a call in one process; a process of its own reads it once. Copies, since parsing writes into it.
+    """
+    from cyclopts import App
+
+    read, known = App.assemble_argument_collection, dict[Any, Any]()
+
+    def remembered(app: Any, *, default_parameter: Any = None, parse_docstring: bool = False) -> Any:
+        if default_parameter is not None:
+            return read(app, default_parameter=default_parameter, parse_docstring=parse_docstring)
+        way = [
+            app,
+            *(part for level in app.app_stack.stack for part in level),
+        ]  # kept, so that no other app gets their ids
+        key = (*map(id, way), parse_docstring)
+        if key not in known:
+            known[key] = read(app, parse_docstring=parse_docstring), way
+        return copy.deepcopy(known[key][0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "assemble_argument_collection", remembered)
+        yield
+
+
+@contextmanager
+def each_frame_counted_once() -> Iterator[None]:
+    """Remember what a release counts in a small frame of pandas: to open the engine takes longer than all the rest.
+
+    The same bytes and the same question have the same answer, which tests/engines shows. Files, other kinds of tables,
+    whoever watches the progress and whatever is refused go to the engine each time.
+    """
+    from discreet.tables.count import true_numbers
+
+    count, known = true_numbers.count_each, dict[bytes, Any]()
+
+    def remembered(table: Any, **asked: Any) -> Any:
+        from pandas import DataFrame
+
+        if not isinstance(table, DataFrame) or len(table) > 2000 or asked["progress"] or not sys.modules.get("duckdb"):
+            return count(table, **asked)
+        key = pickle.dumps((table, asked))
+        if key not in known:
+            known[key] = count(table, **asked)
+        return copy.deepcopy(known[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(true_numbers, "count_each", remembered)
         yield

@@ -115,7 +115,7 @@ def test_5000_steps_are_not_the_maximum_and_10_are_far_from_it():
     assert dt.measure.kantorovich(early.distribution, truth) > 5 * dt.measure.kantorovich(published.distribution, truth)
 
 
-def test_the_gain_over_randomised_response_is_not_at_most_5():
+def test_the_gain_over_randomised_response_is_more_than_8_at_one_half():
     """Section 4.1, figure 3: binomial truths, 10,000 reports, 5000 iterations, distances to what was sampled."""
     rng = np.random.default_rng(10)
     truth = rng.multinomial(10_000, stats.binom.pmf(np.arange(101), 100, 0.5))
@@ -202,6 +202,17 @@ def test_a_right_answer_costs_nothing():
     meant = sum(law[i][j] for i in range(4) for j in range(4) if i != j) / 4
     assert printed == 1
     assert float(meant) == pytest.approx(dt.expected_loss(dt.geometric(3, alpha="1/2"), "l0"))
+
+
+def test_row_honesty_does_not_make_the_true_value_most_likely():
+    """The slide writes Pr[i|i] >= Pr[i|j] "(true value is most likely)"; that is column honesty, Pr[i|i] >= Pr[j|i]."""
+    a, n = Fraction(9, 10), 4
+    given = truncated_geometric(n, a)  # row: truth, column: report
+    assert all(given[i][i] >= given[j][i] for i in range(n + 1) for j in range(n + 1))  # RH, as the slide defines it
+    assert max(range(n + 1), key=lambda report: given[1][report]) == 0  # and yet of 1 the most likely report is 0
+    letters = set(dt.properties(dt.geometric(n, alpha=a)))
+    assert "RH" in letters
+    assert "CH" not in letters
 
 
 def test_the_level_is_asked_in_both_directions():
@@ -362,19 +373,43 @@ def test_equation_24_the_median_is_no_maximum_for_the_staircase():
     assert np.abs(np.array(reports)[:, None] - theta).sum(axis=0).min() == pytest.approx(1.5)  # its value at 1
 
 
-def test_k_queries_cost_k_epsilon_at_worst():
-    """Section 5.3, "at least (k epsilon, k delta)": the bound is an upper one, which the geometric mechanism reaches."""
-    law = truncated_geometric(3, Fraction(1, 2))
-    pairs = list(itertools.product(range(4), repeat=2))
-    ratios = [law[i][x] * law[i][y] / (law[i + 1][x] * law[i + 1][y]) for i in range(3) for x, y in pairs]
-    assert max(max(ratios), 1 / min(ratios)) == 4
-    even = [[Fraction(1, 2), Fraction(1, 2)]] * 2  # keeps ln 2 too, and two of its reports cost nothing
-    assert {even[0][x] * even[0][y] / (even[1][x] * even[1][y]) for x in range(2) for y in range(2)} == {1}
-    # a little delta buys much: 20 reports at .1 are not only (2, 0) but also (1.6, 1e-5)
-    e, k = math.exp(0.1), 20
-    plus = stats.binom.pmf(np.arange(k + 1), k, e / (1 + e))  # how many of the privacy losses are +.1
-    loss = 0.1 * (2 * np.arange(k + 1) - k)
-    assert 0 < float((plus * np.maximum(1 - np.exp(1.6 - loss), 0)).sum()) < 1e-5
+def two_stage_law(cell: int, a: Fraction, reports: range) -> list[Fraction]:
+    """The heuristic of 5.2.2: geometric noise in steps of 10 on a cell of -1, 0 or 1 tens."""
+    return [(1 - a) / (1 + a) * a ** abs(cell - r) for r in reports]
+
+
+def test_the_sensitivity_of_the_side_information_is_not_10():
+    """5.2.1: "we define the size of database n = 100, the global sensitivity to be 10, and the query output domain L to be a
+    bounded real interval [-10, 10]". By (1), one of 100 records in that interval changes the maximum by 20, the mean by 1/5."""
+    low, high, n = Fraction(-10), Fraction(10), 100
+    lowest, changed = [low] * n, [high] + [low] * (n - 1)  # two data sets that differ in one record
+    assert max(changed) - max(lowest) == 20 != 10
+    assert (sum(changed) - sum(lowest)) / n == Fraction(1, 5) != 10
+    for kind, known in (("max", 20), ("mean", Fraction(1, 5))):
+        assert dt.queries.query(kind, records=n, low=low, high=high).global_sensitivity == known
+    # nor is there another range of the records that has 10 for both: it would be 10 long for the one, 1000 for the other
+    tens = {
+        (kind, w): dt.queries.query(kind, records=n, low=0, high=w).global_sensitivity
+        for kind in ("max", "mean")
+        for w in (10, 1000)
+    }
+    assert tens == {("max", 10): 10, ("max", 1000): 1000, ("mean", 10): Fraction(1, 10), ("mean", 1000): 10}
+    a, reports = Fraction(3, 10), range(-9, 10)
+    pairs = [(-1, 0), (-1, 1)]  # one step of noise for answers 10 apart, two for those 20 apart
+    one, two = (
+        min(x / y for x, y in zip(two_stage_law(v, a, reports), two_stage_law(u, a, reports), strict=True))
+        for u, v in pairs
+    )
+    assert (one, two) == (a, a**2)
+    assert two == Fraction(9, 100)  # twice the epsilon
+    answers = dt.Grid(-10, 10, "1/2")
+    printed = dt.queries.rounded(answers, [-10, 0, 10], alpha=a, sensitivity=10)
+    seen = dt.check_privacy(printed, neighbours=answers.steps(20))
+    assert not seen.holds
+    assert seen.tight == Fraction(9, 100)
+    assert dt.check_privacy(dt.queries.rounded(answers, [-10, 0, 10], alpha=a, sensitivity=20)).holds
+    # for the mean one step of noise is right, and 50 times too long: an answer near 5 may move to another cell, no farther
+    assert dt.check_privacy(printed, neighbours=1).tight == a
 
 
 # The page

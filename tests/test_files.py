@@ -23,6 +23,7 @@ from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
 from discreet.mechanism import Procedure, Recipe
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.strategies import mechanisms
 from tests.test_verify import apart, bytes_of, document, put, resigned
@@ -842,8 +843,8 @@ def test_a_long_row_of_mechanisms_loads_or_is_refused_when_saving():
     assert 0 < refusals < 10
 
 
-@pytest.mark.parametrize("blank", ["\t", "\n", " ", "\r\n", "\x0b"], ids=repr)
-@pytest.mark.parametrize("family", [dt.geometric, dt.explicit_fair, dt.staircase, dt.laplace])
+@for_each("blank", ["\t", "\n", " ", "\r\n", "\x0b"])
+@for_each("family", [dt.geometric, dt.explicit_fair, dt.staircase, dt.laplace])
 def test_white_space_around_a_number_is_no_part_of_the_recipe(family, blank):
     m = family(dt.Grid(0, 8), alpha="1/2", sensitivity=f"{blank}1{blank}")
     assert dict(assert_whole(m).recipe.parameters)["sensitivity"] == "1"

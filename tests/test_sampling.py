@@ -23,6 +23,7 @@ from discreet.exact.positions import positions, values_at
 from discreet.randomness import Job
 from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES
+from tests.cells import for_each
 from tests.profiles import examples
 
 G = dt.geometric(100, epsilon="0.1")
@@ -113,7 +114,7 @@ def masked(*values: int, mask: list[int]) -> np.ma.MaskedArray:
     ],
     ids=lambda x: type(x).__name__,
 )
-@pytest.mark.parametrize("clamp", [False, True])
+@for_each("clamp", [False, True])
 def test_a_missing_or_masked_value_is_refused_by_its_position(missing, position, clamp):
     source = insecure_source(1)
     with pytest.raises(OutOfRangeError, match=rf"position {position} is missing") as caught:
@@ -227,8 +228,8 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize("values", FRAMES, ids=lambda v: name_of(v))
-@pytest.mark.parametrize("clamp", [False, True])
+@for_each("values", FRAMES)
+@for_each("clamp", [False, True])
 def test_dates_durations_and_texts_are_no_numbers(values, clamp):
     wide = dt.geometric(dt.Grid(-(10**18), 10**18), epsilon=1)  # on which their nanoseconds would fit
     with pytest.raises(OutOfRangeError, match=r"Cannot read true values from|not a number") as caught:

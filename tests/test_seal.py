@@ -25,6 +25,7 @@ from discreet.errors import DiscreetError, PrivacyError, SealError, SizeError, S
 from discreet.exact.level import Level
 from discreet.seal import Sealed, seal
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 
 SEVEN = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -862,8 +863,8 @@ def test_random_matrices_are_sealed_only_when_what_they_break_is_tiny():
 # The two helpers whose every entry matters
 
 
-@pytest.mark.parametrize(("by_truth", "by_report"), [(True, False), (False, True), (True, True), (False, False)])
-@pytest.mark.parametrize("size", range(1, 8))
+@for_each("by_truth, by_report", [(True, False), (False, True), (True, True), (False, False)])
+@for_each("size", range(1, 8))
 def test_entries_are_raised_to_all_that_lie_farther_from_the_diagonal(size, by_truth, by_report):
     """Each becomes the largest of the corner beyond it, by definition; the last row and column too.
 

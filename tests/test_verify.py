@@ -30,6 +30,7 @@ from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
 from discreet.noise import StaircaseNoise
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.work import lines_of
 
@@ -208,8 +209,8 @@ def as_decimal(x: Fraction) -> Decimal:
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
-@pytest.mark.parametrize("bits", [64, 128, 192])
-@pytest.mark.parametrize("text", EXPONENTS)
+@for_each("bits", [64, 128, 192])
+@for_each("text", EXPONENTS)
 def test_exp_bounds_enclose_the_exponential(text, bits):
     x = Fraction(text)
     low, high = verify._exp_bounds(x, bits)
@@ -220,8 +221,8 @@ def test_exp_bounds_enclose_the_exponential(text, bits):
         assert (as_decimal(high) - as_decimal(low)) / truth < Decimal(2) ** (40 - bits), "the bounds are useless"
 
 
-@pytest.mark.parametrize("bits", [64, 128, 192])
-@pytest.mark.parametrize("text", BASES)
+@for_each("bits", [64, 128, 192])
+@for_each("text", BASES)
 def test_log_bounds_enclose_the_logarithm(text, bits):
     r = Fraction(text)
     low, high = verify._log_bounds(r, bits)
@@ -384,8 +385,8 @@ def test_the_properties_of_a_table_are_those_of_the_definitions(rows):
     assert set(verify._channel(part_of(weights)).properties() or ()) == reference.properties(law)
 
 
-@pytest.mark.parametrize("a", ["1/10", "1/2", "51/100", "9/10"])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 18, 19])
+@for_each("a", ["1/10", "1/2", "51/100", "9/10"])
+@for_each("n", [1, 2, 3, 8, 18, 19])
 def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
     channel = verify._channel({"kind": "geometric", "n": n, "a": a})
     law = reference.geometric(n, Fraction(a))
@@ -585,9 +586,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize(
-    "key", ["local_epsilon", "\u0430lpha", "alpha ", "Alpha", "", "\ud800", "certificate"], ids=ascii
-)
+@for_each("key", ["local_epsilon", "\u0430lpha", "alpha ", "Alpha", "", "\ud800", "certificate"])
 @pytest.mark.parametrize("name", WHOLE)
 def test_an_unknown_key_anywhere_is_refused(name, key):
     """But for a recipe's parameters, which are words for people."""
@@ -948,7 +947,7 @@ def test_the_level_of_a_graph_is_that_of_its_pairs_and_not_a_hair_more(name):
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-@pytest.mark.parametrize("distance", ["1", "2", "1/2", "3/2", "7"])
+@for_each("distance", ["1", "2", "1/2", "3/2", "7"])
 def test_the_level_at_a_distance_is_verified_exactly(name, distance):
     """ratio >= alpha^d, compared as integers to the power of d's denominator; for d <= 1 the first claim is tight."""
     channel, grid, d = CHANNELS[name], dt.Grid(0, 4), Fraction(distance)

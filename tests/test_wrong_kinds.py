@@ -6,11 +6,12 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError, FileError, LedgerError, LossError
+from tests.cells import for_each
 
 GEOMETRIC = dt.geometric(8, alpha="1/2")
 
 
-@pytest.mark.parametrize("wrong", [5, None, b"name", ["a"], 1.5])
+@for_each("wrong", [5, None, b"name", ["a"], 1.5])
 @pytest.mark.parametrize(
     ("call", "kind"),
     [

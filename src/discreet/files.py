@@ -22,7 +22,7 @@ from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
 from .measure.description import faults
 from .mechanism import Mechanism, Procedure, Recipe
-from .traditional.method import METHODS, Method
+from .traditional.methods import METHODS, Method
 
 try:
     import fcntl

@@ -256,8 +256,8 @@ class Mechanism(Procedure):
         return self.level
 
     def to_opendp(self) -> Any:
-        """The same as a measurement of OpenDP; see discreet.adapters.opendp."""
-        from .adapters.opendp import to_opendp
+        """The same as a measurement of OpenDP; see discreet.adapters."""
+        from .adapters import to_opendp
 
         return to_opendp(self)
 

@@ -154,7 +154,7 @@ FAMILIES = (
     ),
     Family(
         "random_rounding",
-        "traditional.rounding",
+        "traditional.methods",
         "random rounding",
         "dt.traditional.random_rounding(n, base=3)",
         "what offices use today, to be checked: not private",
@@ -163,7 +163,7 @@ FAMILIES = (
     ),
     Family(
         "suppression",
-        "traditional.rounding",
+        "traditional.methods",
         "suppression",
         "dt.traditional.suppression(n, below=5)",
         "the same: not private",
@@ -172,7 +172,7 @@ FAMILIES = (
     ),
     Family(
         "cell_key",
-        "traditional.rounding",
+        "traditional.methods",
         "cell-key perturbation",
         "dt.traditional.cell_key(n, deviation=5, variance=2)",
         "the same: not private",

@@ -17,9 +17,10 @@ from .planning.choices import Plan as Plan
 from .planning.compare import Comparison as Comparison
 from .present.views import Result as Result
 from .present.views import View as View
+from .queries.add_remove import AddRemoveQuery as AddRemoveQuery
 from .queries.calculator import Sensitivity as Sensitivity
 from .queries.curves import Tradeoff as Tradeoff
-from .queries.queries import PrivateNumber as PrivateNumber
+from .queries.private import PrivateNumber as PrivateNumber
 from .queries.queries import Query as Query
 from .queries.refinement import ContinuousBounds as ContinuousBounds
 from .queries.smooth_noise import PairVerdict as PairVerdict
@@ -32,7 +33,8 @@ from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
-from .sharing.recalibration import Recalibration as Recalibration
+from .sharing.composition import Recalibration as Recalibration
+from .sharing.promises import Approximate as Approximate
 from .tables.count.admitting import Profile as Profile
 from .tables.draw.audiences import Audiences as Audiences
 from .tables.publish.previews import Preview as Preview

@@ -89,6 +89,14 @@ def work(setting: Setting) -> Found:
             f"{', '.join(f'{float(risks[k][0]):.4f}' for k in risks)}, exactly that of the sharpest; from independent ones "
             f"{', '.join(f'{float(risks[k][1]):.4f}' for k in risks)}",
             verdict([risk == risks[1][0] for risk, _ in risks.values()]),
+            quote=(
+                "To prevent collusion attacks, a service provider should consider adding correlated noise between "
+                "cooperating users [5], as they would not be able to remove the correlation"
+            ),
+            refuted_if=(
+                "the best guess from all reports of the cascade had a smaller error than from the sharpest, in "
+                "fractions"
+            ),
         ),
         Claim(
             "beyond the paper",
@@ -96,6 +104,8 @@ def work(setting: Setting) -> Found:
             f"{sum(kept)} of {len(kept)} coalitions keep exactly that member's level, by every entry of their joint law; {last} "
             f"users of a cascade pay epsilon {price[last][2]:.3f}, with independent reports {price[last][0]:.1f}",
             verdict(kept),
+            refuted_if="one coalition's joint distribution exceeded its least private member's level in an entry",
+            ours=True,
         ),
         Claim(
             "section 5.3.1",
@@ -105,6 +115,14 @@ def work(setting: Setting) -> Found:
             f"|error| {own[MANY]['pure composition']:.1f} ({own[MANY]['with delta']:.1f} with delta {DELTA}); in a cascade, where "
             f"users of one level share one report, {own[MANY]['cascade']:.2f}",
             verdict([weak.epsilon < EPSILON + 1e-6, own[MANY]["pure composition"] > own[1]["pure composition"]]),
+            quote=(
+                "From above analysis, the curator can re-define a new privacy level according to the (expected) "
+                "number of users (k) and the original privacy level."
+            ),
+            refuted_if=(
+                "k reports at epsilon/sqrt(k) kept epsilon (then: holds), or composition did not let the curator keep"
+                " it (then: does not hold)"
+            ),
         ),
     ]
     values = {

@@ -66,24 +66,38 @@ def work(setting: Setting) -> Found:
             "the matrix for n = 7, exponent by exponent",
             f"{differ} of 64 entries differ at alpha {levels}",
             verdict([differ == 0]),
+            quote=(
+                "We construct a new 'explicit fair mechanism' (uniform diagonal): ... (the matrix of 8 rows y, y a, y"
+                " a^2, ...)"
+            ),
+            refuted_if="one of the 64 entries differed, in fractions",
         ),
         Claim(
             "explicit fair mechanism",
             "each column is a permutation of the same values",
             f"exponents 0, 1, 1, 2, 2, 3, 3, 4 in {len(sets)} way",
             verdict([len(sets) == 1]),
+            quote="Each column is a permutation of the same set of values",
+            refuted_if="two columns had different sets of exponents",
         ),
         Claim(
             "explicit fair mechanism",
             "it has all the properties",
             f"all seven, proved on integers, at alpha {levels}",
             verdict(whole),
+            quote="Has all our properties: column & row monotonicity, symmetry",
+            refuted_if="the exact check of one property failed",
         ),
         Claim(
             "explicit fair mechanism",
             "it is an optimal fair mechanism: the middle column is as small as privacy allows",
             f"a certified bound leaves at most {max(gaps):.1e}; the middle column is tight: {'yes' if tight else 'no'}",
             verdict([gap < 1e-6 for gap in gaps]),
+            quote="This is (one) optimal fair mechanism: Entries in middle column are all as small as DP will allow",
+            refuted_if=(
+                "the certified lower bound of every fair mechanism lay below its loss, or a ratio in the middle "
+                "column was not 1/alpha or alpha"
+            ),
         ),
     ]
     first = rows[alphas.index("31/50")]

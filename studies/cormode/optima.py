@@ -76,7 +76,7 @@ def is_tie(n: int, alpha: Fraction, loss: str) -> bool:
 
 def work(setting: Setting) -> Found:
     alphas = [Fraction(text) for text in ("1/2 9/10" if setting.quick else "1/2 31/50 3/4 9/10 97/100").split()]
-    sizes = [4, 7, 20] if setting.quick else [4, 7, 10, 20, 35, 50, 70, 100]
+    sizes = [4, 7, 30] if setting.quick else [4, 7, 10, 20, 35, 50, 70, 100]
     checked, failed = _closed_forms(range(2, 13) if setting.quick else range(2, 61), alphas)
     table = _over_sizes(setting, sizes, alphas)
     prices, different = _over_subsets(setting, [4] if setting.quick else [4, 7])
@@ -92,9 +92,13 @@ def work(setting: Setting) -> Found:
         {str(p["property"]) for p in prices} - {str(p["property"]) for p in prices if float(p["largest price"]) > _SAME}
     )
     same = all(abs(row["CH"] - row["CM"]) < _SAME * row["CM"] for row in table)
-    middle = [
-        abs(row["all seven"] / row["none"] - 1) for row in table if row["n"] == max(sizes) and row["alpha"] == "1/2"
-    ]
+    price = {
+        (loss, str(alpha)): [
+            row["all seven"] / row["none"] - 1 for row in table if (row["loss"], row["alpha"]) == (loss, str(alpha))
+        ]
+        for loss in ("l1", "l2")
+        for alpha in alphas
+    }
     claims = [
         Claim(
             "summary, posed as a question",
@@ -104,6 +108,8 @@ def work(setting: Setting) -> Found:
             f"are tabulated; the ones "
             f"for CH and for CM cost the same in {'every cell' if same else 'not every cell'}",
             "holds in part" if failed == 0 else "does not hold",
+            quote="Find closed form solutions for other objective functions (L1, L2)",
+            refuted_if="a design reported a value outside m..n-m, or left out m",
         ),
         Claim(
             "beyond the paper",
@@ -111,12 +117,16 @@ def work(setting: Setting) -> Found:
             f"in {len(collapsed)} of {len(table)} cells the optimum is to answer n/2 whatever the truth; "
             "m grows like ln 2/epsilon (L1) and 1/epsilon (L2) for large n",
             verdict([len(collapsed) > 0]),
+            refuted_if="the optimum had a smaller loss than the answer n/2 in every cell",
+            ours=True,
         ),
         Claim(
             "mechanism properties",
             "symmetry is achievable with no loss",
             f"free over all 127 sets for L1 and L2: {', '.join(free) or 'none'}",
             verdict(["S" in free]),
+            quote="Symmetry is achievable with no loss of objective function",
+            refuted_if="adding S raised the least L1 or L2 loss of one of the 64 sets without it",
         ),
         Claim(
             "beyond the paper",
@@ -125,14 +135,20 @@ def work(setting: Setting) -> Found:
             + ", ".join(f"{count} ({loss}, n = {n})" for (loss, n), count in different.items())
             + f"; the dearest single property is {dearest['l1']['property']} (L1) and {dearest['l2']['property']} (L2)",
             verdict([count <= 4 for count in different.values()]),
+            refuted_if="the 127 optima had at most four different values",
+            ours=True,
         ),
         Claim(
             "beyond the paper",
-            "the price of all seven properties vanishes as n grows",
-            f"at n = {max(sizes)}, alpha = 1/2 they cost {max(middle):.1%} more than the optimum without; at n = 4, alpha = 0.9 "
-            f"{cell['l1']['all seven'] / cell['l1']['none'] - 1:.0%} (L1) and "
-            f"{cell['l2']['all seven'] / cell['l2']['none'] - 1:.0%} (L2)",
-            verdict([m < 0.05 for m in middle]),
+            "the price of all seven properties falls once n is large enough",
+            f"at n = {max(sizes)} against the dearest n that was tried: "
+            + "; ".join(
+                f"{loss.upper()}, alpha = {alpha}: {found[-1]:.1%} against {max(found):.1%}"
+                for (loss, alpha), found in price.items()
+            ),
+            verdict([found[-1] < max(found) / 2 for found in price.values()]),
+            refuted_if="at one alpha the price at the largest n were not below half of its largest value over n",
+            ours=True,
         ),
     ]
     values |= {"closed forms that fail": failed, "cells beaten by guessing the middle": len(beaten)}

@@ -58,12 +58,16 @@ def work(setting: Setting) -> Found:
             f"column monotone "
             f"one, which the paper's table shows, differs from GM in {len(column)} of them: it is GM for a <= 1/2 alone",
             "holds in part" if not wrong and column else verdict([not wrong]),
+            quote="WM converges on GM for n ≥ 2α / (1-α)",
+            refuted_if="the optimum differed from GM's score in a cell with n >= 2a/(1-a), for both readings of WM",
         ),
         Claim(
             "unconstrained mechanism",
             "GM has L0 = 2a/(1+a), whatever n",
             f"{by_n[sizes[0]]['GM']:.6f} at a = 0.9, the same to {flat:.0e}",
             verdict([flat < 1e-9]),
+            quote="Here x = 1/(1+α), y=(1-α)/(1+α), L0=2α/(1+α)",
+            refuted_if="the score varied with n, or was another number",
         ),
         Claim(
             "explicit fair mechanism",
@@ -72,6 +76,8 @@ def work(setting: Setting) -> Found:
             f"{by_n[sizes[-1]]['EM'] - by_n[sizes[-1]]['GM']:.4f} at n = {sizes[-1]} (a = 0.9); "
             "GM, WM, WM with CM and EM come in this order in every cell",
             verdict(order),
+            quote="Cost slightly higher than Geometric Mechanism",
+            refuted_if="EM scored less than GM in a cell, or the order of the four was another",
         ),
     ]
     values = {

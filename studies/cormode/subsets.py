@@ -94,18 +94,27 @@ def work(setting: Setting) -> Found:
             "of 127 possibilities, only few distinct outcomes",
             f"{' or '.join(map(str, sorted(set(different))))} different scores in {len(cells)} pairs of n and alpha: {rule}",
             verdict([d <= 4 for d in different]),
+            quote="Patterns emerge: of 127 possibilities, only few distinct outcomes",
+            refuted_if="the 127 optima had more than four different scores",
         ),
         Claim(
             "summary of mechanisms",
             "GM, EM and two variants of WM are the outcomes",
             f"{against} of {127 * len(cells)} optima are against this rule",
             verdict([against == 0]),
+            quote=(
+                "Fair Mechanism (EM) and Geometric Mechanism (GM) have explicit forms ... Two Weak Mechanism variants"
+                " (WM) found by solving LPs"
+            ),
+            refuted_if="one of the 127 optima had a score that is none of these four's, or another's than the rule says",
         ),
         Claim(
             "mechanism properties",
             "symmetry is achievable with no loss",
             "adding S (or RM, or RH) changes no score, in all of them",
             verdict([against == 0]),
+            quote="Symmetry is achievable with no loss of objective function",
+            refuted_if="adding S to a set of properties raised its score",
         ),
     ]
     return Found(

@@ -44,6 +44,8 @@ def work(setting: Setting) -> Found:
                 for row in rows
             ),
             verdict(nearest),
+            refuted_if="for one of the three shapes another estimate were nearer than `auto`",
+            ours=True,
         ),
         Claim(
             "beyond the paper",
@@ -52,6 +54,11 @@ def work(setting: Setting) -> Found:
             f"beside the bell {', '.join(f'{v:g}' for v in atoms['both']) or 'none'}; "
             f"in the bell alone {', '.join(f'{v:g}' for v in atoms['binomial']) or 'none'}",
             verdict([near == 4, not atoms["binomial"], len(atoms["both"]) == 4]),
+            refuted_if=(
+                "`auto` named a point in the bell alone, or missed one of the four points (then: does not hold), or "
+                "named all four beside the bell (then: holds)"
+            ),
+            ours=True,
         ),
     ]
     values = {f"atoms, {truth}": float(len(found)) for truth, found in atoms.items()} | {"points found": float(near)}

@@ -48,6 +48,11 @@ def work(setting: Setting) -> Found:
             verdict(
                 [bool(np.allclose(first, formula, rtol=1e-12)), float(noise.cdf(300) - noise.cdf(-300)) > 1 - 1e-12]
             ),
+            quote=(
+                "If the exact answer is y, the reported answer is z, with a probability density function defined as: "
+                "dP_y(z) = c e^(-|z-y| ε / Δf) ... c = ε / (2 Δf)"
+            ),
+            refuted_if="the density differed from the library's, or did not integrate to 1",
         ),
         Claim(
             "example, epsilon 1, answers 10 and 20",
@@ -55,13 +60,23 @@ def work(setting: Setting) -> Found:
             f"outside between {ratio[outside].min():.6f} and {ratio[outside].max():.6f}, inside from {ratio[~outside].min():.4f} "
             f"to {ratio[~outside].max():.4f}",
             verdict([bool(np.allclose(ratio[outside], math.e, rtol=1e-9)), bool(ratio[~outside].max() < math.e)]),
+            quote=(
+                "The ratio between these distributions is = e^ε outside the interval [y1, y2], <= e^ε inside the "
+                "interval [y1, y2]"
+            ),
+            refuted_if="a ratio outside were not e^epsilon, or one inside were larger",
         ),
         Claim(
             "last slide of the example",
             "the densities are e^(|z-10|/10)/20 and e^(|z-20|/10)/20",
-            f"a minus is missing: these grow, and have a mass of 1 within 10 ln 2 = 6.93 of the truth already, of "
-            f"{printed(50):.0f} within 50. With the minus it is the law above",
+            f"in the text that we have a minus is missing: these grow, and have a mass of 1 within 10 ln 2 = 6.93 of the truth "
+            f"already, of {printed(50):.0f} within 50. With the minus it is the density above",
             verdict([printed(50) <= 1]),
+            quote="dP_y1 = 1/(2·10) e^(|z-10|/10), dP_y2 = 1/(2·10) e^(|z-20|/10)",
+            refuted_if=(
+                "the printed form had a finite integral. The four slides before it have the minus; we know the slides"
+                " as text only, and the conversion may have lost it"
+            ),
         ),
         Claim(
             "Gaussian noise",
@@ -72,13 +87,20 @@ def work(setting: Setting) -> Found:
             )
             + ": (sigma - 100)/20 below, for every sigma",
             verdict([found for _, found in passed.values()]),
+            quote="we can easily check that it does not satisfy DP for any value of σ",
+            refuted_if="the ratio stayed below e^epsilon everywhere for some sigma",
         ),
         Claim(
             "Gaussian noise",
             "the formula would be c e^(-(y-z)^2/sigma) epsilon",
-            f"as a factor epsilon is undone by c: at epsilon 1/10 and 5 the densities differ by {apart:.0e}. It belongs into the "
-            "exponent",
+            "as a factor, which it is in the text that we have, epsilon is undone by c: at epsilon 1/10 and 5 the densities "
+            f"differ by {apart:.0e}. It belongs into the exponent",
             verdict([apart > 1e-6]),
+            quote="In fact, the formula for gaussian noise would be c e^(-(y-z)²/σ) ε",
+            refuted_if=(
+                "the printed density depended on epsilon. We know the slides as text only, and the conversion may "
+                "have moved the epsilon out of the exponent"
+            ),
         ),
         Claim(
             "sensitivity of the query",
@@ -90,6 +112,8 @@ def work(setting: Setting) -> Found:
                 if (e, d) in ((2, 5), (1, 10), ("1/2", 20))
             ),
             verdict(_falls(spread)),
+            quote="higher sensitivity ⇒ more uniform noise; smaller ε ⇒ more privacy, more uniform noise",
+            refuted_if="the density at the truth rose with the sensitivity, or fell with epsilon",
         ),
         Claim(
             "average age of 0 to 120, solved",
@@ -97,6 +121,12 @@ def work(setting: Setting) -> Found:
             "; ".join(f"{m} record{'s' if m > 1 else ''}: {s}" for m, s in ages.items())
             + " (one person changes; more people, less)",
             verdict([ages[1] == 120, str(ages[100]) == "6/5", ages[1000] < ages[101] < ages[100]]),
+            quote=(
+                "Assume that the age can vary from 0 to 120. Check the sensitivity in the following two cases: the DB"
+                " contains at least 100 records, or there is no restriction."
+            ),
+            refuted_if="the sensitivity by definition were another, or grew with the number of records",
+            ours=True,
         ),
     ]
     values = {

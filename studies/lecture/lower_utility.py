@@ -70,6 +70,9 @@ def work(setting: Setting) -> Found:
                 [tight[name] == Fraction(LEVEL) for name in OTHERS]
                 + [utility[name, gain] < utility["geometric", gain] for name in OTHERS for gain in GAINS]
             ),
+            quote="Find a mechanism for the same counting query, with the same degree of privacy, but lower utility.",
+            refuted_if="their exact level were another, or one utility were not lower",
+            ours=True,
         ),
         Claim(
             "exercise 6, at other sizes and levels",
@@ -78,6 +81,9 @@ def work(setting: Setting) -> Found:
             f"{sum(more < 0 for more in cells.values())}. They are as useful where nobody would follow a report, as for the "
             f"distance at {'; '.join(ties[:3])}",
             verdict([more < 0 for more in cells.values()]),
+            quote="Find a mechanism for the same counting query, with the same degree of privacy, but lower utility.",
+            refuted_if="they were less useful in every cell (then: holds), or more useful in one (then: does not hold)",
+            ours=True,
         ),
         Claim(
             "exercise 7, solved",
@@ -85,12 +91,24 @@ def work(setting: Setting) -> Found:
             f"even reports only: {utility['even reports only', 'identity']} of {utility['geometric', 'identity']}; always 0: "
             f"{utility['always 0', 'identity']}; of {tried} random ones {lost} cost something",
             verdict([utility["even reports only", "identity"] < utility["geometric", "identity"], lost > 0]),
+            quote=(
+                "We saw that post-processing cannot decrease privacy. Can it decrease the utility? Motivate your "
+                "answer."
+            ),
+            refuted_if="no post-processing that was tried lost anything",
+            ours=True,
         ),
         Claim(
             "exercise 7, solved",
             "post-processing cannot increase it: the user could do the same",
             f"{gained} of {tried} random post-processings gain, for random priors, in fractions",
             verdict([gained == 0]),
+            quote=(
+                "We saw that post-processing cannot decrease privacy. Can it decrease the utility? Motivate your "
+                "answer."
+            ),
+            refuted_if="one random post-processing raised the utility, in fractions",
+            ours=True,
         ),
         Claim(
             "exercise 7, solved",
@@ -98,6 +116,12 @@ def work(setting: Setting) -> Found:
             f"reports turned around: {utility['turned around', 'identity']} as before; the best remap for the distance at "
             f"a = 9/10 keeps that utility, and takes another user from {float(other[1]):.4f} to {float(other[0]):.4f}",
             verdict([kept, *(utility["turned around", gain] == utility["geometric", gain] for gain in GAINS)]),
+            quote=(
+                "We saw that post-processing cannot decrease privacy. Can it decrease the utility? Motivate your "
+                "answer."
+            ),
+            refuted_if="turning the reports around changed a utility",
+            ours=True,
         ),
     ]
     values = {f"{name}, identity": float(utility[name, "identity"]) for name in named}

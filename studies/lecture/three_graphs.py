@@ -91,6 +91,8 @@ def work(setting: Setting) -> Found:
             f"no regret at {len(levels)} levels from {float(levels[0]):g} to {float(levels[-1]):g}: at most "
             f"{max(most[PATH, wish, a] for wish in ('right guess', 'near guesses too') for a in levels):.0e}",
             verdict([most[PATH, "near guesses too", a] < _TINY for a in levels]),
+            quote="The precise characterization is given in terms of the graph (V, ~) induced by (X, ~) ... ok",
+            refuted_if="the regret on the path were positive at a level",
         ),
         Claim(
             "Brenner and Nissim, a graph with a cycle: not ok",
@@ -98,6 +100,8 @@ def work(setting: Setting) -> Found:
             f"proved at each level: a regret of {least[RING, 'right guess', levels[0]]:.4f} at a = {float(levels[0]):g}, "
             f"{least[RING, 'right guess', half]:.4f} at 1/2, {least[RING, 'right guess', Fraction(9, 10)]:.4f} at 9/10",
             verdict([x > _TINY for x in over(RING, "right guess")]),
+            quote="The precise characterization is given in terms of the graph (V, ~) induced by (X, ~) ... not ok",
+            refuted_if="the proved lower bound of the regret on the ring were 0 at a level",
         ),
         Claim(
             "Brenner and Nissim, a graph with a fork: not ok",
@@ -105,6 +109,8 @@ def work(setting: Setting) -> Found:
             f"proved at each level if some users want to be near: {least[STAR, 'near guesses too', Fraction(1, 10)]:.4f} at 1/10, "
             f"{least[STAR, 'near guesses too', half]:.4f} at 1/2, {least[STAR, 'near guesses too', Fraction(9, 10)]:.4f} at 9/10",
             verdict([x > _TINY for x in over(STAR, "near guesses too")]),
+            quote="The precise characterization is given in terms of the graph (V, ~) induced by (X, ~) ... not ok",
+            refuted_if="the proved lower bound of the regret on the star were 0 at a level",
         ),
         Claim(
             "the same, for users who want the right answer alone",
@@ -113,6 +119,8 @@ def work(setting: Setting) -> Found:
             f"{least[STAR, 'right guess', Fraction(501, 1000)]:.1e} at 0.501, "
             f"{least[STAR, 'right guess', Fraction(7, 10)]:.4f} at 7/10",
             "holds in part" if all(served) and all(above) else verdict([*above, *(not x for x in served)]),
+            refuted_if="the regret on the star were positive, or 0, at all levels",
+            ours=True,
         ),
         Claim(
             "Brenner and Nissim, in words",
@@ -120,6 +128,11 @@ def work(setting: Setting) -> Found:
             f"those whose answers form a path, counts or not: {', '.join(paths)}. On others the regret at a = 1/2 is "
             + ", ".join(f"{x:.4f} ({name})" for name, (graph, x) in others.items() if not graph.is_path),
             "holds in part" if paths else verdict([not graph.is_path for graph, _ in others.values()]),
+            quote="The counting queries are the only kind of queries for which a universally optimal mechanism exists",
+            refuted_if=(
+                "no other query had answers that form a path (then: holds), or one without a path had no regret "
+                "(then: does not hold). The slide itself goes on to the precise characterization by graphs"
+            ),
         ),
     ]
     values = {

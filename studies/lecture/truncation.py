@@ -55,6 +55,8 @@ def work(setting: Setting) -> Found:
             "c = (1-a)/(1+a), a = e^(-epsilon/sensitivity)",
             f"the probabilities sum to {total}, in fractions, at a = {A}; c is so at {len(constant)} levels",
             verdict([total == 1, *constant]),
+            quote="It turns out that c = (1-α)/(1+α) where α = e^(-ε/Δf)",
+            refuted_if="the probabilities did not sum to 1, in fractions",
         ),
         Claim(
             "examples: a count, and the largest weight; solved",
@@ -64,18 +66,31 @@ def work(setting: Setting) -> Found:
             verdict(
                 [sensitivity("count", records=30).global_sensitivity == 1, *(w == top for top, w in weight.items())]
             ),
+            quote=(
+                'Compute the geometric mechanism for the following queries: "How many diabetic people weight more '
+                'than 100 kilos?", "What is the max weight (in kilos) of a diabetic person?"'
+            ),
+            refuted_if="a sensitivity by definition were another",
+            ours=True,
         ),
         Claim(
             "truncated geometric mechanism",
             "what falls outside [0, 100] is transferred to the ends: Pr[0] = a^y/(1+a), Pr[100] = a^(100-y)/(1+a)",
             f"{differ} entries differ, in fractions; at y = 10 the end 0 has {float(cut.finite().entry(10, 0)):.4f}",
             verdict([differ == 0]),
+            quote=(
+                "The probability that would fall to the left of a is transferred into a, and probability that would "
+                "fall to the right of b is transferred into b."
+            ),
+            refuted_if="an entry differed, in fractions",
         ),
         Claim(
             "truncation",
             "truncation does not decrease the level of privacy",
             "alpha is exactly " + ", ".join(f"{tight} for {name} mechanism" for name, tight in levels.items()),
             verdict([tight == A for tight in levels.values()]),
+            quote="Because of the above theorem, truncation does not decrease the level of privacy.",
+            refuted_if="the exact alpha after truncation were smaller",
         ),
         Claim(
             "theorem on post-processing",
@@ -83,6 +98,11 @@ def work(setting: Setting) -> Found:
             f"in {len(after)} random remaps of the geometric mechanism (n = 6, a = 1/2) the exact alpha is never below 1/2; "
             f"it stays 1/2 in {same}",
             verdict([min(after) >= Fraction(1, 2)]),
+            quote=(
+                "Theorem: Post processing does not harm privacy. Namely, if K is ε-differentially private, then also "
+                "P∘K is ε-differentially private"
+            ),
+            refuted_if="the exact alpha after one random remap were smaller",
         ),
         Claim(
             "exercise 1, solved",
@@ -90,6 +110,13 @@ def work(setting: Setting) -> Found:
             f"one person moves it by at most {max(share.values())}; at epsilon = 1/2 the density at the truth is "
             f"{float(rich.density(0.0)):.4f}",
             verdict([max(share.values()) == Fraction(1, 10), abs(float(rich.density(0.0)) - 2.5) < 1e-12]),
+            quote=(
+                'Define the noise density function for the Laplacian mechanism for the query "What is the percentile '
+                'of the people in the DB who earn more than 10K Euro a month", assuming that the database contains at'
+                " least 1000 elements."
+            ),
+            refuted_if="one person moved the percentage by another amount than 1/10",
+            ours=True,
         ),
         Claim(
             "exercise 1",
@@ -97,6 +124,8 @@ def work(setting: Setting) -> Found:
             f"a percentage is meant, which lies in [0, 100] as exercise 2 says; a percentile is an income, and with incomes up "
             f"to 20,000 the 50th one of 1001 people has sensitivity {half}",
             verdict([half == Fraction(1, 10)]),
+            quote='"What is the percentile of the people in the DB who earn more than 10K Euro a month"',
+            refuted_if="a percentile had the sensitivity 1/10 that exercise 2 needs",
         ),
         Claim(
             "exercise 2, solved",
@@ -104,12 +133,20 @@ def work(setting: Setting) -> Found:
             f"at y = {y}, epsilon = 1/2: {atom:.5f} on a grid in steps of {percent.inputs.step} against "
             f"{math.exp(-1.5) / 2:.5f}; epsilon = 1/2 holds: {'yes' if check_privacy(percent) else 'no'}",
             verdict([abs(atom - math.exp(-1.5) / 2) < 1e-4, bool(check_privacy(percent))]),
+            quote="Define the Laplacian truncated mechanism for the above query. Note that Y is the interval [0, 100].",
+            refuted_if="the atom on a fine grid were another, or the level failed",
+            ours=True,
         ),
         Claim(
             "exercise 3",
             "epsilon-privacy means a bound of e^(epsilon h) for databases that differ in h records",
             f"h ln 2 holds for groups of h = {', '.join(map(str, groups))} at a = 1/2, (h - 0.001) ln 2 for none",
             verdict([all(reached), not any(less)]),
+            quote=(
+                "K is ε-differentially private if for every pair of databases x1, x2 (not necessarily adjacent), and "
+                "for every z, we have: p(Z = z | X = x1) <= e^(ε h(x1, x2)) p(Z = z | X = x2)"
+            ),
+            refuted_if="h epsilon failed for a group of h, or a little less held",
         ),
     ]
     values = {

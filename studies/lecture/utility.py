@@ -72,37 +72,67 @@ def work(setting: Setting) -> Found:
     binomial = user_utility(small, [Fraction(math.comb(4, k), 16) for k in range(5)], exact=True)
     gain, distance = (user_utility(g, gain="distance", exact=True), bayes_risk(g, "l1", exact=True))
     cells = len(sizes) * len(levels)
+    three = geometric(3, alpha=HALF)
+    priors = [law[:4] for law in laws if sum(law[:4])]
+    priors = [[p / sum(law) for p in law] for law in priors]
+    maximal = [_by_remaps(three, law) == user_utility(three, law, exact=True) for law in priors]
     claims = [
         Claim(
             "utility, in words",
-            "the utility is the maximum expected gain over all possible databases",
-            f"it is the gain averaged over the prior and maximised over remaps, as the formula beneath says: {guessed} for n = 10, "
-            f"a = 1/2; the luckiest database alone would gain {g.finite().entry(0, 0)} without a remap, and 1 with one",
-            verdict([guessed == max(g.finite().entry(i, i) for i in range(N + 1))]),
+            "the utility is the expected gain over the databases, at the best of all remaps",
+            f"for {len(priors)} priors the best of all {4**4} remaps (n = 3, a = 1/2), tried one by one, has this utility: "
+            f"{sum(maximal)} of {len(priors)} agree in fractions. It is {guessed} for n = 10, a = 1/2 and the uniform prior",
+            verdict(maximal),
+            quote=(
+                "The utility U of a mechanism is the maximum expected gain over all possible databases. The maximum "
+                "is over all possible remappings: It is assumed that the user is rational ..."
+            ),
+            refuted_if=(
+                "the maximum over every remap, tried one by one, of the gain averaged over the prior were another "
+                "number"
+            ),
         ),
         Claim(
             "first example",
             "with gain 1 for the right guess, U is the sum over z of max_y p(y) p(z|y), the converse of the Bayes risk",
             f"equal in fractions, and to 1 minus the Bayes risk, for {sum(agree)} of {len(agree)} priors (n = 10, a = 1/2)",
             verdict(agree),
+            quote=(
+                "With this gain function, the utility becomes ... Σ_z max_y (p_f(y) p_H(z|y)) ... It is the converse "
+                "of the Bayes risk"
+            ),
+            refuted_if="the formula, the utility and 1 minus the Bayes risk differed for a prior, in fractions",
         ),
         Claim(
             "first example",
             "the sum over databases x is a sum over answers y",
             f"all 16 databases of 4 people alike: {seen} seen from the databases, {binomial} from their binomial counts",
             verdict([seen == binomial]),
+            quote="max_r Σ_x π(x) Σ_z p_H(z|f(x)) g(r(z), f(x)) = max_r Σ_y p_f(y) Σ_z p_H(z|y) g(r(z), y)",
+            refuted_if="the two sums differed, in fractions",
         ),
         Claim(
             "second example",
             "with gain D - d(w, x) the utility is the expected distance between the best guess and the truth",
             f"it is D minus that: at n = 10, a = 1/2 the utility is {float(gain):.4f}, the expected distance {float(distance):.4f}",
             verdict([gain == distance]),
+            quote=(
+                "With this gain function, the utility is the expected distance between our best guess and the true "
+                "answer."
+            ),
+            refuted_if="the utility equalled the expected distance rather than D minus it",
         ),
         Claim(
             "exercise 4, solved",
             "U = ((n+1) - (n-1)a) / ((n+1)(1+a))",
             f"{cells - off4} of {cells} cells equal in fractions, n = {sizes[0]} to {sizes[-1]}; {guessed} at n = 10, a = 1/2",
             verdict([off4 == 0]),
+            quote=(
+                "Compute the utility of the geometric mechanism for a counting query, with privacy degree ε, on the "
+                "uniform prior distribution, with the gain function defined as the identity relation."
+            ),
+            refuted_if="the closed form differed in one cell, in fractions",
+            ours=True,
         ),
         Claim(
             "exercise 5, solved",
@@ -111,6 +141,9 @@ def work(setting: Setting) -> Found:
             f"{float(near(N, HALF)):.4f} at a = 1/2; at 9/10 {float(near(N, Fraction(9, 10))):.4f} as reported and "
             f"{float(user_utility(noisy, gain='distance')):.4f} with the guesses {', '.join(map(str, best_remap(noisy, 'l1')))}",
             verdict([off5 == 0]),
+            quote="Same exercise, but with the gain function defined as the converse of the distance.",
+            refuted_if="the closed form differed in a cell up to a = 1/2, or was above the utility beyond",
+            ours=True,
         ),
     ]
     values = {
@@ -128,6 +161,15 @@ def work(setting: Setting) -> Found:
         [View.of("utilities of the geometric mechanism, n = 10, every count equally likely", rows)],
         [Picture("utility", lambda: _draw(rows))],
         values,
+    )
+
+
+def _by_remaps(mechanism: Any, law: list[Fraction]) -> Fraction:
+    """The largest mean gain of a right guess over every remap from the reports 0..3 to guesses."""
+    entry = mechanism.finite().entry
+    return max(
+        sum((law[guess] * entry(guess, z) for z, guess in enumerate(remap)), Fraction(0))
+        for remap in product(range(4), repeat=4)
     )
 
 

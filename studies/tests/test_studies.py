@@ -21,7 +21,7 @@ from discreet.present.plot import looks
 from studies import pictures
 from studies.cormode import adult, optima
 from studies.fernandes import cells
-from studies.frame import Findings, Found, Paper, Study, verdict
+from studies.frame import Claim, Findings, Found, Paper, Study, tally, verdict
 from studies.report import report
 from studies.shelf import all_studies, study
 
@@ -34,13 +34,13 @@ YES, PART, NO = "holds", "holds in part", "does not hold"
 VERDICTS = {
     "properties": [YES, YES, YES, PART, YES, PART, YES],
     "fair-matrix": [YES, YES, YES, YES],
-    "heat-maps": [YES, YES, YES],
+    "heat-maps": [YES, PART, YES],
     "scores": [NO, PART, YES],
     "score-curves": [PART, YES, YES],
     "subsets": [YES, YES, YES],
     "adult": [PART, YES],
     "optima": [PART, YES, YES, NO, YES],
-    "response-laws": [YES, YES, NO, YES, YES],
+    "response-laws": [YES, YES, NO, PART, YES],
     "recovered-laws": [YES, YES, YES, YES],
     "recovery-error": [YES, PART, PART, PART],
     "convergence": [PART, YES, NO],
@@ -48,14 +48,14 @@ VERDICTS = {
     "shapes": [YES, PART],
     "laplace-example": [YES, YES, NO, YES, NO, YES, YES],
     "truncation": [YES, YES, YES, YES, YES, YES, NO, YES, YES],
-    "utility": [NO, YES, YES, NO, YES, YES],
+    "utility": [YES, YES, YES, NO, YES, YES],
     "lower-utility": [YES, PART, YES, YES, YES],
-    "universal-optimality": [YES, YES, YES, YES, PART],
+    "universal-optimality": [YES, YES, YES, YES, YES],
     "three-graphs": [YES, YES, YES, PART, PART],
-    "noise-laws": [NO, NO, PART, PART, YES, NO, PART, YES],
+    "noise-laws": [NO, NO, YES, YES, YES, NO, YES],
     "tradeoff-curves": [YES, YES, PART, PART, YES, YES],
     "side-information": [YES, PART, PART, YES, YES, YES],
-    "colluding-users": [YES, YES, NO, YES, PART, YES, YES],
+    "colluding-users": [YES, YES, YES, YES, YES, YES, YES, YES],
     "collusion-strategies": [YES, NO, NO, NO, YES],
     "cascaded-users": [YES, YES, PART],
 }
@@ -84,6 +84,20 @@ def test_every_picture_is_drawn_and_has_a_title(name):
         ElementTree.fromstring(drawn)
         assert not re.search(r">[^<]*(NaN|undefined|null)[^<]*<", drawn)
         assert len(re.sub(r"<[^>]+>", " ", drawn).split()) > 20
+
+
+@pytest.mark.parametrize("name", all_studies())
+def test_every_claim_quotes_the_paper_and_says_what_would_have_refuted_it(name):
+    for claim in found(name).claims:
+        assert claim.refuted_if, claim.says
+        assert claim.quote or claim.ours, claim.says
+        assert claim.ours or not claim.where.startswith("beyond"), claim.where
+
+
+def test_the_papers_claims_are_counted_apart_from_ours():
+    claims = [Claim("here", "x", "y", word, "q", "r", ours) for word, ours in ((YES, False), (NO, False), (PART, True))]
+    assert tally(claims) == "1 holds, 1 does not hold; of ours 1 holds in part"
+    assert (tally(claims[:1]), tally(claims[2:])) == ("1 holds", "of ours 1 holds in part")
 
 
 def test_every_study_is_known_and_none_is_forgotten():

@@ -38,6 +38,7 @@ from discreet.noise import GeometricNoise, StaircaseNoise
 from discreet.randomness.source import insecure_source
 from discreet.sharing.cascades import step
 from tests import reference
+from tests.cells import for_each
 
 ALARM = 1e-7
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -664,8 +665,8 @@ def test_what_a_theorem_says_about_the_properties_is_what_the_entries_say(kind):
         assert set(LETTERS) - set(told) == reference.properties(law)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-@pytest.mark.parametrize("a", ["1/3", "1/2", "51/100", "3/5", "2/3", "3/4", "9/10"])
+@for_each("n", [1, 2, 3, 4, 6])
+@for_each("a", ["1/3", "1/2", "51/100", "3/5", "2/3", "3/4", "9/10"])
 def test_the_faults_of_the_geometric_law_are_those_of_its_entries(n, a):
     law, told = reference.geometric(n, Fraction(a)), Geometric(n, Fraction(a)).faults()
     assert set(LETTERS) - set(told) == reference.properties(law)

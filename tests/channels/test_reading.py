@@ -16,6 +16,7 @@ from discreet.measure.total_bounds import SumBound
 from discreet.mechanism import Recipe
 from discreet.tables.totals.fitting import fit_parts
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 
 ERROR = Fraction(1, 20)
@@ -44,7 +45,7 @@ def coverage(m: dt.Mechanism, error: Fraction) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("m", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 1000)])
+@for_each("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 1000)])
 def test_intervals_cover_every_truth_exactly_as_often_as_they_say(m, error):
     assert min(coverage(m, error)) >= 1 - error
 
@@ -84,7 +85,7 @@ ON_THE_LINE = [  # with errors of 1/20 tails of exactly 1/40 are cut, and a hair
 
 
 @pytest.mark.parametrize("m", [*MECHANISMS[4:], *ON_THE_LINE], ids=repr)
-@pytest.mark.parametrize("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 20) - Fraction(1, 2**50)])
+@for_each("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 20) - Fraction(1, 2**50)])
 def test_intervals_are_the_truths_that_accept_the_report(m, error):
     low, high = m.channel.interval(np.arange(m.outputs.size), error)
     assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, error)

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: files in memory, and predicates parsed once. They are about numbers and messages."""
+"""What the tests of the command line share: files in memory, predicates and options read once. They are about numbers and words."""
 
 from __future__ import annotations
 
@@ -19,4 +19,10 @@ def tmp_path(tmp_path) -> Iterator[Path]:
 @pytest.fixture(autouse=True, scope="package")
 def predicates() -> Iterator[None]:
     with shortcuts.each_predicate_parsed_once():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def options() -> Iterator[None]:
+    with shortcuts.options_read_once():
         yield

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.cli.app import app
 from discreet.cli.options import Number
+from tests.cells import for_each
 from tests.cli.test_cli import assert_one_good_error, gm, run  # noqa: F401
 from tests.cli.test_grammar import ALL
 
@@ -42,21 +43,22 @@ NUMBERS = [
 ]
 
 
-def given(name: str, option: str, text: str) -> object:
-    """What a command is called with for an option."""
+def received(name: str, typed: dict[str, str]) -> dict[str, object]:
+    """What a command is called with for options that were typed."""
     needed: list[str] = []
     for a in arguments(name):
         words = ["a", "b"] if kinds(a.hint) == {tuple[str, str]} else [next(iter(get_args(a.hint)), "a")]
-        if a.required and option not in a.names:
+        if a.required and not {*typed} & {*a.names}:
             named = next((n for n in a.names if n.startswith("--")), None)
             needed += [*([] if named is None else [named]), *(w if isinstance(w, str) else "a" for w in words)]
-    _, bound, _ = app.parse_args([*name.split(), *needed, option, text], exit_on_error=False, print_error=False)
-    key = option.removeprefix("--").replace("-", "_")
-    found = bound.arguments
-    return found[key] if key in found else getattr(found["asked"], key)
+    options = [word for pair in typed.items() for word in pair]
+    _, bound, _ = app.parse_args([*name.split(), *needed, *options], exit_on_error=False, print_error=False)
+    values = bound.arguments
+    keys = {option: option.removeprefix("--").replace("-", "_") for option in typed}
+    return {option: values[key] if key in values else getattr(values["asked"], key) for option, key in keys.items()}
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each("name", ALL)
 def test_no_option_has_a_type_that_changes_what_was_typed(name):
     for argument in arguments(name):
         assert kinds(argument.hint) <= {*WORDS, Number}, argument.names
@@ -80,10 +82,13 @@ def test_the_options_of_numbers_are_known():
     assert len(NUMBERS) > 90
 
 
-@pytest.mark.parametrize(("name", "option"), NUMBERS)
-def test_a_number_is_the_text_that_was_typed(name, option):
-    for text in TYPED:
-        assert given(name, option, text) == text
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in NUMBERS))
+def test_a_number_is_the_text_that_was_typed(name):
+    """Every option of a command at once, each with every text in turn: none takes that of its neighbour."""
+    options = [option for command, option in NUMBERS if command == name]
+    for first in range(len(TYPED)):
+        typed = {option: TYPED[(first + k) % len(TYPED)] for k, option in enumerate(options)}
+        assert received(name, typed) == typed
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ import discreet as dt
 from discreet.collect import work
 from discreet.collect.account import FirstRows, cost
 from discreet.collect.perturbing import perturb_summary
-from discreet.collect.request import PerturbRequest
-from discreet.collect.summary import ReportLevels
+from discreet.collect.request import PerturbRequest, ReportLevels
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 
 G = dt.geometric(100, epsilon="ln(2)/10")

@@ -21,10 +21,12 @@ import pytest
 import discreet as dt
 from discreet.collect import counting, work
 from discreet.collect.batches import perturb_batches
+from discreet.collect.cluster import Cluster
 from discreet.collect.counting import PositionCounts, counted
-from discreet.collect.perturbing import perturb_summary
+from discreet.collect.perturbing import engine_for, perturb_summary
 from discreet.collect.request import PerturbRequest
 from discreet.collect.tallying import tally_of
+from discreet.collect.work import Embedded
 from discreet.errors import FileError, PrivacyWarning, TableInputError
 from discreet.randomness import Job
 from discreet.randomness.source import simulation
@@ -303,6 +305,19 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     with pytest.raises(dt.errors.DiscreetError) as refused:
         dt.perturb(table, **{"column": "age", "mechanism": SURE, **ask})
     assert str(refused.value).endswith(".")
+
+
+def test_the_work_is_done_where_it_was_asked_for():
+    table = pd.DataFrame({"age": [1]})
+    for engine in (None, "embedded"):
+        assert type(engine_for(engine, None, None, table)) is Embedded
+        for place in ({"master": "local[2]", "checkpoint": None}, {"master": None, "checkpoint": "there"}):
+            with pytest.raises(TableInputError, match="master and checkpoint are for a cluster"):
+                engine_for(engine, **place, table=table)
+    for place in (None, "local[2]"):
+        assert type(engine_for("spark", place, None, table)) is Cluster
+    with pytest.raises(TableInputError, match='use "embedded" or "spark"'):
+        engine_for("Spark", None, None, table)
 
 
 def test_plain_values_are_no_table_and_the_refusal_says_what_is():

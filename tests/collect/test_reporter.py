@@ -143,6 +143,14 @@ def test_noise_on_an_open_grid():
     assert_is_the_law(every_choice(Reporter(files.text(OPEN).encode()), "7"), OPEN_LAW)
 
 
+def test_noise_is_drawn_up_to_a_width():
+    """Of b = 1 - x, 63 bits long, 12 digits fit: what is left has b^4096, about 1 - 4096 x, and 4096 x may be 1/1024."""
+    wide, too_wide = ({"family": "geometric", "a": str(1 - Fraction(x, 2**62))} for x in (2**40 + 2**31 + 1, 2**40 - 1))
+    assert callable(reporter._noise(wide))  # which draws, in seconds
+    with pytest.raises(RefusedError, match="wider than this program draws"):
+        reporter._noise(too_wide)
+
+
 def test_whole_numbers_come_from_fair_bits():
     """Every string of three bits: five of eight give a number, each its own; the others are drawn again."""
 

@@ -27,6 +27,7 @@ import discreet as dt
 from discreet import files, verify
 from discreet.designs import certificate as certificates
 from discreet.errors import FileError
+from tests.cells import for_each
 from tests.designs.test_design import SEVEN, Case, any_case, best_value, integers, plain, risk_of
 from tests.profiles import examples
 from tests.test_verify import Document, apart, bytes_of, document, kind_of_fault, put, resigned
@@ -97,7 +98,7 @@ def bound_of(proof: Document, near: int | list[tuple[int, int]]) -> Fraction:
     return value + sum((min(x, Fraction(0)) for x in reduced.values()), Fraction(0))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_the_bound_of_a_file_is_what_its_multipliers_prove(seed):
     case = any_case(seed, most=6)
     d = case.design()

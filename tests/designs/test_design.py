@@ -24,6 +24,7 @@ from discreet.designs.certificate import Dual
 from discreet.designs.design import Design
 from discreet.errors import DesignError, DiscreetError, GridError, LossError, PriorError, SizeError, StructureError
 from tests import reference
+from tests.cells import for_each
 from tests.ids import str_id
 from tests.profiles import examples
 from tests.test_seal import broken_level, broken_property, near
@@ -430,7 +431,7 @@ def test_the_pattern_of_the_four_classes_elsewhere(n, alpha):
 # Against the program of the test
 
 
-@pytest.mark.parametrize("seed", range(examples(160)))
+@for_each("seed", range(examples(160)))
 def test_designs_agree_with_the_whole_program(seed):
     case = any_case(seed, most=12 if seed % 5 == 0 else 7)
     agrees(case.design(), case)
@@ -536,7 +537,7 @@ def private_case(seed: int) -> Case:
     return Case(n, level, name, costs, law, prior, require, risk, None, sensitivity)
 
 
-@pytest.mark.parametrize("seed", [*range(examples(120)), 1386])  # the last one: a solver's entry just below zero
+@for_each("seed", [*range(examples(120)), 1386])  # the last one: a solver's entry just below zero
 def test_no_design_is_less_private_than_asked(seed):
     case = private_case(seed)
     d = case.design()
@@ -582,7 +583,7 @@ def monotone_loss(r: random.Random, n: int) -> list[list[int]]:
     return table
 
 
-@pytest.mark.parametrize("seed", range(24))
+@for_each("seed", range(24))
 def test_the_best_remap_of_the_geometric_mechanism_is_proved_best(seed):
     """Ghosh, Roughgarden and Sundararajan: any prior, any monotone loss. The bound is proved, not taken from them."""
     r = random.Random(f"remap {seed}")

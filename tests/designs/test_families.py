@@ -24,6 +24,7 @@ from discreet.designs.families import Limits, family_of
 from discreet.designs.rational import near_solution
 from discreet.errors import DesignError, DiscreetError, PriorError, SizeError
 from discreet.exact.grid import Grid
+from tests.cells import for_each
 from tests.designs.test_certificate import bound_of, on_proof, word
 from tests.designs.test_design import SEVEN, Case, any_case, integers, program
 from tests.test_seal import broken_level, broken_property, near
@@ -143,7 +144,7 @@ def an_average_case(seed: int) -> Case:
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_a_hull_is_served_at_its_corners(seed):
     case = an_average_case(seed)
     given, laws = a_hull(random.Random(seed), case.n)
@@ -161,7 +162,7 @@ def unique(laws: list[Law]) -> list[Law]:
     return [list(law) for law in dict.fromkeys(map(tuple, laws))]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_limits_are_served_at_their_corners(seed):
     case = an_average_case(seed)
     given, rows = some_limits(random.Random(seed), case.n)

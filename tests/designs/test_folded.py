@@ -18,6 +18,7 @@ from discreet.exact.grid import Grid
 from discreet.exact.level import Level
 from discreet.exact.neighbours import Neighbours
 from discreet.measure.prior import prior_of
+from tests.cells import for_each
 
 SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
 
@@ -76,20 +77,19 @@ def loss_of(n: int, worst: str) -> np.ndarray:
 RISKS = ("", "mirrored", "one end", "hull", "half a hull", "limits")
 
 
-def cases() -> list[Any]:
+def cases() -> list[tuple[int, str, bool, str, int]]:
     """Every set of properties with every risk, folded and whole; sizes and steps in turn, so that any two choices meet."""
     found = []
     for (i, require), (j, worst), fold in product(enumerate(SETS), enumerate(RISKS), (False, True)):
         n, steps = 5 + (i + j + fold) % 2, 1 + (i // 2 + j) % 2
-        name = f"{n} {require or 'none'} {'folded' if fold else 'whole'} {worst or 'average'} {steps}"
-        found.append(pytest.param(n, require, fold, worst, steps, id=name))
+        found.append((n, require, fold, worst, steps))
     return found
 
 
 def test_any_two_choices_meet_in_a_case():
     choices = [(5, 6), SETS, (False, True), RISKS, (1, 2)]
     for (i, some), (j, others) in combinations(enumerate(choices), 2):
-        assert {(case.values[i], case.values[j]) for case in cases()} == set(product(some, others))
+        assert {(case[i], case[j]) for case in cases()} == set(product(some, others))
 
 
 def dense(operator: Any, unknowns: int) -> np.ndarray:
@@ -97,7 +97,7 @@ def dense(operator: Any, unknowns: int) -> np.ndarray:
     return np.array([operator(unit) for unit in np.eye(unknowns)]).T
 
 
-@pytest.mark.parametrize(("n", "require", "fold", "worst", "steps"), cases())
+@for_each("n, require, fold, worst, steps", cases())
 def test_the_newton_system_solves_its_equations(n, require, fold, worst, steps):
     program, rng = program_of(n, require, fold, worst, steps), np.random.default_rng(7)
     layout, count = program.layout, len(program.kept)
@@ -132,7 +132,7 @@ def test_the_newton_system_solves_its_equations(n, require, fold, worst, steps):
 
 
 def test_chains_and_blocks_are_both_tried():
-    told = [program_of(*case.values).has_chains for case in cases()]
+    told = [program_of(*case).has_chains for case in cases()]
     assert {True, False} == set(told)
     assert not program_of(6, "CM", True, "", 1).has_chains
     assert not program_of(6, "", True, "", 2).has_chains
@@ -141,7 +141,7 @@ def test_chains_and_blocks_are_both_tried():
     assert program_of(6, "", True, "hull", 1).has_chains
 
 
-@pytest.mark.parametrize(("n", "require", "fold", "worst", "steps"), cases())
+@for_each("n, require, fold, worst, steps", cases())
 def test_the_folded_program_is_the_whole_one(n, require, fold, worst, steps):
     """Costs, row sums, slacks and worst-case rows of a matrix are those of its unknowns."""
     program, rng = program_of(n, require, fold, worst, steps), np.random.default_rng(8)

@@ -14,6 +14,7 @@ from discreet.designs.many_steps import least_risk
 from discreet.designs.rays import cheapest_rays, costs_nothing_negative, price_cut, recursion
 from discreet.designs.windows import Risks
 from discreet.errors import SizeError
+from tests.cells import for_each
 from tests.test_verify import document, kind_of_fault, put, resigned
 
 
@@ -30,8 +31,8 @@ def all_heights(size: int, reach: int) -> np.ndarray:
 # Rays
 
 
-@pytest.mark.parametrize(("size", "reach"), [(2, 1), (3, 2), (6, 1), (7, 2), (7, 3), (8, 5), (6, 5)])
-@pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
+@for_each("size, reach", [(2, 1), (3, 2), (6, 1), (7, 2), (7, 3), (8, 5), (6, 5)])
+@for_each("alpha", [0.05, 0.5, 0.95])
 def test_the_cheapest_ray_is_the_cheapest_of_all(size, reach, alpha):
     prices = np.random.default_rng(size * 10 + reach).normal(0.3, 1, (size, 40))
     rays = alpha ** all_heights(size, reach).astype(float)

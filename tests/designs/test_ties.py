@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DesignError, SizeError
+from tests.cells import for_each
 from tests.designs.test_design import Case, any_case, best_value, objective_row, plain, program
 from tests.test_seal import broken_level, broken_property, near
 
@@ -49,7 +50,7 @@ def is_good(case: Case, matrix: tuple[tuple[Fraction, ...], ...], optimum: Fract
 CASES = [case for case in (any_case(seed, most=4) for seed in range(60)) if case.risk == "average"]
 
 
-@pytest.mark.parametrize("k", range(len(CASES)))
+@for_each("k", range(len(CASES)))
 def test_the_verdict_is_that_of_the_best_face(k):
     case = CASES[k]
     found = dt.theory.uniqueness(case.design())

@@ -9,6 +9,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError, StructureError
 from tests import reference
+from tests.cells import for_each
 from tests.designs.test_design import best_value, objective_row, plain, program
 
 
@@ -46,8 +47,8 @@ def test_it_is_the_geometric_mechanism_exactly_where_that_is_weakly_honest(n, al
     assert same == (n == 1 or n >= 2 * a / (1 - a))
 
 
-@pytest.mark.parametrize(("n", "alpha"), REGIMES)
-@pytest.mark.parametrize("letter", ["CM", "CH"])
+@for_each("n, alpha", REGIMES)
+@for_each("letter", ["CM", "CH"])
 def test_with_columns_it_is_the_geometric_mechanism_up_to_one_half(n, alpha, letter):
     a = Fraction(alpha)
     same = law(dt.weakly_honest(n, alpha=alpha, require={letter})) == reference.geometric(n, a)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import uuid
 
 import numpy as np
 import pytest
 
 from discreet.engines.arrow_columns import plain_type, unwrapped, validated_words
-from discreet.engines.settling import settled
+from discreet.engines.settling import LONGEST_TEXT, settled, shortened
 
 pa = pytest.importorskip("pyarrow")
 
@@ -128,3 +129,15 @@ def test_rows_beyond_the_last_run_are_missing_and_refused_where_columns_are_vali
         validated_words(runs)
     with pytest.raises(pa.ArrowInvalid):
         validated_words(by_dictionary(runs, 0))  # the column within it too
+
+
+@pytest.mark.parametrize("character", ["a", "é", "€", "😀"])
+@pytest.mark.parametrize("shift", range(4))
+def test_a_long_text_is_cut_between_two_characters(character, shift):
+    """Whole characters of at most so many bytes, then the digest: no value of one person makes the text unreadable."""
+    whole = "a" * (LONGEST_TEXT - 4 + shift) + 3 * character + "b" * 8
+    digest = "sha256:" + hashlib.sha256(whole.encode()).hexdigest()
+    kept = max(k for k in range(LONGEST_TEXT - 4, LONGEST_TEXT + 1) if len(whole[:k].encode()) <= LONGEST_TEXT)
+    assert shortened(whole.encode(), False).decode() == whole[:kept] + digest
+    assert shortened(whole.encode(), True).decode() == digest
+    assert settled(pa.array([whole, None, "short"])).values.to_pylist() == [whole[:kept] + digest, None, "short"]

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.duckdb import count_each, count_groups
+from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.errors import MissingExtraError, PredicateError, TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 from tests.profiles import examples
 
 duckdb = pytest.importorskip("duckdb")
@@ -360,14 +361,26 @@ def test_more_people_than_memory(tmp_path, monkeypatch):
         asked.append((parts, part))
         return written(query, parts, part, key)
 
+    shares, ask = [], counting._EngineRun.ask
+
+    def answered(run, sql, start, end):
+        answer = ask(run, sql, start, end)
+        shares.append((start, end))
+        return answer
+
     monkeypatch.setattr(counting.CountQuery, "by_people", watched)
+    monkeypatch.setattr(counting._EngineRun, "ask", answered)
     for guess in (2 * counting._BYTES_EACH, 0):  # 72 MB, and nothing
         asked.clear()
+        shares.clear()
         monkeypatch.setattr(counting, "_BYTES_EACH", guess)
         c = count_groups(path, predicate="u >= 0", by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60)
         assert (c.sizes.sum(), c.counts.sum(), c.dropped) == (people, people, people)
         assert len(asked) > 1
         assert (asked[0][0] > 1) == (guess > 0)
+        ends = [0.0, *(end for _, end in shares)]
+        assert ends[-1] == pytest.approx(1)
+        assert [start for start, _ in shares] == pytest.approx(ends[:-1])  # each goes on where the one before ended
 
 
 def test_more_rows_than_memory(tmp_path):
@@ -383,7 +396,7 @@ def test_more_rows_than_memory(tmp_path):
 SLOW = """
 import time
 import pyarrow as pa
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 
 def slowly():
@@ -392,7 +405,7 @@ def slowly():
         yield pa.record_batch({"g": ["a"] * 3000})
 
 reader = pa.RecordBatchReader.from_batches(pa.schema([("g", pa.string())]), slowly())
-assert count_groups(reader, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]})).sizes.tolist() == [18000]
+assert count_each(reader, predicates=[None], by=["g"], domain=Domain.of({"g": ["a"]})).counts[0].sizes.tolist() == [18000]
 """
 
 
@@ -404,10 +417,10 @@ def test_a_slow_count_prints_nothing():
 
 KILLED = """
 import sys
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 print("counting", flush=True)
-count_groups(sys.argv[1], predicate=None, by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
+count_each(sys.argv[1], predicates=[None], by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
              progress=lambda line: print(round(100 * line.done), flush=True))
 print("done", flush=True)
 """
@@ -639,7 +652,7 @@ BAD_FILES = [
 
 @pytest.mark.parametrize(("bad", "before", "after"), BAD_FILES)
 def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, bad, before, after):
-    """By its number and not by what stands in it; the same file without that line is the control.
+    """By its number and not by what stands in it.
 
     Also beyond the first block that is read: small blocks for short lines, true ones for the longest.
     """
@@ -653,6 +666,16 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, 
     number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
     for unit in (None, "t"):
         refused(f"line {number} is .*({why})", path, unit=unit)
+
+
+@pytest.mark.parametrize(("before", "after"), dict.fromkeys((before, after) for _, before, after in BAD_FILES))
+def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, before, after):
+    """The control of the test above."""
+    from discreet.engines import lines
+
+    if before == 1500:
+        monkeypatch.setattr(lines, "_BLOCK", 4096)
+    path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
     found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
     assert found.counts.tolist() == [before + after]
@@ -854,11 +877,11 @@ def test_no_value_makes_a_question_fail(tmp_path, kind):
 
 FORKED = """
 import multiprocessing, os, sys
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 
 def count(path):
-    return count_groups(path, predicate="x > 1", by=["g"], domain=Domain.of({"g": ["a"]})).counts.tolist()
+    return count_each(path, predicates=["x > 1"], by=["g"], domain=Domain.of({"g": ["a"]})).counts[0].counts.tolist()
 
 count(sys.argv[1]), count(sys.argv[2])
 with multiprocessing.get_context("fork").Pool(2) as pool:

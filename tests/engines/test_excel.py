@@ -15,10 +15,10 @@ import pytest
 
 import discreet as dt
 from discreet.engines import excel_child, sources
-from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -244,6 +244,16 @@ def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):
     assert "nearly all of it is empty" in spanned(sheet(2, 201))
     assert spanned(sheet(7, 600)) == 600
     assert "more than 600 cells; save it as CSV" in spanned(sheet(7, 601))
+
+
+@pytest.mark.parametrize("start", [b"<", b"a"])
+def test_a_sheet_without_an_end_of_anything_is_not_held_whole(monkeypatch, start):
+    """Sixteen blocks are waited for; one more byte is damage, and not a reason to read on."""
+    monkeypatch.setattr(excel_child, "_BLOCK", 10)
+    held = start + b"a" * 159
+    assert b"".join(excel_child._blocks(io.BytesIO(held))) == held
+    with pytest.raises(zipfile.BadZipFile):
+        list(excel_child._blocks(io.BytesIO(held + b"a")))
 
 
 @pytest.mark.parametrize(

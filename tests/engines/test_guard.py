@@ -9,11 +9,11 @@ import pytest
 
 import discreet as dt
 from discreet.engines import settling
-from discreet.engines.duckdb import count_groups
 from discreet.engines.guard import Guarded
 from discreet.errors import DiscreetError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.release import release
+from tests.engines.one_count import count_groups
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -7,10 +7,10 @@ import io
 
 import pytest
 
-from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
+from tests.engines.one_count import count_groups
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
@@ -95,6 +95,18 @@ def test_what_does_not_fit_is_refused_by_its_line(tmp_path, content, options, to
     with pytest.raises(TableInputError, match=told) as caught:
         count_groups(path, predicate=None, by=["Ort"], domain=Domain.of({"Ort": ["a"]}), reading=Reading.of(**options))
     assert "rich" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("end", "advice"), [(b"\r\n", "shorten it"), (b"\n", "shorten it"), (b"\r", "write LF or CR LF")]
+)
+def test_a_line_that_is_too_long_may_lack_its_end(tmp_path, end, advice):
+    """Where carriage returns alone end the lines that it is made of, they are what to write otherwise."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"Ort\r\na" + end + b"b" * 2**22 + end)
+    number = 2 if end == b"\r" else 3
+    with pytest.raises(TableInputError, match=f"line {number} is longer than 1048576 bytes; {advice}"):
+        count_groups(path, predicate=None, by=["Ort"], domain=Domain.of({"Ort": ["a"]}))
 
 
 @pytest.mark.parametrize(

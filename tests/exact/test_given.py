@@ -29,6 +29,7 @@ from discreet.measure.loss import loss_of
 from discreet.measure.prior import prior_of
 from discreet.measure.utility import bias, variance
 from discreet.recovery.tallies import histogram_of
+from tests.cells import for_each
 from tests.ids import repr_id
 
 EIGHT = [8, "8", " 8 ", "16/2", 8.0, Fraction(8), Decimal("8"), Decimal("8.0"), np.int64(8), np.uint8(8), np.float32(8)]
@@ -303,16 +304,14 @@ ASKED = [
 
 
 @pytest.mark.parametrize("ask", ASKED)
-@pytest.mark.parametrize(
-    "matrix", [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), ((1, 0), (0, 1))], ids=["lists", "array", "tuples"]
-)
+@for_each("matrix", [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), ((1, 0), (0, 1))])
 def test_a_matrix_in_place_of_a_mechanism_is_told_where_to_go(ask, matrix):
     with pytest.raises(DiscreetError, match="from_matrix"):
         ask(matrix)
 
 
 @pytest.mark.parametrize("ask", ASKED)
-@pytest.mark.parametrize("other", [None, 3, "m.json", dt.Grid.of(3), {}, dt.geometric], ids=repr_id)
+@for_each("other", [None, 3, "m.json", dt.Grid.of(3), {}, dt.geometric])
 def test_what_else_is_no_mechanism_gets_a_sentence(ask, other):
     with pytest.raises(DiscreetError, match="no mechanism"):
         ask(other)

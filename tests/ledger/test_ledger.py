@@ -25,8 +25,8 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.chain import Totals
+from discreet.ledger.entries import keeping, terms_given
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
-from discreet.ledger.repeated import keeping
 from tests import crashes, postgres
 from tests.profiles import examples
 
@@ -56,6 +56,14 @@ def test_terms_are_kept(place, ledger):
     assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "change-one")
     assert (made.public, made.unit) == (("district", "sex"), "person")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made.created)
+
+
+def test_only_a_ledger_that_exists_is_opened_as_existing(place, survey, tmp_path):
+    with Ledger.existing(place.address) as again:
+        assert again.datasets() == ["survey"]
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        Ledger.existing(tmp_path / "mistyped.db")
+    assert not (tmp_path / "mistyped.db").exists()
 
 
 def test_a_second_create_is_refused(survey):
@@ -94,6 +102,16 @@ def test_bad_terms_are_refused(tmp_path, terms):
         with pytest.raises(LedgerError):
             ledger.create(**{"name": "survey", "budget": "1", **terms})
         assert ledger.datasets() == []
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [{"name": "x"}, {"name": "x" * 200}, {"unit": "id"}, {"unit": None}, {"relation": "add-remove", "public": []}],
+    ids=str,
+)
+def test_good_terms_are_taken_as_they_are(terms):
+    asked = {"name": "survey", "budget": "1", "relation": "change-one", "public": ["sex"], "unit": None} | terms
+    assert terms_given(**asked, per={}) == asked | {"budget": "1/1"}
 
 
 def test_an_unknown_data_set(ledger):
@@ -180,18 +198,16 @@ def _large_primes(count: int) -> list[int]:
     return found
 
 
-LARGE_PRIMES = _large_primes(17)
-
-
 def test_a_total_that_grows_too_long_is_refused(tmp_path):
+    primes = _large_primes(17)
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         for k in range(16):  # sixteen coprime denominators of 256 bits still fit in 4096
-            charge(ledger, k, Fraction(1, LARGE_PRIMES[k]))
+            charge(ledger, k, Fraction(1, primes[k]))
         with pytest.raises(LedgerError, match="4096 bits") as caught:
-            charge(ledger, 16, Fraction(1, LARGE_PRIMES[16]))
+            charge(ledger, 16, Fraction(1, primes[16]))
         assert not isinstance(caught.value, BudgetError)
-        charge(ledger, "decimal", Fraction(1, LARGE_PRIMES[0]))  # one with a denominator in common
+        charge(ledger, "decimal", Fraction(1, primes[0]))  # one with a denominator in common
         ledger.verify("survey")
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import LossError
 from discreet.measure.loss import Loss, distance_loss, gain_as_loss, loss_of
+from tests.cells import for_each
 from tests.profiles import examples
 
 GRIDS = [dt.Grid(0, 4), dt.Grid(-1, 1, "1/2"), dt.Grid("1/3", 3, "2/3")]
@@ -40,14 +41,14 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("name", RULES)
+@for_each("grid", GRIDS)
+@for_each("name", RULES)
 def test_named_losses_are_exact(name, grid):
     assert entries(loss_of(name, grid, grid)) == by_hand(grid, RULES[name])
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("name", RULES)
+@for_each("grid", GRIDS)
+@for_each("name", RULES)
 def test_a_loss_of_the_error_alone_is_two_vectors(name, grid):
     sides, matrix = distance_loss(name, grid), loss_of(name, grid, grid).floats
     if name.startswith("threshold"):

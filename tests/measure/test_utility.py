@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import DiscreetError, LossError, PriorError, SizeError
 from discreet.measure.loss import loss_of
-from discreet.measure.utility import bias, loss_matrix, loss_per_value, rmse_per_value, variance
+from discreet.measure.utility import bias, loss_matrix, loss_per_value, variance
 from tests import reference
 from tests.profiles import examples
 from tests.strategies import mechanisms
@@ -92,7 +92,7 @@ def test_bias_variance_and_error_belong_together(m):
     channel = m.finite()
     truth = [Fraction(m.inputs.value(i)) for i in range(channel.rows)]
     reports = [Fraction(m.outputs.value(j)) for j in range(channel.reports)]
-    biases, variances, errors = bias(m), variance(m), rmse_per_value(m) ** 2
+    biases, variances, errors = bias(m), variance(m), loss_per_value(m, "l2")
     for i, t in enumerate(truth):
         row = [channel.entry(i, j) for j in range(channel.reports)]
         mean = sum(p * r for p, r in zip(row, reports, strict=True))

@@ -222,6 +222,16 @@ def test_sensitivity_is_in_the_units_of_the_grid():
         from_matrix(matrix, inputs=grid, sensitivity=1, alpha="1/2")
 
 
+def test_neighbours_take_the_place_of_a_sensitivity():
+    matrix = reference.geometric(2, Fraction(1, 2))
+    halves = dt.Grid(0, 1, "1/2")
+    assert from_matrix(matrix, inputs=halves, neighbours=1).sensitivity == 1  # one step, though it is half a unit
+    assert from_matrix(matrix, inputs=halves, neighbours=1, sensitivity="1/2").sensitivity == 1
+    assert from_matrix(matrix, sensitivity=2).sensitivity == 2
+    with pytest.raises(GridError, match="leave out the sensitivity"):
+        from_matrix(matrix, neighbours=1, sensitivity=2)
+
+
 # Properties
 
 

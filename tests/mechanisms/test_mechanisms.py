@@ -14,6 +14,7 @@ from discreet.channels import Additive, Geometric, Mixture, Table
 from discreet.errors import GridError, SingularError, SizeError
 from discreet.noise import GeometricNoise
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.strategies import geometrics, levels, sizes
 
@@ -34,8 +35,8 @@ def exact_law(m: dt.Mechanism) -> list[list[Fraction]]:
 # Geometric
 
 
-@pytest.mark.parametrize("a", ALPHAS)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 8])
+@for_each("a", ALPHAS)
+@for_each("n", [1, 2, 3, 4, 8])
 def test_a_small_geometric_is_the_law_to_the_last_digit(n, a):
     assert exact_law(dt.geometric(n, alpha=a)) == reference.geometric(n, a)
 
@@ -91,8 +92,8 @@ def test_the_recursions_are_the_dense_law(n, a, seed):
     np.testing.assert_allclose(law.pull(v), exact @ v, rtol=1e-12, atol=1e-12 * np.abs(v).max())
 
 
-@pytest.mark.parametrize("a", ALPHAS)
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 12])
+@for_each("a", ALPHAS)
+@for_each("n", [1, 2, 3, 7, 12])
 def test_the_inverse_is_tridiagonal(n, a):
     """solve against the exact tridiagonal inverse, and that against exact elimination."""
     inverse = reference.geometric_inverse(n, a)
@@ -111,8 +112,8 @@ def test_the_norm_of_the_inverse():
     assert round(norm) == 833
 
 
-@pytest.mark.parametrize("a", ALPHAS)
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@for_each("a", ALPHAS)
+@for_each("n", [1, 2, 5, 9])
 def test_closed_forms_of_the_geometric(n, a):
     """E|error|, the rescaled L0 = 2a/(1+a), unbiased count and square: from the channel and from the formula."""
     m = dt.geometric(n, alpha=a)
@@ -127,8 +128,8 @@ def test_closed_forms_of_the_geometric(n, a):
     np.testing.assert_allclose(m.channel.pull(square), np.arange(n + 1) ** 2, atol=1e-7)
 
 
-@pytest.mark.parametrize("a", ALPHAS)
-@pytest.mark.parametrize("n", [1, 3, 6, 8])
+@for_each("a", ALPHAS)
+@for_each("n", [1, 3, 6, 8])
 def test_the_law_of_independent_bits_is_the_geometric(n, a):
     """Bits, overflow, sign and clamp give exactly the row of the channel."""
     assert reference.sampler_law(n, a) == exact_law(dt.geometric(n, alpha=a))
@@ -177,8 +178,8 @@ def test_geometric_noise_closed_forms(a):
 # Explicit fair
 
 
-@pytest.mark.parametrize("a", ALPHAS)
-@pytest.mark.parametrize("n", range(1, 13))
+@for_each("a", ALPHAS)
+@for_each("n", range(1, 13))
 def test_the_fair_mechanism_is_the_paper_s(n, a):
     """EM against the independent reference: entries, diagonal, all seven properties, L0."""
     m = dt.explicit_fair(n, alpha=a)
@@ -211,9 +212,9 @@ def test_large_tables_stay_within_1e12_of_their_target(n, epsilon):
     assert m.channel.total == 2**63
 
 
-@pytest.mark.parametrize("epsilon", ["1e-17", Fraction(1, 2**59), "40", "700"])
-@pytest.mark.parametrize("n", [1, 2, 7, 8])
-@pytest.mark.parametrize("family", [dt.geometric, dt.explicit_fair, dt.randomized_response])
+@for_each("epsilon", ["1e-17", Fraction(1, 2**59), "40", "700"])
+@for_each("n", [1, 2, 7, 8])
+@for_each("family", [dt.geometric, dt.explicit_fair, dt.randomized_response])
 def test_extreme_levels_hold_too(family, n, epsilon):
     """Where 63 bits cannot tell the classes apart, the mechanism gets more private, never less."""
     m = family(n, epsilon=epsilon)

@@ -21,6 +21,7 @@ from discreet.mechanism import Recipe
 from discreet.noise import GeometricNoise, StaircaseNoise
 from discreet.noise.discrete import LONGEST_STAIR
 from discreet.randomness.source import insecure_source
+from tests.cells import for_each
 from tests.profiles import examples
 
 ALARM = 1e-7
@@ -378,8 +379,8 @@ def test_next_to_the_ends_a_ratio_can_be_smaller_than_the_stairs_say():
     assert worth(channel.worst(1)) == 4
 
 
-@pytest.mark.parametrize("n", [1100, 3000, 10**6, 10**18])
-@pytest.mark.parametrize(("D", "r"), [(1, 1), (7, 3), (500, 1), (500, 499), (1024, 700)])
+@for_each("n", [1100, 3000, 10**6, 10**18])
+@for_each("D, r", [(1, 1), (7, 3), (500, 1), (500, 499), (1024, 700)])
 def test_a_large_truncated_staircase_names_a_report_that_reaches_its_ratio(n, D, r):
     """Too large to list: the theorem alone says it, and exact entries at the named report confirm it."""
     b = Fraction(2, 3)

@@ -14,6 +14,7 @@ import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.noise import Cauchy, Gauss, Laplace, Staircase
 from discreet.noise.expectation import RESOLUTION, TOLERANCE
+from tests.cells import for_each
 
 LAWS = {
     "laplace, alpha 1/10": dt.noise.laplace(alpha="1/10"),
@@ -72,7 +73,7 @@ def test_the_jump_that_was_missed():
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("where", [1e-3, 1.0, math.pi])
+@for_each("where", [1e-3, 1.0, math.pi])
 def test_a_jump_anywhere(name, where):
     """Also one that stands just beside the places that are looked at, on both sides of them."""
     law = LAWS[name]

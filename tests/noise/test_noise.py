@@ -23,6 +23,7 @@ from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import GeometricDraws, high_part
 from discreet.randomness.source import insecure_source
+from tests.cells import for_each
 from tests.randomness.test_alias import exact_law, exact_law_of_shifted, law_of_alias
 from tests.streams import Scripted
 
@@ -285,13 +286,12 @@ def test_equation_8_the_constant_holds_at_the_best_gamma_only():
 
 
 def test_equation_9_stairs_count_from_zero_outwards():
+    """k is determined by |x|, so it is never negative."""
     law = dt.noise.staircase(epsilon=1, sensitivity=2, gamma=0.4)
     x = np.array([-7.9, -4.1, -0.9, -0.1, 0.1, 0.79, 0.81, 1.9, 2.1, 2.81, 5.0])
     k = np.floor(np.abs(x) / 2)
     low = (np.abs(x) >= (k + 0.4) * 2).astype(float)
     np.testing.assert_allclose(law.density(x), law.density(0) * np.exp(-(k + low)), rtol=1e-14)
-    wrong = np.floor(x / 2)  # any integer k, as printed: for x < 0 the density would grow
-    assert np.exp(-wrong)[0] > np.exp(-wrong)[4]
     edges = np.array([0.8, 2.8])
     np.testing.assert_array_less(law.density(np.nextafter(edges, 9)), law.density(np.nextafter(edges, 0)))
     assert law.density(np.nextafter(2.0, 0)) == law.density(np.nextafter(2.0, 9))  # and no edge at kD itself
@@ -459,8 +459,8 @@ def test_quantiles_are_the_smallest(name, p):
     assert law.quantile([0.0, 1.0]).tolist() == [-math.inf, math.inf]
 
 
-@pytest.mark.parametrize("epsilon", ["1e-6", "1e-3", "0.3", "5", "40"])
-@pytest.mark.parametrize("size", [1, 2, 50, 8192])
+@for_each("epsilon", ["1e-6", "1e-3", "0.3", "5", "40"])
+@for_each("size", [1, 2, 50, 8192])
 def test_quantiles_of_thousands_of_probabilities(epsilon, size):
     rng = np.random.default_rng(4)
     ends = [0.5, np.nextafter(0.5, 0), np.nextafter(0.5, 1), 1 - 2.0**-53, 1e-300]
@@ -500,8 +500,8 @@ def test_stairs_of_one_step_are_geometric(b, k):
 # The best upper part of a discrete stair
 
 
-@pytest.mark.parametrize("b", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10), Fraction(999, 1000)])
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 12, 31])
+@for_each("b", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10), Fraction(999, 1000)])
+@for_each("size", [1, 2, 3, 4, 7, 12, 31])
 def test_the_best_r_by_brute_force(b, size):
     for loss, moment in (("l1", "mean_absolute"), ("l2", "variance")):
         values = [getattr(StaircaseNoise(b, size, r), moment) for r in range(1, size + 1)]

@@ -19,8 +19,7 @@ import pytest
 
 import discreet as dt
 from discreet.collect.perturbing import perturb_summary
-from discreet.collect.request import PerturbRequest
-from discreet.collect.summary import PerturbSummary, ReportLevels
+from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevels
 from discreet.designs import Priors
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period

@@ -30,6 +30,7 @@ from discreet.errors import (
 )
 from discreet.queries.exact_records import in_units
 from discreet.queries.reach import best_of
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.work import lines_of
 
@@ -63,9 +64,7 @@ def by_definition(answer, values, n):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize(
-    ("n", "values"), [(1, (0, 1, 5)), (2, (0, 2, 3, 7)), (3, (-1, 0, 2, 4)), (4, (0, 1, 5)), (5, (0, 3, 4))]
-)
+@for_each("n, values", [(1, (0, 1, 5)), (2, (0, 2, 3, 7)), (3, (-1, 0, 2, 4)), (4, (0, 1, 5)), (5, (0, 3, 4))])
 def test_sensitivities_are_those_of_the_definition(name, n, values):
     """The domain holds both ends and the records, between which the closed forms only ever choose: they are exact on it.
 
@@ -278,7 +277,7 @@ def test_a_wrong_number_of_records_and_two_dimensions():
         ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
         ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
         ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
-        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "add-remove"}, ReleaseError, "public"),
+        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
         (
             {"name": "median", "records": 3, "low": 0, "high": 10**400},
             GridError,

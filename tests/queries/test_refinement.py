@@ -82,28 +82,45 @@ def test_mechanisms_made_by_hand_are_no_better(name, density):
     assert float(found.upper) < best + 0.02  # and the bound is not idle
 
 
-def test_priors_are_binned_alike_however_they_are_given():
-    cells = [10]
-    named = bounds(0, 2, sensitivity=1, prior="beta(2, 5)", cells=cells)
-    given = bounds(0, 2, sensitivity=1, prior=lambda x: stats.beta.cdf(x / 2, 2, 5), cells=cells)
-    assert float(named.lower) == pytest.approx(float(given.lower), abs=1e-9)
-    for extreme, law in (("maximum(3)", lambda x: (x / 2) ** 3), ("minimum(2)", lambda x: 1 - (1 - x / 2) ** 2)):
-        named, given = (bounds(0, 2, sensitivity=1, prior=p, cells=cells) for p in (extreme, law))
-        assert float(named.upper) == pytest.approx(float(given.upper), abs=1e-9)
-        assert float(named.lower) == pytest.approx(float(given.lower), abs=1e-9)
-    uniform, line = (bounds(0, 2, sensitivity=1, prior=p, cells=cells) for p in (None, lambda x: x / 2))
-    assert line.upper == pytest.approx(uniform.upper, abs=1e-9)
-    points = bounds(0, 2, sensitivity=1, prior={Fraction(k, 5): Fraction(1, 10) for k in range(10)}, cells=cells)
-    assert points.upper == pytest.approx(uniform.upper, abs=1e-9)  # a point at the lower end of each cell
+def test_priors_mean_the_same_however_they_are_given():
+    """A function says less of the means of cells than a name does."""
+    for name, law in (
+        ("beta(2, 5)", lambda x: stats.beta.cdf(x / 2, 2, 5)),
+        ("minimum(2)", lambda x: 1 - (1 - x / 2) ** 2),
+    ):
+        named, given = (bounds(0, 2, sensitivity=1, prior=prior, cells=16) for prior in (name, law))
+        assert max(named.lower, given.lower) <= min(named.upper, given.upper)
+        assert named.upper == pytest.approx(given.upper, rel=0.02)
+        assert named.lower == pytest.approx(given.lower, rel=0.05)
+    points = bounds(0, 2, sensitivity=1, prior={Fraction(k, 5): Fraction(1, 10) for k in range(10)}, cells=10)
+    uniform = bounds(0, 2, sensitivity=1, cells=10)
+    assert points.upper < uniform.upper  # the truth does not vary within a cell
+
+
+def test_the_papers_setting_closes():
+    """Chen, Pal and Golubchik's mean and maximum at one level (studies/ has all): bounds a tenth apart at most, that agree
+    with those of an independent trial; and a level at which the best guess without data is worse than what can be had."""
+    for prior, low, high in (("normal(0, 1)", 0.362, 0.397), ("maximum(100)", 0.062, 0.0702)):
+        found = bounds(-10, 10, sensitivity=10, alpha="1/20", prior=prior, cells=40)
+        assert found.refinements[0].apart < 0.1
+        assert low <= float(found.upper)
+        assert float(found.lower) <= high
+    median = 20 * 0.5**0.01 - 10
+    guess = integrate.quad(lambda x: abs(x - median) * 5 * ((x + 10) / 20) ** 99, 5, 10, points=[median])[0]
+    assert guess == pytest.approx(0.13678, abs=1e-5)
+    assert float(bounds(-10, 10, sensitivity=10, alpha="9/20", prior="maximum(100)", cells=24).upper) < guess - 0.007
 
 
 def test_bounds_scale_with_the_loss():
     plain = bounds(0, 1, sensitivity="1/2", cells=8)
     double = bounds(0, 1, sensitivity="1/2", cells=8, loss="asymmetric(2, 2)")
     assert float(double.upper) == pytest.approx(2 * float(plain.upper), abs=1e-7)
-    own = bounds(0, 1, sensitivity="1/2", cells=8, loss=lambda x, r: abs(x - r), lipschitz=1)
-    assert own.upper == pytest.approx(plain.upper, abs=1e-9)
-    assert float(plain.lower - own.lower) == pytest.approx(1 / 16, abs=1e-7)  # whose linearity nobody knows
+    plain, own = (
+        bounds(0, 1, sensitivity="1/2", cells=16, **given)
+        for given in ({}, {"loss": lambda x, r: abs(x - r), "lipschitz": 1})
+    )
+    assert plain.upper < own.upper < plain.upper + Fraction(1, 32)  # whose linearity nobody knows
+    assert plain.lower - Fraction(2, 32) < own.lower < plain.lower
     square = bounds(0, 1, sensitivity=1, alpha="99/100", cells=[8, 32], loss="l2", risk="worst")
     assert float(square.lower) <= 0.25  # always to report 1/2
     assert float(square.upper) < 0.25 + 2 / 64  # of a slope of 2, half a cell

@@ -27,7 +27,6 @@ def test_a_map_in_either_direction_and_a_chain_of_them():
         == dict(two.hierarchies[0].containers)
         == {"a": "north", "b": "north", "c": "south"}
     )
-    assert found["district"].container("c") == "south"
     assert two.ordered(["SEX", "TOWN"]).hierarchies[0].of == "TOWN"
 
 

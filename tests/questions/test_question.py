@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import pickle
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.questions.domain import Domain
+from discreet.questions.question import QuestionParts
 
 TOWNS = {"town": ["a", "b"], "age": {"0-17": [0, 17], "18+": [18, None], "?": None}}
 MAPPED = {"town": ["a", None, "b"], "area": {"of": "town", "map": {"north": ["a", None], "south": ["b"]}}}
@@ -137,6 +139,9 @@ def spoiled(asked, **changes):
         spoiled({}, statistics=[{"name": "x", "kind": "median", "what": "x", "weight": "1"}]),
         spoiled({}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "1/2"}]),
         spoiled({}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "none"}]),
+        spoiled(
+            {}, statistics=[{"name": "x", "kind": "count", "what": "x", "weight": "1e999999999"}]
+        ),  # fills the memory
         spoiled({}, max_count=-1),
         spoiled({}, pool_other=None),
         spoiled({}, mechanism="laplace"),
@@ -162,3 +167,11 @@ def test_parts_of_epsilon_stay_exact():
     measured = dt.Question(**QUESTIONS["measured"])
     assert [part for _, part in measured.tiers] == [Fraction(14, 78), Fraction(1, 78)]
     assert measured.cells_part == Fraction(63, 78)
+
+
+def test_parts_as_keywords_are_those_that_a_question_takes():
+    """What `release` takes in place of a Question: the same names, of the same types."""
+    parameters = inspect.signature(dt.Question).parameters
+    assert QuestionParts.__annotations__.keys() == parameters.keys()
+    types = {name: part.__forward_arg__ for name, part in QuestionParts.__annotations__.items()}
+    assert types == {name: part.annotation for name, part in parameters.items()}

@@ -7,11 +7,11 @@ import math
 
 import pytest
 
-from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import PredicateError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.questions.recoding import Recoding
+from tests.engines.one_count import count_groups
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")

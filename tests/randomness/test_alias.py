@@ -20,6 +20,7 @@ from discreet.exact.arithmetic import ball
 from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
 from discreet.randomness.digits import GeometricDraws, exact_bernoulli, high_part, low_digit, slow_geometric
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.streams import Scripted
 
@@ -91,8 +92,8 @@ def test_every_word_of_a_small_table(rows):
         assert replaced.tolist() == [alias.one(0, Scripted([0])), alias.one(0, Scripted([1]))]
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 8, 100])
-@pytest.mark.parametrize("level", [{"alpha": "9/10"}, {"epsilon": "ln(2)/10"}, {"epsilon": 3}, {"alpha": "0.999999"}])
+@for_each("n", [1, 2, 7, 8, 100])
+@for_each("level", [{"alpha": "9/10"}, {"epsilon": "ln(2)/10"}, {"epsilon": 3}, {"alpha": "0.999999"}])
 def test_every_64_bit_word_of_the_fair_tables_is_accounted_for(n, level):
     """The count of words for each report is one fixed multiple of its weight, for all 2^64 words."""
     table: Table = dt.explicit_fair(n, **level).channel

@@ -13,7 +13,7 @@ from scipy import stats
 
 import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
-from discreet.recovery.bands import _fitting, band_over_distributions
+from discreet.recovery.bands import _fitting, band_over_distributions, direct_band
 from discreet.recovery.estimate import Estimate, group_intervals
 
 FOUR = dt.geometric(4, alpha="1/2")
@@ -296,6 +296,21 @@ def test_bands_repeat_and_are_distribution_functions(e):
         assert (np.cumsum(LAW) <= one[1] + 1e-12).all()
     wide = e.band(0.999, draws=4000, seed=5)
     assert (wide[1] - wide[0]).sum() > (high - low).sum()
+
+
+def test_a_direct_band_is_equally_many_standard_errors_wide_at_every_value():
+    """And its standard errors count one report more, which may lie anywhere: few reports would else seem certain."""
+    q, number = np.array([0.5, 0.3, 0.1, 0.1, 0.0]), 20
+    low, high = direct_band(FOUR.channel, q, LAW, number, 0.95, 100, np.random.default_rng(3))
+    at_most = np.triu(np.ones((5, 5)))[:, :4]  # columns: is a true value at most 0, 1, 2, 3?
+    read_as = np.linalg.solve(FOUR.matrix, at_most)  # what a report adds to the unbiased estimate of each
+    np.testing.assert_allclose((low + high) / 2, q @ read_as)
+    spread = q @ (read_as - q @ read_as) ** 2 / (number - 1)
+    one_more = (read_as.max(axis=0) - read_as.min(axis=0)) / number
+    errors = (high - low) / np.sqrt(spread + one_more**2)
+    np.testing.assert_allclose(errors, errors[0])
+    without = (high - low) / np.sqrt(spread)
+    assert without.max() > 1.05 * without.min()  # the one report more is seen
 
 
 def test_a_band_over_distributions_covers_rare_values_too():

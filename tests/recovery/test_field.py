@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 
 import discreet as dt
-from discreet.recovery.field import SCALES, Search, _Data, _fit, _Model, heaps_of
+from discreet.recovery.field import SCALES, Fitted, Search, _Data, _fit, _Model, heaps_of
 
 CHANNELS = [
     dt.geometric(12, alpha="2/3").finite(),
@@ -36,6 +37,19 @@ def test_slopes_are_derivatives(channel, atoms):
         up, down = (model.value(theta + sign * step * np.eye(model.size)[k])[2] for sign in (1, -1))
         np.testing.assert_allclose(slopes[k], (up - down) / (2 * step), atol=1e-8)
     assert law.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("atoms", [(), (2,), (0, 5)])
+def test_a_fit_starts_from_the_field_and_the_atoms_of_another(atoms):
+    """Field, level and heights of any parameters lead back to these; what no field reaches is cut at 4 deviations."""
+    data = _Data(CHANNELS[0], counts_of(CHANNELS[0]))
+    model = _Model(data, 1.0, 2.0, atoms)
+    theta = np.random.default_rng(4).normal(size=model.size)
+    values = model.shares(theta)[0]
+    before = Fitted(1.0, 2.0, atoms, theta, data.flat, 0.0, np.zeros(len(atoms)), values)
+    np.testing.assert_allclose(model.start(values, before.level, before.heights.values()), theta, atol=1e-12)
+    far = model.start(1000 * values, before.level, before.heights.values())
+    np.testing.assert_allclose(far[: len(model.waves)], 4 * np.sign(theta[: len(model.waves)]))
 
 
 def test_a_fit_is_a_maximum():
@@ -84,6 +98,34 @@ def test_the_gain_of_an_atom_is_about_what_it_brings():
             then = search.fit(2.0, 8, (32,), now, {32: math.log(sizes[32]) + now.log_whole})
             assert then.evidence > now.evidence
             assert then.masses[0] == pytest.approx(0.2, abs=0.02)
+
+
+def test_the_gain_of_an_atom_is_its_formula():
+    """D^2/2V - log(1+V)/2 - log(n+1), with D from the definition and V = D over the mass."""
+    channel = dt.geometric(12, alpha="2/3").finite()
+    counts = np.round(3000 * channel.matrix[9] + 2000 * channel.matrix.mean(axis=0))
+    search = Search(channel, counts.astype(np.int64))
+    now = search.fit(2.0, 4)
+    gains, masses = search._gains(now, (2.0, 4, ()))
+    slope = channel.matrix @ (counts / (now.law @ channel.matrix)) - counts.sum()
+    assert (np.isneginf(gains) == (slope <= 0)).all()
+    inner = (slope > 0) & (masses < 1)
+    assert inner.sum() >= 2
+    information = slope[inner] / masses[inner]
+    expected = slope[inner] ** 2 / (2 * information) - np.log1p(information) / 2 - math.log(13)
+    np.testing.assert_allclose(gains[inner], expected)
+
+
+def test_the_best_model_with_atoms_counts_unless_it_is_far_behind():
+    channel = dt.geometric(12, alpha="2/3").finite()
+    search = Search(channel, np.round(5000 * (channel.matrix[9] + channel.matrix.mean(axis=0)) / 2).astype(np.int64))
+    plain = search.fit(2.0, 7)
+    assert search._best_with_atoms() is None
+    right, wrong = search.fit(2.0, 7, (9,), plain), search.fit(2.0, 7, (2,), plain)
+    assert right.evidence > max(plain.evidence, wrong.evidence)
+    assert search._best_with_atoms() is right
+    search.best = replace(plain, evidence=right.evidence + 1000)
+    assert search._best_with_atoms() is None
 
 
 def test_heaps_are_cut_at_valleys():

@@ -16,6 +16,7 @@ from discreet.channels import Map, Mixture, Then
 from discreet.errors import DiscreetError, RecoveryError, SingularError, SizeError
 from discreet.recovery.ibu import _after, ibu
 from discreet.recovery.likelihood import Fit, is_injective
+from discreet.recovery.mle import _MassNewton
 from discreet.recovery.recover import inverse, to_simplex
 from discreet.recovery.tallies import histogram_of
 from discreet.seal import stochastic_table
@@ -34,6 +35,15 @@ def test_the_maximum_likelihood_estimate():
     np.testing.assert_allclose(e.distribution, LAW, atol=1e-7)
     assert e.gap < 1e-8
     assert e.log_likelihood < 0
+
+
+def test_a_newton_step_is_found_where_the_hessian_is_singular():
+    """Two values that no report tells apart: a ridge makes the factor, and one refinement takes it out again."""
+    p, z, gradient, wanted = np.array([0.3, 0.6]), np.array([0.2, 0.1]), np.array([0.5, 0.4]), np.array([0.6, 1.2])
+    hessian = np.ones((2, 2))
+    dp, dz = _MassNewton(hessian, p, z, gradient).solve(wanted)
+    np.testing.assert_allclose(hessian @ dp, wanted / p + z - gradient, rtol=1e-6)
+    np.testing.assert_allclose(z * dp + p * dz, wanted)
 
 
 def test_an_exact_number_of_iterations():

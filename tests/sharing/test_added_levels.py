@@ -22,7 +22,7 @@ from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError
 from discreet.exact.arithmetic import ball, precision
 from discreet.randomness import Job
 from discreet.randomness.source import simulation
-from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
+from discreet.sharing.cascades import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
 from tests.profiles import examples
 from tests.sharing.test_cascade import closed_form, is_far, levels, tallied, tight_by_hand
@@ -106,7 +106,7 @@ def test_beyond_64_bits_the_geometric_law_begins_anew(monkeypatch):
     drawn = close._inner.draw(simulation(2), np.empty(300, dtype=np.int64))
     assert 60 < (drawn == most).sum() < 170  # a share of 1/e: as they are, they would all have one remainder
     parts = iter([most, 7] + [11] * 300)  # the first item that saturates does so once more
-    monkeypatch.setattr("discreet.sharing.bridge.slow_geometric", lambda ratio, word: next(parts))
+    monkeypatch.setattr("discreet.sharing.cascades.slow_geometric", lambda ratio, word: next(parts))
     totals = np.where(drawn == most, (most + 11) % 10**6, drawn % 10**6)
     totals[np.flatnonzero(drawn == most)[0]] = (2 * most + 7) % 10**6
     assert close._modulo(np.full(300, 10**6), simulation(2)).tolist() == totals.tolist()

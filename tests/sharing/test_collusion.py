@@ -16,10 +16,10 @@ from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
 from discreet.sharing import by_likelihood
 from discreet.sharing.assessments import closed_median, table_median
-from discreet.sharing.by_likelihood import Guesser, Types, number_of_types
+from discreet.sharing.by_likelihood import Guesser, Scaled, Types, number_of_types
 from discreet.sharing.guarantee import Guarantee, below_exp
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
-from discreet.sharing.scaled import Scaled
+from tests.cells import for_each
 from tests.work import lines_of
 
 OPEN = dt.Grid(None, None)
@@ -43,10 +43,18 @@ SMALL = {
     "zeros": dt.from_matrix([["1/2", "1/2", 0], ["1/4", "1/2", "1/4"], [0, "1/2", "1/2"]]),
     "graph": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]], neighbours=[(0, 2)]),
     "stages": two_stages(),
+    "wave": dt.square_wave(3, alpha="1/3"),
+    "halves beyond": dt.from_matrix(
+        [["4/10", "3/10", "2/10", "1/10"], ["2/10", "3/10", "3/10", "2/10"], ["1/10", "2/10", "3/10", "4/10"]],
+        inputs=dt.Grid(0, 2),
+        outputs=dt.Grid("-1/2", "5/2"),
+    ),
 }
 
 
-def by_hand(m: dt.Mechanism, k: int, strategy: str, prior: list[Fraction]) -> list[dict[Fraction, Fraction]]:
+def by_hand(
+    m: dt.Mechanism, k: int, strategy: str, prior: list[Fraction], clamp: bool = True
+) -> list[dict[Fraction, Fraction]]:
     """For each truth the law of the estimate, from all sequences of k reports, in Fractions; l1 is the loss of "bayes"."""
     channel = m.finite()
     rows = [[channel.entry(x, y) for y in range(channel.reports)] for x in range(channel.rows)]
@@ -56,6 +64,8 @@ def by_hand(m: dt.Mechanism, k: int, strategy: str, prior: list[Fraction]) -> li
     for seen in itertools.product(range(channel.reports), repeat=k):
         chances = [math.prod((row[y] for y in seen), start=Fraction(1)) for row in rows]
         estimate = middle = reports[sorted(seen)[(k + 1) // 2 - 1]]
+        if clamp:
+            estimate = min(max(estimate, truths[0]), truths[-1])
         if strategy == "mle":
             best = max(chances)
             estimate = min((abs(t - middle), t) for t, c in zip(truths, chances, strict=True) if c == best)[1]
@@ -80,7 +90,7 @@ def tight(m: dt.Mechanism, law: list[dict[Fraction, Fraction]]) -> Fraction:
     return found
 
 
-@pytest.mark.parametrize("strategy", ["median", "mle", "bayes"])
+@for_each("strategy", ["median", "mle", "bayes"])
 @pytest.mark.parametrize("name", SMALL)
 def test_everything_by_hand(name, strategy):
     m = SMALL[name]
@@ -569,25 +579,123 @@ def test_numbers_are_read_like_everywhere():
         assert isinstance(result.to_dict(), dict)
 
 
-def test_a_median_beyond_the_true_values_is_told():
+@pytest.mark.parametrize("name", ["wave", "halves beyond"])
+def test_a_median_beyond_the_true_values_may_be_left_there(name):
+    m, prior = SMALL[name], [Fraction(1, SMALL[name].finite().rows)] * SMALL[name].finite().rows
+    truths = [Fraction(m.inputs.value(x)) for x in range(len(prior))]
+    for k in (1, 2, 3):
+        law = by_hand(m, k, "median", prior, clamp=False)
+        losses = [sum(p * abs(e - t) for e, p in row.items()) for t, row in zip(truths, law, strict=True)]
+        found = dt.sharing.collude(m, k, clamp=False)
+        assert found.expected_loss == pytest.approx(float(sum(losses) / len(losses)), abs=1e-13)
+        assert found.level.alpha == tight(m, law)
+        assert dt.sharing.collude(m, k).expected_loss < found.expected_loss
+
+
+def test_one_report_of_a_square_wave_by_hand():
+    """n = 3, alpha 1/3, w = 1: reports -1..4, weight 3 on the three around the truth, 1 on the others, of 12. As they are the
+    errors of truth 0 are 3 (1 + 0 + 1) + 2 + 3 + 4 = 15 of 12, and of truth 1 3 (1 + 0 + 1) + 2 + 2 + 3 = 13; moved to 0..3
+    they are 3 (0 + 0 + 1) + 2 + 3 + 3 = 11 and 3 (1 + 0 + 1) + 1 + 2 + 2 = 11."""
+    wave = dt.square_wave(3, alpha="1/3")
+    assert dt.sharing.collude(wave, 1, clamp=False).expected_loss == pytest.approx((15 + 13) / 24, abs=1e-14)
+    assert dt.sharing.collude(wave, 1).expected_loss == pytest.approx(11 / 12, abs=1e-14)
+
+
+def test_what_becomes_of_a_median_beyond_the_true_values_is_told():
     """Reports of a square wave go beyond 0..n, and so may their median; the result says so, in words, rows and JSON."""
     wave = dt.square_wave(4, epsilon=1)
-    found = dt.sharing.collude(wave, 3)
-    beyond = [error for error, p in found.error_distribution.items() if abs(error) > 4 and p > 0]
-    assert beyond  # from the truth 4 to a report above 4 and beyond 4 steps from another truth
-    (note,) = found.notes
-    assert f"one of {wave.outputs}" in note
-    assert "no true value of 0..4" in note
-    assert note in str(found)
-    assert found.to_dict()["notes"] == [note]
-    assert note in str(dt.sharing.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace(
-        "wave: the", "square_wave: the"
-    )
-    others = (dt.geometric(4, epsilon=1), dt.geometric(dt.Grid(None, None), epsilon=1), dt.noise.laplace(epsilon=1))
+    left, moved = (dt.sharing.collude(wave, 3, clamp=clamp) for clamp in (False, True))
+    assert any(abs(error) > 4 and p > 0 for error, p in left.error_distribution.items())
+    assert not any(abs(error) > 4 for error, p in moved.error_distribution.items())
+    for found, words in (
+        (left, f"as it is, one of {wave.outputs}"),
+        (moved, "a median beyond 0..4 is moved to the end"),
+    ):
+        (note,) = found.notes
+        assert words in note
+        assert note in str(found)
+        assert found.to_dict()["notes"] == [note]
+    several = str(dt.sharing.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3]))
+    assert several.count("wave: reports are") == 1
+    others = dt.geometric(4, epsilon=1), dt.randomized_response(4, epsilon=1), dt.geometric(OPEN, epsilon=1)
     for plain in (dt.sharing.collude(wave, 3, strategy="mle"), *(dt.sharing.collude(m, 3) for m in others)):
         assert plain.notes == ()
-        assert "no true value" not in str(plain)
-    finer = dt.from_matrix(
-        [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]], inputs=dt.Grid(0, 1), outputs=dt.Grid(0, 1, "1/2")
+
+
+# Noise of the line, rounded to a grid
+
+
+def beyond_of(name: str, a: float, x: float) -> float:
+    """Pr[noise > x] for x >= 0, from the densities of paper 004: (6) put right, and the stairs of (8) one by one."""
+    if name == "laplace":
+        return a**x / 2
+    gamma = math.sqrt(a) / (1 + math.sqrt(a))
+    top, total = (1 - a) / (2 * math.sqrt(a)), 0.0
+    for stair in range(400):
+        upper = max(0.0, stair + gamma - max(x, stair)) * a**stair
+        lower = max(0.0, stair + 1 - max(x, stair + gamma)) * a ** (stair + 1)
+        total += top * (upper + lower)
+    return total
+
+
+@pytest.mark.parametrize("name", ["laplace", "staircase"])
+def test_the_median_of_rounded_noise(name):
+    """Paper 004, 4.2.3: round(); E|median| = 2 sum over m of Pr[Bin(k, Pr[noise > m - 1/2]) >= (k+1)/2], (14) and (15) at
+    k = 1."""
+    for a in (0.5, 0.3):
+        law = getattr(dt.noise, name)(alpha=str(a))
+        first = dt.sharing.collude(dt.noise.nearest(law), 1)
+        equation = math.sqrt(a) / (1 - a) * (1 if name == "laplace" else 1 - (1 - math.sqrt(a)) ** 2 / 2)
+        assert first.expected_loss == pytest.approx(equation, rel=1e-12)
+        for k in (3, 4, 11, 101):
+            odd = k - 1 + k % 2
+            tails = [stats.binom.sf(odd // 2, odd, beyond_of(name, a, m - 0.5)) for m in range(1, 200)]
+            found = dt.sharing.collude(dt.noise.nearest(law), k)
+            assert found.expected_loss == pytest.approx(2 * sum(tails), rel=1e-9)
+            if k % 2:
+                assert found.exact_answer == pytest.approx(1 - 2 * tails[0], rel=1e-9)
+            assert sum(found.error_distribution.values()) == pytest.approx(1, abs=1e-12)
+            assert found.joint_level is found.level is found.large_k is None
+            # rounded away from the grid: another number
+            assert found.expected_loss != pytest.approx(dt.sharing.collude(law, k).expected_loss, rel=1e-3)
+        # in the answer's units, and with a loss of one's own
+        third = dt.noise.nearest(getattr(dt.noise, name)(alpha=str(a), sensitivity="3/10"), "3/10")
+        assert dt.sharing.collude(third, 3).expected_loss == pytest.approx(
+            0.3 * dt.sharing.collude(dt.noise.nearest(law), 3).expected_loss, rel=1e-12
+        )
+        over = dt.sharing.collude(dt.noise.nearest(law), 3, loss=lambda error: max(error, 0.0))
+        assert over.expected_loss == pytest.approx(
+            dt.sharing.collude(dt.noise.nearest(law), 3).expected_loss / 2, rel=1e-9
+        )
+    assert "laplace, rounded" in str(dt.sharing.collude(dt.noise.nearest(dt.noise.laplace(scale=1)), [1, 3]))
+
+
+def test_rounded_noise_has_the_median_alone():
+    rounded = dt.noise.nearest(dt.noise.laplace(scale=1))
+    with pytest.raises(DiscreetError, match='"mle" is not known for rounded noise; use "median"'):
+        dt.sharing.collude(rounded, 3, "mle")
+    with pytest.raises(DiscreetError, match="leave out the prior"):
+        dt.sharing.collude(rounded, 3, prior="uniform")
+    with pytest.raises(DiscreetError, match="depends on more than the error"):
+        dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss=lambda truth, report: abs(truth - report))
+
+
+def test_the_open_heuristic_of_paper_004():
+    """5.2.2 as printed: reports leave the range. With truth 0 the error is 10 |median|; with truth 5 it is that of 10 and of a
+    step less, so |10 + 10 M - 5|."""
+    wide = dt.queries.rounded(
+        dt.Grid(-10, 10, 5), [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-2000, 2000, 10)
     )
-    assert "in steps of 1/2" in dt.sharing.collude(finer, 3).notes[0]
+    for k in (1, 3, 11):
+        steps = dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), k).error_distribution
+        for truth, cell in ((0, 0), (5, 10), (-10, -10)):
+            prior = [Fraction(int(5 * x - 10 == truth)) for x in range(5)]
+            expected = sum(p * abs(cell + 10 * e - truth) for e, p in steps.items())
+            assert dt.sharing.collude(wide, k, prior=prior, clamp=False).expected_loss == pytest.approx(
+                expected, rel=1e-9
+            )
+    kept = dt.queries.rounded(dt.Grid(-10, 10, 5), [-10, 0, 10], alpha="1/2", sensitivity=10)
+    for k in (1, 3):
+        assert dt.sharing.collude(wide, k).expected_loss == pytest.approx(
+            dt.sharing.collude(kept, k).expected_loss, rel=1e-12
+        )

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.prior import prior_of
 from discreet.sharing.by_likelihood import Guesser
-from discreet.sharing.drawing import finite_drawn, stair_guesses
+from discreet.sharing.drawing import Coalition, finite_drawn, stair_guesses
 
 OPEN = dt.Grid(None, None)
 
@@ -92,10 +91,10 @@ def test_drawn_intervals_cover_what_is_exact():
     """20 seeds: 95 % intervals of loss and hits around the exact values by types; and not around those of another strategy."""
     m = dt.staircase(6, alpha="1/3", sensitivity=3)
     exact, other = dt.sharing.collude(m, 3, "bayes"), dt.sharing.collude(m, 3, "median")
-    guesser, law = Guesser.of(m, "bayes", "l1", None), prior_of(None, m.inputs).floats
+    guesser = Guesser.of(m, "bayes", "l1", None)
     covered = wrong = right = 0
     for seed in range(20):
-        drawn = finite_drawn(m, 3, guesser, "l1", 4000, seed, law, None)
+        drawn = finite_drawn(m, Coalition(3, "bayes", "l1", runs=4000, seed=seed), guesser)
         low, high = drawn.interval
         covered += low <= exact.expected_loss <= high
         wrong += low <= other.expected_loss <= high

@@ -125,28 +125,110 @@ def test_geometric_losses_have_two_values_on_neighbours(n):
     assert far.delta_bounds("1") == dt.sharing.compose(m, 5).delta_bounds("1")
 
 
+def adaptive(laws, k, r, p=Fraction(1), q=Fraction(1)):
+    """The largest delta of k reports about different counts, the pair of each chosen when the reports before it are known."""
+    if k == 0:
+        return max(Fraction(0), p - r * q)
+    return max(sum(adaptive(laws, k - 1, r, p * a, q * b) for a, b in law) for law in laws)
+
+
+def is_next_to(bounds, exact):
+    """Are these the floats around a number, no farther apart than two of their last digits?"""
+    low, high = bounds
+    return low <= exact <= high <= math.nextafter(math.nextafter(low, math.inf), math.inf)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_hold_the_exact_curve_of_small_tables(seed):
+    """By going through all sequences of reports, and by the bounds for any number of them."""
     rng = random.Random(seed)
     rows = random_rows(rng, 3 + seed % 2, 60, zeros=0.25 if seed > 3 else 0.0)
     m, laws = table(rows), [law_of(rows, i, k) for i, k in neighbours(rows)]
     k = rng.choice([1, 2, 3])
     one, many = dt.sharing.compose(m, k), dt.sharing.compose(m, k, of="different counts")
+    assert one._exact is not None
+    assert many._exact is not None
     for r in (Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(5, 2), Fraction(6)):
         same = max(exact_delta([(law, k)], r) for law in laws)
-        low, high = one.delta_bounds(f"ln({r})")
+        assert is_next_to(one.delta_bounds(f"ln({r})"), same)
+        low, high = one._worst.delta_bounds(math.log(r))
         assert low <= same <= high <= same * Fraction(102, 100) + Fraction(1, 10**9)
         assert low >= same * Fraction(96, 100) - Fraction(1, 10**9)
         every = max(
             exact_delta([(law, 1) for law in choice], r) for choice in itertools.combinations_with_replacement(laws, k)
         )
-        low, high = many.delta_bounds(f"ln({r})")
-        assert every * Fraction(96, 100) - Fraction(1, 10**9) <= low <= every <= high
+        chosen = adaptive(laws, k, r)
+        assert is_next_to(many.delta_bounds(f"ln({r})"), chosen)
+        low, high = many._tried.delta_bounds(math.log(r))[0], many._worst.delta_bounds(math.log(r))[1]
+        assert every * Fraction(96, 100) - Fraction(1, 10**9) <= low <= every <= chosen <= high
     # one report: the dominating pair has the largest of all curves, exactly
-    single = dt.sharing.compose(m, 1, of="different counts").delta_bounds("ln(3/2)")
+    single = dt.sharing.compose(m, 1, of="different counts")._worst.delta_bounds(math.log(Fraction(3, 2)))
     largest = max(exact_delta([(law, 1)], Fraction(3, 2)) for law in laws)
     assert single[1] == pytest.approx(float(largest), rel=0.02, abs=1e-9)
     assert single[1] >= largest
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_exact_epsilon_of_few_reports(seed):
+    """At ln(r), for rational r, delta is a rational; the smallest epsilon at that delta is ln(r) again, and at a hair less delta
+    it is more."""
+    rng = random.Random(seed)
+    rows = random_rows(rng, 3, 60, zeros=0.2 if seed == 3 else 0.0)
+    m, laws = table(rows), [law_of(rows, i, k) for i, k in neighbours(rows)]
+    for k, of in itertools.product((1, 2, 3), ("one count", "different counts")):
+        c = dt.sharing.compose(m, k, of=of)
+        for r in (Fraction(21, 20), Fraction(4, 3), Fraction(2)):
+            exact = (
+                adaptive(laws, k, r) if of == "different counts" else max(exact_delta([(law, k)], r) for law in laws)
+            )
+            if exact == 0 or exact >= 1:
+                continue
+            low, high = c.epsilon_bounds(str(exact))
+            assert low <= high <= math.log(r) * (1 + 1e-14)
+            # where the curve is flat from below r on, the smallest epsilon is smaller
+            below = r * (1 - Fraction(1, 10**6))
+            less = (
+                adaptive(laws, k, below)
+                if of == "different counts"
+                else max(exact_delta([(x, k)], below) for x in laws)
+            )
+            if less > exact:
+                assert low >= math.log(below)
+                assert is_next_to((low, high), low)
+                assert low == pytest.approx(math.log(r), rel=1e-14)
+    assert dt.sharing.compose(m, 2).epsilon_bounds("0.99") == (0.0, 0.0)
+    told = str(dt.sharing.compose(m, 2))
+    assert "every sequence of reports was gone through" in told
+    assert "every sequence" not in str(dt.sharing.compose(m, 200))
+
+
+def test_few_reports_of_several_tables_in_any_order():
+    """Which of two mechanisms is asked next may depend on the first report, too."""
+    rng = random.Random(11)
+    a, b = random_rows(rng, 3, 30), random_rows(rng, 3, 20)
+    each = [[law_of(rows, i, k) for i, k in neighbours(rows)] for rows in (a, b)]
+
+    def worst(left, r, p=Fraction(1), q=Fraction(1)):
+        if not any(left):
+            return max(Fraction(0), p - r * q)
+        rest = [tuple(k - (n == place) for n, k in enumerate(left)) for place in range(2)]
+        return max(
+            sum(worst(rest[place], r, p * x, q * y) for x, y in law)
+            for place in range(2)
+            if left[place]
+            for law in each[place]
+        )
+
+    c = dt.sharing.compose([table(a), table(b)], [1, 2], of="different counts")
+    for r in (Fraction(1), Fraction(3, 2), Fraction(3)):
+        assert is_next_to(c.delta_bounds(f"ln({r})"), worst((1, 2), r))
+    same = dt.sharing.compose([table(a), table(b)], [2, 1])
+    for r in (Fraction(5, 4), Fraction(2)):
+        exact = max(exact_delta([(law_of(a, *at), 2), (law_of(b, *at), 1)], r) for at in neighbours(a))
+        assert is_next_to(same.delta_bounds(f"ln({r})"), exact)
+    geometric = dt.sharing.compose(dt.geometric(5, alpha="9/10", sensitivity=2), 3)
+    assert geometric._exact is not None
+    assert geometric.delta_bounds("1/10")[1] == pytest.approx(geometric._worst.delta_bounds(0.1)[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("listed", [0, convolution._LISTED])  # by transforms, and by writing all sums out

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
@@ -23,9 +21,17 @@ _CONFIG = SchemathesisConfig.from_dict(
         "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 422]}},
     }
 )  # a level that is none, or a job that is no more, is refused as declared
-_FOLDER = TemporaryDirectory()
-_PLACE = Place(Path(_FOLDER.name), Path(_FOLDER.name))
-schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(_KEYS, _PLACE), config=_CONFIG, headers=_OWN)
+
+
+@pytest.fixture
+def api(tmp_path, request):
+    request.node._nodeid = request.node.nodeid  # schemathesis 4 adds each operation to it; pytest 9.2 no longer has it
+    app = make_app(_KEYS, Place(tmp_path, tmp_path))
+    return schemathesis.openapi.from_asgi("/openapi.json", app, config=_CONFIG, headers=_OWN)
+
+
+# Read when the test runs, with a subtest for each operation: to make the requests while collecting takes seconds.
+schema = schemathesis.pytest.from_fixture("api")
 
 
 @schema.parametrize()

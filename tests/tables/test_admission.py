@@ -159,7 +159,7 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
         book.create("town", "1", relation="add-remove")
         table = pa.table({"Ort": ["Zürich", None]})
         made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
-    assert made.record["domain_source"] == "the official list of towns, 2026"
+    assert made.record["question"]["domain"]["source"] == "the official list of towns, 2026"
     assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
     assert made.csv_text().splitlines()[-1].startswith(",")  # empty for machines, named for people
     assert made.table.num_rows == 5

@@ -16,11 +16,11 @@ from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions import purpose
 from discreet.tables.ask.spelling import spelling_of
+from discreet.tables.draw import answers
+from discreet.tables.draw.answers import answer_text, drawn_by, head_text, read_answer, stored_document
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.record import record_of
 from discreet.tables.release import release
-from discreet.tables.saved import stored_answers as answers
-from discreet.tables.saved.stored_answers import answer_text, mechanisms_text, read_answer
 
 from .asking import ask
 
@@ -64,11 +64,12 @@ def a_question(mechanism="auto", max_count=None, sizes=SIZES):
 
 
 def head_of(made, measures, sizes) -> str:
-    return mechanisms_text(made.question, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
+    contents = spelling_of(made, {"count": ["ill", "k"]}).contents
+    return head_text(made.question, drawn_by(made.question, measures, contents, sizes))
 
 
 def read(text, made):
-    return read_answer(text, made, TERMS, spelling_of(made, {"count": ["ill", "k"]}).contents)
+    return read_answer(stored_document(text), made, TERMS, spelling_of(made, {"count": ["ill", "k"]}).contents)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
@@ -115,12 +116,17 @@ def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
 def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
     own = dt.geometric(300, alpha="2/3").truncate(10, 250)
     asked(people, ledger, mechanism=own)
-    entry = json.loads(stored(ledger)[0])["measures"][0]["mechanisms"][1]
-    (tmp_path / "own.json").write_text(json.dumps(entry["document"]))
+    written = json.loads(stored(ledger)[0])
+    entry = written["measures"][0]["mechanisms"][1]
+    assert entry == {"sizes": SIZES, "own": True}
+    (tmp_path / "own.json").write_text(json.dumps(written["own"]))
     assert dt.load(tmp_path / "own.json").digest == own.digest
     other, measures, sizes = a_question()  # somebody who has the text alone
     document = json.loads(answer_text([np.zeros(5)], head_of(other, measures, sizes)))
     document["measures"][0]["mechanisms"] = [entry]
+    with pytest.raises(ReleaseError, match="lacks the mechanism that drew it"):
+        read(json.dumps(document), other)
+    document["own"] = written["own"]
     assert {m.digest for m in read(json.dumps(document), other).measures[0].plan.values()} == {own.digest}
 
 
@@ -163,6 +169,8 @@ def test_an_answer_of_another_question_is_refused():
         assert text.count(old) == 1
         with pytest.raises(ReleaseError, match=other):
             read(text.replace(old, new), made)
+    with pytest.raises(ReleaseError, match="reports that are no numbers"):
+        read(text.replace('"reports":[[0.0,', '"reports":[["0",'), made)
     with pytest.raises(ReleaseError, match="sizes that no mechanism was stored for"):
         read(text.replace('"sizes":[5,40,64,65,200]', '"sizes":[5,40,64,65,201]'), made)
 

@@ -18,7 +18,7 @@ from discreet.tables.saved.saved_release import Saved
 
 from .asking import at, release_any
 
-PAGE, LEDGER = "the page for people", "the ledger"
+LEDGER, ROWS = "the ledger", "rows, intervals and estimates"
 FILES = ("digests of the files", "the record's own file")
 DOMAIN = {"town": ["a", "b", None], "age": ["old", "young"]}
 MAPPED = {**DOMAIN, "area": {"of": "town", "map": {"north": ["a", None], "south": ["b"]}}}
@@ -213,15 +213,13 @@ def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
     assert coarse[0].columns["report"] != coarse[1].columns["report"]
     kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
     spent = {**true.record["budget"], "spent": "98", "left": "1"}
-    other = json.loads(json.dumps(true.record["question"]).replace("swapped", "other"))
+    swapped = {**true.record["answer"], "reports": true.record["answer"]["reports"][::-1]}
     forged = {
-        "swapped": dt.results.Release(twin.columns, {}, true.record, dict),
+        "swapped": dt.results.Release(twin.columns, {}, {**true.record, "answer": swapped}, dict),
         "another draw": dt.results.Release(
             coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict
         ),
-        "another version": dt.results.Release(
-            true.columns, {}, {**true.record, "version": "other", "question": other}, dict
-        ),
+        "another version": dt.results.Release(true.columns, {}, {**true.record, "version": "other"}, dict),
         "more spent": dt.results.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
     }
     for name, made in forged.items():
@@ -307,19 +305,18 @@ def test_a_csv_that_is_none_is_a_check_that_fails(saved, tmp_path, break_it):
     break_it(folder)
     verdict = dt.check_release(folder / "x.json")
     assert not verdict
-    assert {"digests of the files", "rows and their keys", "intervals and estimates"} <= wrong(folder / "x.json")
+    assert wrong(folder / "x.json") == {"digests of the files", ROWS}
     assert isinstance(verdict, ReleaseVerdict)
     json.dumps(verdict.to_dict())
 
 
 def test_a_csv_that_is_missing_fails_once(saved, tmp_path):
-    """And nothing that needs its rows counts as checked."""
+    """And its rows do not count as checked; the rest is made again from the record."""
     folder = Path(shutil.copytree(saved, tmp_path / "s"))
     (folder / "x.csv").unlink()
     verdict = dt.check_release(folder / "x.json")
     assert not verdict.holds
     assert not verdict.complete
     assert wrong(folder / "x.json") == {"digests of the files"}
-    unchecked = {check.matter for check in verdict.checks if check.told == "It needs the rows."}
-    assert {"rows and their keys", "intervals and estimates"} <= unchecked
-    assert all(check.held is None for check in verdict.checks if check.matter in unchecked)
+    assert {check.matter for check in verdict.checks if check.held is None} == {ROWS, LEDGER}
+    assert next(check.told for check in verdict.checks if check.matter == ROWS) == "x.csv is not there."

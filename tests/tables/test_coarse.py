@@ -11,6 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.tables.publish.coarse import Coarse, Line, MergedReports
+from tests.cells import for_each
 
 ERROR = Fraction(1, 20)
 WAYS = [(5, None), (None, 5), (5, 5), (3, 7), (1, 2), (50, None), (None, 50), ("5/2", 4), (50, 50), (1, None)]
@@ -45,7 +46,7 @@ def shown(value: Fraction, round_to: object, hide_below: object) -> Fraction | N
     return None if hide_below is not None and value < hide_below else value
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@for_each("way", WAYS)
 @pytest.mark.parametrize("m", [*CLOSED, *OPEN], ids=repr)
 def test_a_cell_holds_the_reports_that_are_shown_alike(m, way):
     grid, coarse = m.outputs, Coarse.of(*way)
@@ -76,7 +77,7 @@ def merged_rows(m, way):
     return [order.index(label) for label in labels], rows
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@for_each("way", WAYS)
 @pytest.mark.parametrize("m", CLOSED, ids=repr)
 def test_intervals_invert_the_merged_channel(m, way):
     """Coverage of every truth, and the interval of every cell from the definition, in fractions."""
@@ -89,7 +90,7 @@ def test_intervals_invert_the_merged_channel(m, way):
         assert (low[p], high[p]) == ((truths[0], truths[-1]) if truths else (0, m.inputs.size - 1))
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@for_each("way", WAYS)
 @pytest.mark.parametrize("m", OPEN, ids=repr)
 def test_intervals_of_open_noise_cover_and_are_no_wider_than_they_must_be(m, way):
     grid, noise = m.outputs, m.channel.noise

@@ -2,6 +2,9 @@
 
 A forger has the code: whatever is changed, all that follows from it (intervals, totals, words, page, digests) is made anew by
 the library itself. With the ledger every such forgery is refuted, but for what the asker was free to choose, named below.
+
+What the record says is made into a release by one function, `rebuild`, which is called once for each change here: both a change
+alone and the same with all that follows from it are compared with what it makes.
 """
 
 from __future__ import annotations
@@ -20,30 +23,34 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError
 from discreet.exact.level import Level
+from discreet.files import document
+from discreet.ledger.ledger import Terms
 from discreet.present.words import csv_text
+from discreet.tables.ask.spelling import spelling_of
+from discreet.tables.draw import answers
+from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.page import release_page
 from discreet.tables.saved.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
-from discreet.tables.saved.rebuilt import rebuild
 from discreet.tables.saved.release_files import contents_of, digest_of, outputs, record_text
-from discreet.tables.saved.saved_release import Saved
+from discreet.tables.saved.saved_release import Rebuilt, Saved, _asked, rebuild
 from tests import profiles
 
 from .asking import at, release_any
 
 PLACE = Path("x.csv")
-LEDGER, PAGE = "the ledger", "the page for people"
+LEDGER, PAGE, ROWS = "the ledger", "the page for people", "rows, intervals and estimates"
+TOTALS, WORDS, LEVELS = "totals", "what the record says", "mechanisms and their levels"
 # the cheap and telling ones first: a forgery is refuted by the first that fails
 ORDER = sorted(
     CHECKERS,
     key=[
         "the record's own file",
+        WORDS,
+        ROWS,
+        TOTALS,
         "what it cost",
         LEDGER,
-        "what the record says",
-        "rows and their keys",
-        "totals",
-        "mechanisms and their levels",
-        "intervals and estimates",
+        LEVELS,
         PAGE,
         "digests of the files",
     ].index,
@@ -151,10 +158,6 @@ class Held(Saved):
         held = {path.name: text.encode() for path, text in files.items()}
         return replace(cls.of(Path("x.json"), held["x.json"]), files=held)
 
-    @property
-    def parts(self):
-        return copy.deepcopy((dict(self.record), self.columns, dict(self.margins)))
-
 
 def saved(made: dt.results.Release) -> Held:
     return Held.made(contents_of(made, PLACE))
@@ -170,26 +173,60 @@ def rewritten(held: Held, record=None, margins=None, **files: str) -> Held:
     return Held.made({**texts, Path("x.json"): record_text(told, held.margins if margins is None else margins)})
 
 
-def remade(held: Held, record=None, columns=None, margins=None) -> Held | None:
-    """Everything made anew from a changed record, rows or totals, as the library makes it; None where it cannot be."""
-    changed = rewritten(held, record, margins)
-    vars(changed)["columns"] = held.columns if columns is None else columns
+def rebuilt(record) -> Rebuilt | None:
+    """Everything made anew from a changed record, as the library makes it; None where it cannot be."""
     try:
-        again = rebuild(changed).release
+        return rebuild(json.loads(json.dumps(record)))
     except _BROKEN:
         return None
-    told = {name: changed.record[name] for name in ("question", "audience", "purpose")}  # those it only looks at
-    return saved(replace(again, record={**again.record, **told, "discreet": changed.record["discreet"]}))
 
 
-def refuted(held: Held, book: dt.Ledger | None) -> str | None:
-    """The first matter that does not hold."""
+def remade(record) -> Held | None:
+    again = rebuilt(record)
+    return None if again is None else saved(again.release)
+
+
+def case_of(held: Held, book: dt.Ledger | None, again: Rebuilt | None = None) -> Case:
+    """A case; where its record says what a known one says, with what that makes."""
     case = Case(held, book)
+    if again is not None:
+        vars(case)["rebuilt"] = again
+    return case
+
+
+class Noted(dict):
+    """A record that notes which of its fields are read."""
+
+    def __init__(self, record):
+        super().__init__(record)
+        self.read = set()
+
+    def __getitem__(self, name):
+        self.read.add(name)
+        return super().__getitem__(name)
+
+
+def read_by_rebuild(record) -> set[str]:
+    """The fields that a release is made from; all others are made, and compared."""
+    noted = Noted(record)
+    rebuild(noted)
+    return noted.read
+
+
+def refuted(held: Held, book: dt.Ledger | None, again: Rebuilt | None = None) -> str | None:
+    """The first matter that does not hold."""
+    case = case_of(held, book, again)
     return next((matter for matter in ORDER if judged(case, matter).held is False), None)
 
 
-def unchecked(held: Held, book: dt.Ledger | None) -> list[str]:
-    case = Case(held, book)
+def passes(held: Held, book: dt.Ledger, again: Rebuilt) -> bool:
+    """Does all of it hold, and was all of it checked?"""
+    case = case_of(held, book, again)
+    return all(judged(case, matter).held for matter in ORDER)
+
+
+def unchecked(held: Held, book: dt.Ledger | None, again: Rebuilt | None = None) -> list[str]:
+    case = case_of(held, book, again)
     return [matter for matter in CHECKERS if judged(case, matter).held is None]
 
 
@@ -197,23 +234,22 @@ def unchecked(held: Held, book: dt.Ledger | None) -> list[str]:
 def test_negative_control_the_true_release_holds_and_is_checked_in_full(released, book, what):
     true = saved(released[what])
     assert (refuted(true, book), unchecked(true, book), unchecked(true, None)) == (None, [], [LEDGER])
-    again = remade(true)
-    assert again.files == true.files  # the forger makes what the library makes
+    assert remade(true.record).files == true.files  # the forger makes what the library makes
 
 
 # What the asker is free to choose, and no stored answer knows: nothing else follows from it, or what follows is true of it.
 FREE = {
     ("discreet",): "the version that wrote it, when its words and page are today's",
-    ("domain_source",): "where the asker says that the keys come from",
+    ("question", "domain", "source"): "where the asker says that the keys come from",
     ("repeated",): "whether the answer was new or given again: it is the same answer",
-    ("by",): "the case of a column's name, which the engine does not know",
-    ("statistics", "name"): "the names of statistics: the question has none",
+    ("question", "by"): "the case of a column's name, which the engine does not know",
+    ("question", "statistics", "name"): "the names of statistics: the ledger's question has none",
+    ("answer", "measures", "name"): "the same",
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",
-    ("containers",): "the map behind totals that were not measured: they are what the map says",
-    ("own_mechanism",): "how one's own mechanism was made, when its law is the stored one",
+    ("question", "domain", "containers"): "the map behind totals that were not measured: they are what the map says",
 }
 
 
@@ -277,10 +313,13 @@ def at(value, path):
     return value
 
 
-def changed(record, path, new):
-    record = copy.deepcopy(record)
-    at(record, path[:-1])[path[-1]] = new
-    return record
+def changed(value, path, new):
+    """The same with another value at a path; only what lies on the path is copied."""
+    if not path:
+        return new
+    value = copy.copy(value)
+    value[path[0]] = changed(value[path[0]], path[1:], new)
+    return value
 
 
 def kind_of(path):
@@ -288,13 +327,16 @@ def kind_of(path):
     return tuple(name for name in path if not isinstance(name, int))
 
 
-def is_free(path):
+def is_free(path, old=None, new=None):
+    """Also the order in which statistics are asked for: each keeps its own reports."""
+    if kind_of(path) == ("question", "statistics"):
+        return sorted(map(str, old)) == sorted(map(str, new))
     return any(kind_of(path)[: len(free)] == free for free in FREE)
 
 
 @pytest.fixture(scope="module")
 def in_turn(released):
-    """For each kind of value the releases in which it is forged: in three of those that have it, or in all with more time."""
+    """For each kind of value the releases in which it is forged: in two of those that have it, or in all with more time."""
     holders = {}
     for what in ASKED:
         for kind in dict.fromkeys(kind_of(path) for path in leaves(dict(released[what].record))):
@@ -302,7 +344,7 @@ def in_turn(released):
     if profiles.current() != "dev":
         return holders
     return {
-        kind: {those[(start + k * len(those) // 3) % len(those)] for k in range(3)}
+        kind: {those[(start + k * len(those) // 2) % len(those)] for k in range(2)}
         | ({*those} if kind in FREE else set())
         for start, (kind, those) in enumerate(holders.items())
     }
@@ -312,9 +354,11 @@ def in_turn(released):
 def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, what):
     """Changed alone with new digests, and with everything that follows from it made anew."""
     true = saved(released[what])
+    itself, made_from = rebuild(true.record), read_by_rebuild(true.record)
+    assert {"question", "answer", "alpha"} < made_from < {*true.record} - {"statistics", "files", "by"}
     passed, unseen = set(), []
     for path in leaves(dict(true.record)):
-        if path[0] == "files" or path[:2] == ("own_mechanism", "channel"):  # digests, made anew; the law, below
+        if path[0] == "files" or path[:3] == ("question", "mechanism", "channel"):  # digests, made anew; the law, below
             continue
         if what not in in_turn[kind_of(path)]:
             continue
@@ -323,42 +367,37 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
                 continue
             record = changed(dict(true.record), path, new)
             try:
-                forgeries = [rewritten(true, record), remade(true, record)]
+                alone = rewritten(true, record)
             except FileError:  # no record any more
                 continue
-            for forged in forgeries:
-                if forged is None or forged.files == true.files:
-                    continue  # it cannot be made, or nothing came of it
-                told = json.loads(forged.text)["record"]
-                assert told != json.loads(true.text)["record"]
-                if refuted(forged, book) is None and not unchecked(forged, book):
+            again = rebuilt(record) if path[0] in made_from else itself
+            if again is None:  # every matter that needs it made again does not hold
+                broken = alone
+                continue
+            for forged in (alone, saved(again.release)) if path[0] in made_from else (alone,):
+                if forged.files == true.files:
+                    continue  # nothing came of it
+                if passes(forged, book, again):
                     passed.add(kind_of(path))
-                    unseen += [] if is_free(path) else [(path, new)]
+                    unseen += [] if is_free(path, at(true.record, path), new) else [(path, new)]
     assert not unseen
     assert ("discreet",) in passed  # the test reaches what cannot be noticed
+    assert refuted(broken, book) == WORDS
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_every_cell_of_the_rows_and_totals_is_refuted(released, book, what):
-    """Written over alone, and with everything that follows from it made anew: reports, sizes, mechanisms, keys."""
+def test_every_cell_of_the_rows_and_totals_is_refuted(released, what):
+    """Written over with new digests: what the record says makes other rows and totals. (What it says is forged above.)"""
     true = saved(released[what])
+    again, columns, margins = rebuild(true.record), released[what].columns, dict(true.margins)
+    texts = {name: ["" if x is None else str(x) for x in column] for name, column in columns.items()}
     size, many = true.record["groups"], len(true.record["statistics"])
-    unseen = []
-    record, columns, margins = true.parts
-    for name in columns:
+    for name in texts:
         for k in sorted({0, size - 1, size * many - 1}):
-            alone = copy.deepcopy(columns)
-            alone[name][k] = f"1{columns[name][k]}"
-            whole = copy.deepcopy(columns)
-            for place in (
-                range(k % size, size * many, size) if name in ("n", *record["by"]) else [k]
-            ):  # of all statistics
-                whole[name][place] = other_cell(name, columns[name][place])
-            rows = "\n".join([",".join(alone), *map(",".join, zip(*alone.values(), strict=True)), ""])
-            for forged in (rewritten(true, **{"x.csv": rows}), remade(true, columns=whole)):
-                if forged is None or forged.files == true.files:
-                    continue
-                unseen += [(name, k)] if refuted(forged, book) is None else []
+            for new in (f"1{texts[name][k]}", other_cell(texts[name][k])):
+                cells = {**texts, name: [*texts[name][:k], new, *texts[name][k + 1 :]]}
+                rows = "\n".join([",".join(cells), *map(",".join, zip(*cells.values(), strict=True)), ""])
+                assert judged(case_of(rewritten(true, **{"x.csv": rows}), None, again), ROWS).held is False, (name, k)
     for margin, lines in margins.items():
         for name in lines[0]:
             forged_lines = copy.deepcopy(lines)
@@ -368,147 +407,128 @@ def test_every_cell_of_the_rows_and_totals_is_refuted(released, book, what):
                 rewritten(true, margins={**margins, margin: forged_lines}, **text),
                 rewritten(true, margins={**margins, margin: forged_lines}),
                 rewritten(true, **text),
-                remade(true, margins={**margins, margin: forged_lines}),
             ):
-                if forged is None or forged.files == true.files:
-                    continue
-                unseen += [(margin, name)] if refuted(forged, book) is None else []
-    assert not unseen
+                assert judged(case_of(forged, None, again), TOTALS).held is False, (margin, name)
 
 
-def other_cell(name, text):
-    if name == "mechanism":
-        return {"geometric": "explicit_fair", "explicit_fair": "geometric", "staircase": "geometric"}.get(
-            text, "geometric"
-        )
-    return str(int(text) + 5) if text.lstrip("-").isdigit() else f"{text}5"
+def other_cell(text):
+    swaps = {"geometric": "explicit_fair", "explicit_fair": "geometric", "staircase": "geometric"}
+    try:
+        return str(int(text) + 5) if text.lstrip("-").isdigit() else str(float(text) * (1 + 1e-8) + 1e-8)
+    except ValueError:
+        return swaps.get(text, f"{text}5")
+
+
+@pytest.mark.parametrize("what", ["fair", "measured"])
+def test_a_row_that_is_gone_or_there_twice_is_refuted(released, what):
+    true = saved(released[what])
+    again = rebuild(true.record)
+    for file in [name for name in true.files if name.endswith(".csv")]:
+        head, *rows = true.files[file].decode().splitlines()
+        matter = ROWS if file == "x.csv" else TOTALS
+        for lines in ([head, *rows[1:]], [head, *rows, rows[0]], [head, *rows[::-1]], rows, [head], []):
+            forged = rewritten(true, **{file: "".join(f"{line}\n" for line in lines)})
+            assert (judged(case_of(forged, None, again), matter).held is False) is (lines != [head, *rows]), lines
 
 
 def test_every_line_of_the_page_is_refuted(released, book):
     true = saved(released["measured"])
-    lines = true.files["x.html"].decode().split("\n")
+    again, lines = rebuild(true.record), true.files["x.html"].decode().split("\n")
     for k, line in enumerate(lines):
         for new in ([*lines[:k], *lines[k + 1 :]], [*lines[:k], line + "7", *lines[k + 1 :]]):
-            assert refuted(rewritten(true, **{"x.html": "\n".join(new)}), book) == PAGE, line
+            forged = rewritten(true, **{"x.html": "\n".join(new)})
+            assert judged(case_of(forged, book, again), PAGE).held is False, line
+    assert refuted(forged, book, again) == PAGE  # and nothing else
 
 
-def shared(record, parts: dict[str, Fraction] | None = None, tiers: list[Fraction] | None = None):
-    """A record in which the parts of statistics, or of measured levels, are others, with their epsilons and levels."""
-    record = copy.deepcopy(record)
-    mine, asked = record["audience"], record["question"]
-    level = Level(Fraction(asked["level"] if mine is None else mine["alpha"]))
-    groups = record["max_groups"] if record["unit"] is not None else 1
-    charge = Fraction(record["epsilon_charged"])
-    for one in record["statistics"]:
-        one["part"] = str(parts[one["name"]]) if parts else one["part"]
-    for tier, part in zip(record["measured"], tiers or [], strict=bool(tiers)):
-        tier["part"], tier["epsilon"] = str(part), str(charge * part / groups)
-    levels = record["measured"] or [{"part": "1"}]
-    for tier in levels:
-        for one, of in zip(tier.get("statistics", record["statistics"]), record["statistics"], strict=True):
-            share = Fraction(of["part"]) * Fraction(tier["part"]) / groups
-            one["epsilon"], one["alpha"] = str(charge * share), str(level.power(share))
-    return record
+def chosen_anew(record):
+    """With the mechanisms that its question, sizes and level choose, and their digests, whatever drew the reports."""
+    question = dt.Question.from_dict(record["question"])
+    asked = _asked(record, question).at(Level(Fraction(record["alpha"])))
+    terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "")
+    sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
+    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])).contents
+    measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
+    record["answer"] = {**answer, **answers.drawn_by(question, measures, contents, sizes, tiers)}
 
 
-def with_sizes(held):
+def with_sizes(record):
     """A share of 25 % becomes 2.5 %: the public sizes of all groups ten times as large."""
-    record, columns, margins = held.parts
-    columns["n"] = [str(10 * int(n)) for n in columns["n"]]
-    return remade(held, record, columns, margins)
+    record["answer"]["sizes"] = [10 * n for n in record["answer"]["sizes"]]
+    chosen_anew(record)
 
 
-def with_parts(held):
+def with_parts(record):
     """A total that was drawn at a tenth of epsilon, published as if it had been nine tenths."""
-    record, columns, margins = held.parts
-    return remade(held, shared(record, tiers=[Fraction(9, 10), Fraction(1, 10)]), columns, margins)
+    (measured,) = record["question"]["measure_totals"]
+    measured["part"] = "9/10"
+    chosen_anew(record)
 
 
-def with_weights(held):
-    record, columns, margins = held.parts
-    names = [one["name"] for one in record["statistics"]]
-    parts = dict.fromkeys(names, Fraction(1, len(names)))
-    return remade(held, shared(record, parts), columns, margins)
+def with_weights(record):
+    for one in record["question"]["statistics"]:
+        one["weight"] = str(Fraction(1, len(record["question"]["statistics"])))
+    chosen_anew(record)
 
 
-def with_family(held):
+def with_family(record):
     """Narrower intervals: of a mechanism that was not the one that drew."""
-    record, columns, margins = held.parts
-    columns["mechanism"] = ["geometric" if one != "public zero" else one for one in columns["mechanism"]]
-    return remade(held, record, columns, margins)
+    question = dt.Question.from_dict(record["question"])
+    for entry in record["answer"]["measures"][0]["mechanisms"]:
+        if entry["family"] is not None:
+            entry["family"] = "geometric"
+            level = Level.of(alpha=entry["alpha"])
+            entry["digest"] = answers._digest({n: answers._again(entry, question, n, level) for n in entry["sizes"]})
 
 
-def with_level(held):
+def with_level(record):
     """Privacy that nobody got: every report at a more private level than it was drawn at."""
-    record, columns, margins = held.parts
-    for one in record["statistics"]:
-        one["alpha"] = str((1 + Fraction(one["alpha"])) / 2)
-    return remade(held, record, columns, margins)
+    record["alpha"] = str((1 + Fraction(record["alpha"])) / 2)
+    if record["question"]["mechanism"] == "auto":  # one's own stays what it is
+        chosen_anew(record)
 
 
-def with_levels_all_the_way(held):
-    """The same with the level of the question, and what it would have cost."""
-    record, columns, margins = held.parts
+def with_levels_all_the_way(record):
+    """The same with what it would have cost."""
     level = Level.of(epsilon=Fraction(record["epsilon_charged"]) / 2)
-    record["question"]["level"] = str(level.alpha)
-    record["epsilon_charged"] = str(level.charge)
-    return remade(held, shared(record), columns, margins)
+    record["alpha"], record["epsilon_charged"] = str(level.alpha), str(level.charge)
+    chosen_anew(record)
 
 
-def with_map(held):
+def with_map(record):
     """Another town in the north, whose total was measured without it."""
-    record, columns, margins = held.parts
-    moved = [[key, {"a": "north", "b": "south", "c": "south"}[key]] for key, _ in record["containers"][0]["map"]]
-    record["containers"][0]["map"] = moved
-    return remade(held, record, columns, margins)
+    record["question"]["domain"]["containers"][0]["map"] = [["a", "north"], ["b", "south"], ["c", "south"]]
 
 
-def without_line(held):
+def without_line(record):
     """Nothing was charged, so that the ledger is not asked."""
-    record, columns, margins = held.parts
     record |= {"ledger_line": None, "ledger_head": None, "epsilon_charged": "0"}
-    return remade(held, record, columns, margins)
 
 
-def of_another_audience(held):
-    record, columns, margins = held.parts
-    own = Level.of(alpha="3/10")
-    record["audience"] = {
-        "name": "3/10",
-        "alpha": "3/10",
-        "epsilon": record["audience"]["charged"],
-        "charged": record["audience"]["charged"],
-    }
-    record["epsilon_charged"] = record["audience"]["charged"]
-    for one in record["statistics"]:
-        one["alpha"] = str(own.alpha)
-    return remade(held, record, columns, margins)
+def of_another_audience(record):
+    record["alpha"], record["epsilon_charged"] = "3/10", record["audience"]["charged"]
+    chosen_anew(record)
 
 
-def without_bound(held):
-    record, columns, margins = held.parts
-    record["max_count"] = 300
-    return remade(held, record, columns, margins)
+def without_bound(record):
+    record["question"]["max_count"] = 300
+    chosen_anew(record)
 
 
-def in_one_group(held):
-    record, columns, margins = held.parts
-    record["max_groups"] = 1
-    return remade(held, shared(record), columns, margins)
+def in_one_group(record):
+    record["question"]["max_groups"] = 1
+    chosen_anew(record)
 
 
-def with_bounds(held):
+def with_bounds(record):
     """Incomes of up to 100,000: reports a hundred times as large."""
-    record, columns, margins = held.parts
-    record["statistics"][0] |= {"high": "100000", "step": "25000"}
-    columns["report"] = [str(100 * int(x)) for x in columns["report"]]
-    return remade(held, record, columns, margins)
+    record["question"]["statistics"][0]["what"] = "income:0..100000/25000"
+    chosen_anew(record)
 
 
-def with_condition(held):
-    record, columns, margins = held.parts
-    record["statistics"][0]["where"] = "not ill"
-    return remade(held, record, columns, margins)
+def with_condition(record):
+    record["question"]["statistics"][0]["what"] = "not ill"
+    chosen_anew(record)
 
 
 FORGERIES = [
@@ -536,16 +556,36 @@ FORGERIES = [
 ]
 
 
+COST = "what it cost"
+# what of them is refuted without the ledger: that the question chooses these mechanisms, and that they are worth the charge
+ALONE = {"with_family": LEVELS, "with_level": COST, "without_line": COST}
+
+
 @pytest.mark.parametrize(("what", "forge"), FORGERIES, ids=[f"{what} {forge.__name__}" for what, forge in FORGERIES])
 def test_what_fits_in_itself_is_refuted_by_what_was_stored(released, book, what, forge):
     true = saved(released[what])
-    forged = forge(true)
+    record = copy.deepcopy(dict(true.record))
+    forge(record)
+    forged = remade(record)
     assert forged is not None
     assert forged.files != true.files
     if (
         forged.files != saved(released["the other audience"]).files
     ):  # rounded, both may have the same reports: then it is theirs
         assert refuted(forged, book) is not None
+    assert refuted(forged, None) == ALONE.get(forge.__name__)
+
+
+def test_a_mechanism_of_ones_own_is_described_as_it_was_stored(released, book):
+    true = saved(released["own"])
+    own = ASKED["own"]["mechanism"]
+    cited = replace(own, recipe=replace(own.recipe, citation="Nobody, 1900"))
+    assert cited == own
+    forged = remade({**true.record, "question": {**true.record["question"], "mechanism": document(cited)}})
+    assert refuted(forged, None) is None
+    assert judged(Case(forged, book), LEDGER).told == (
+        f"The mechanism in the question is not described as in the stored answer of line {true.record['ledger_line']}."
+    )
 
 
 @pytest.mark.parametrize("version", ["0.0.9", None])
@@ -561,10 +601,10 @@ def test_another_version_turns_no_check_off_in_silence(released, book, version):
     page = release_page(released["sizes"]).replace("noise", "no noise")
     for forged, matter in (
         (rewritten(true, record, **{"x.html": page}), PAGE),
-        (remade(true, {**record, "protects": "Everything."}), None),  # made anew, the words are today's again
-        (rewritten(true, {**record, "protects": "Everything."}), "what the record says"),
-        (rewritten(true, {**record, "beware": []}), "what the record says"),
-        (rewritten(true, {**record, "mechanisms": cited}), "what the record says"),
+        (remade({**record, "protects": "Everything."}), None),  # made anew, the words are today's again
+        (rewritten(true, {**record, "protects": "Everything."}), WORDS),
+        (rewritten(true, {**record, "beware": []}), WORDS),
+        (rewritten(true, {**record, "mechanisms": cited}), WORDS),
     ):
         case = Case(forged, book)
         checks = tuple(judged(case, one) for one in CHECKERS)
@@ -576,7 +616,7 @@ def test_another_version_turns_no_check_off_in_silence(released, book, version):
         assert not verdict
         assert str(verdict).splitlines()[0].startswith(f"x.json: NOT CHECKED: {matter}")
     assert refuted(rewritten(true, {**record, "mechanisms": named}), book)
-    assert refuted(rewritten(true, {**true.record, "protects": "Everything."}), book) == "what the record says"
+    assert refuted(rewritten(true, {**true.record, "protects": "Everything."}), book) == WORDS
 
 
 def test_without_a_ledger_the_first_line_says_so(released):
@@ -616,14 +656,15 @@ def test_a_csv_has_one_spelling(book):
         forged = rewritten(true, **{"x.csv": text})
         assert (refuted(forged, book) is None) is (forged.files == true.files), text
     other = rewritten(true, {**true.record, "discreet": "0.0.9"}, **{"x.csv": true.files["x.csv"].decode() + "\n"})
-    assert unchecked(other, book)[0] == "rows and their keys"
+    assert unchecked(other, book)[0] == ROWS
 
 
 def test_groups_without_number_are_refuted_and_take_no_memory(released, book):
     true = saved(released["bound"])
     for size in (10**15, -(10**15), 0):
-        forged = rewritten(true, {**true.record, "groups": size})
-        assert [judged(Case(forged, book), matter).held for matter in ("rows and their keys", LEDGER)] == [False, False]
+        assert refuted(rewritten(true, {**true.record, "groups": size}), book) == WORDS
+        answer = {**true.record["answer"], "sizes": [size, size]}
+        assert refuted(rewritten(true, {**true.record, "answer": answer}), book) is not None
 
 
 @pytest.mark.parametrize("huge", ["1e999999999", "1/1e-999999999", "-1E+999999999"])

@@ -13,6 +13,7 @@ import pytest
 import discreet as dt
 from discreet.present.words import moment
 from discreet.tables.publish.page import Scale, rows_table
+from tests.cells import for_each
 
 KEYS = ["a" * 120, "ירושלים", "東京", "<b>x</b>", None]
 
@@ -127,7 +128,7 @@ def test_one_huge_cell_does_not_flatten_the_others():
     assert "cut" not in rows_table(counts(5, 6, 7, 100, 8, 5), ["k"], "report")
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_no_other_scale_shows_more_rows(seed):
     """Against every scale that ends at a row's reach, on reaches of many sizes, both signs."""
     rng = np.random.default_rng(seed)

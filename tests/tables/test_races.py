@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet import files
-from discreet.collect import writing
+from discreet.collect import batches as record_batches
 from discreet.errors import FileError
 from discreet.tables.saved import release_files as saving
 from discreet.tables.saved.checking import Case, judged
@@ -127,7 +127,7 @@ def test_tables_learned_domains_and_cascades_too(tmp_path):
             yield from table.to_batches()
 
         with pytest.raises(FileError, match="somebody else"):
-            writing.write_batches(place, table.schema, batches(), overwrite=False)
+            record_batches.write_batches(place, table.schema, batches(), overwrite=False)
         assert place.read_text() == "somebody else's"
     made = dt.sharing.cascade(["1/2", "3/4"], 10)
     first, second = made.release(3), made.release(3)

@@ -19,6 +19,7 @@ from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputEr
 from discreet.tables import release as module
 from discreet.tables.publish.page import release_page, times_at_most
 from discreet.tables.release import preview, release
+from tests.cells import for_each
 
 DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
 
@@ -381,7 +382,7 @@ def test_the_page_says_how_many_times_in_plain_numbers_never_too_few(epsilon, wo
     assert times_at_most(exact) == words
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(k, 97) for k in range(1, 3800, 37)])
+@for_each("epsilon", [Fraction(k, 97) for k in range(1, 3800, 37)])
 def test_the_number_of_times_is_above_and_close(epsilon):
     told = float(times_at_most(epsilon).replace(",", ""))
     assert math.exp(epsilon) * (1 - 1e-12) <= told <= math.exp(epsilon) * 1.01

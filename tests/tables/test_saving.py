@@ -190,5 +190,5 @@ def test_the_record_has_the_head_of_the_ledger_after_its_answer(made, people, le
 def test_a_mechanism_of_ones_own_is_in_the_record_whole(people, ledger, tmp_path):
     own = dt.geometric(60, alpha="2/3").truncate(1, 50)
     made = asked(people, ledger, mechanism=own, margins=[])
-    (tmp_path / "own.json").write_text(json.dumps(made.record["own_mechanism"]))
+    (tmp_path / "own.json").write_text(json.dumps(made.record["question"]["mechanism"]))
     assert dt.load(Path(tmp_path / "own.json")) == own

@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
+from discreet.exact.grid import FARTHEST
 from discreet.ledger.ledger import Terms
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import change_of, measures_for, open_noise, total_noise
@@ -199,6 +200,22 @@ def test_totals_get_the_noise_with_the_smaller_expected_error(change, alpha):
     assert error(total_noise(change, level)) == pytest.approx(min(both.values()), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("family", "change"),
+    [
+        ("geometric", 2**59),  # reaches beyond 2^60, where no 63-bit report could lie
+        ("geometric", 2**62),  # no level between 0 and 1 is left for one step
+        ("staircase", 8193),  # longer than any stair
+    ],
+)
+def test_noise_that_no_report_could_hold_is_refused(family, change):
+    level = dt.Level.of(epsilon=1)
+    with pytest.raises(ReleaseError, match=f"hides {change} steps .* Nothing was charged"):
+        open_noise(family, change, level)
+    assert open_noise("geometric", 2**58, level).channel.noise.reach(Fraction(1, 80)) < 2**60
+    assert open_noise("staircase", 8192, level).sensitivity == 8192
+
+
 # Intervals
 
 
@@ -213,6 +230,26 @@ def shown(measures, reports, size):
     readings = [{n: m.channel for n, m in measure.plan.items()} for measure in measures]
     parts = [in_steps(m, r, sizes, np.asarray(d)) for m, r, d in zip(measures, readings, reports, strict=True)]
     return published(measures, parts, sizes)
+
+
+@pytest.mark.parametrize(
+    ("text", "any_size", "six_people"),
+    [
+        ("x:-1..2", (-FARTHEST, FARTHEST), (-6, 12)),
+        ("x:-2..0", (-FARTHEST, 0), (-12, 0)),
+        ("x:-3..-1", (-FARTHEST, 0), (-18, 0)),  # who has no value adds nothing
+        ("x:0..2", (0, FARTHEST), (0, 12)),
+        ("x:2..4/2", (0, FARTHEST), (0, 12)),
+        ("x:-4..4/2", (-FARTHEST, FARTHEST), (-12, 12)),
+    ],
+)
+def test_a_sum_lies_where_its_bounds_and_the_size_of_the_group_leave_it(text, any_size, six_people):
+    for relation, ends in (("add-remove", any_size), ("change-one", six_people)):
+        (measure,), size = a_measure(relation, sum=text)
+        assert measure.ends(int(size[0])) == ends
+    (filled,), _ = a_measure("change-one", sum=f"{text} missing {text[2:].partition('..')[0]}")
+    low, high = filled.bounds
+    assert filled.ends(6) == (0, 6 * (high - low) / filled.units[1])  # counted from the lower bound, by everybody
 
 
 @pytest.mark.parametrize("kind", ["share", "mean"])

@@ -12,6 +12,7 @@ from scipy import optimize
 
 import discreet as dt
 from discreet.errors import OutOfRangeError, RemapError, SizeError
+from tests.cells import for_each
 
 
 def best_worst_loss(matrix: np.ndarray, losses: np.ndarray, places: list[int]) -> float:
@@ -40,7 +41,7 @@ def a_monotone_loss(r: random.Random, n: int) -> list[list[int]]:
     return table
 
 
-@pytest.mark.parametrize("seed", range(25))
+@for_each("seed", range(25))
 def test_on_the_geometric_mechanism_it_is_the_best_of_all(seed):
     """Gupte and Sundararajan 2010, theorem 1: any monotone loss, any side information."""
     r = random.Random(seed)

@@ -13,7 +13,7 @@ import pytest
 import discreet as dt
 from discreet import verify
 from discreet.errors import DiscreetError, FileError, LedgerError, ReleaseError
-from discreet.traditional.method import METHODS
+from discreet.traditional.methods import METHODS
 
 ALL = {
     "random_rounding": dt.traditional.random_rounding(30, base=3),

@@ -17,9 +17,9 @@ from discreet.exact.grid import Grid
 from discreet.files import load_method
 from discreet.measure.privacy import check_privacy
 from discreet.randomness.source import insecure_source
-from discreet.traditional import rounding
-from discreet.traditional.method import Method
-from discreet.traditional.rounding import cell_key, random_rounding, suppression
+from discreet.traditional import methods
+from discreet.traditional.methods import Method, cell_key, random_rounding, suppression
+from tests.cells import for_each
 
 Law = dict[int, dict[int, Fraction]]
 
@@ -81,8 +81,8 @@ def assert_broken(m: Method) -> None:
 # Random rounding
 
 
-@pytest.mark.parametrize("base", [2, 3, 5, 7, 10])
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 11, 30])
+@for_each("base", [2, 3, 5, 7, 10])
+@for_each("n", [1, 2, 3, 6, 11, 30])
 def test_random_rounding_is_its_definition(n, base):
     m = random_rounding(n, base)
     expected = {}
@@ -330,7 +330,7 @@ def test_cell_keys_with_extreme_variances():
 
 
 def test_a_law_that_is_not_found_is_not_used(monkeypatch):
-    monkeypatch.setattr(rounding, "_STEPS", 2)
+    monkeypatch.setattr(methods, "_STEPS", 2)
     with pytest.raises(DiscreetError, match=r"too close to the end.*move it"):
         cell_key(9, 4, 15)
 

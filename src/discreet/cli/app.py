@@ -68,7 +68,7 @@ KINDS = {
         "compose": "sharing",
         "cascade": "sharing",
     },
-    "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
+    "For everybody": {"demo": "tour", "studio": "program", "completion": "program"},
 }
 COMMANDS = tuple(name for commands in KINDS.values() for name in commands)
 

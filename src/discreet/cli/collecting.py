@@ -131,8 +131,8 @@ def tally(
 
     Example: discreet tally noisy.parquet --column age
     """
+    from ..collect.batches import check_out, write_batches
     from ..collect.tallying import tally as run
-    from ..collect.writing import check_out, write_batches
     from ..errors import TableInputError
     from . import terminal
 

@@ -9,7 +9,6 @@ from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
 from .app import Answer, apart, command, dump, make_console
-from .columns import is_heading, place_of, read_rows, read_text
 from .options import (
     HIGH,
     LOW,
@@ -29,6 +28,10 @@ from .options import (
     Number,
     Out,
     entry,
+    is_heading,
+    place_of,
+    read_rows,
+    read_text,
     switch,
 )
 

@@ -1,17 +1,27 @@
-"""Options that mean the same in every command: one name and one help each. tests/cli/test_grammar.py holds all commands to them."""
+"""Options that mean the same in every command: one name and one help each. tests/cli/test_grammar.py holds all commands to them.
+
+Below them, what several commands read from the text files they are given: columns of numbers. The text of what was read is
+quoted where it may be.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import pkgutil
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from ..errors import DiscreetError
+
     Number = Any  # what takes numbers in the library takes their texts too
 else:
 
@@ -86,7 +96,9 @@ REQUIRE = "Properties that must hold, for example WH,CM."
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
 STEP = "The step of the grid; by default 1."
-QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".'
+QUERY = (
+    'A query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as "quantile(0.9)".'
+)
 RECORDS = "The number of records, which is public; with a file, as many as it has."
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
@@ -151,3 +163,56 @@ AS_USUAL = ReadingOptions()
 def listed(names: str) -> list[str]:
     """Names that commas separate."""
     return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def read_text(name: str, what: str, refusal: type[DiscreetError]) -> str:
+    """A file's text, or that of standard input for -."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise refusal(f"{name} cannot be read ({why}). Check the path of the {what}.") from None
+
+
+def read_rows(name: str, what: str, refusal: type[DiscreetError]) -> list[list[str]]:
+    """The lines of a CSV file, without empty ones."""
+    return [row for _, row in read_lines(name, what, refusal) if row]
+
+
+def read_lines(name: str, what: str, refusal: type[DiscreetError]) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV file with the numbers at which they begin, from 1; of an empty one the row is empty."""
+    lines, begun = csv.reader(io.StringIO(read_text(name, f"{what}s", refusal), newline="")), 1
+    found = []
+    try:
+        for row in lines:
+            found.append((begun, row))
+            begun = lines.line_num + 1
+    except csv.Error as error:
+        raise refusal(f"{name} cannot be read as CSV ({error}); give one {what} in each line.") from None
+    return found
+
+
+def is_heading(row: list[str]) -> bool:
+    """Is it a line of names? A line of numbers is none."""
+    from ..exact.arithmetic import parse_exact
+
+    return any(parse_exact(part.strip()) is None for part in row)
+
+
+def place_of(
+    heading: list[str], wanted: str | None, name: str, option: str, refusal: type[DiscreetError], quotable: bool = True
+) -> int:
+    """Where the wanted column stands; where there is but one it need not be named."""
+    names = [part.strip() for part in heading]
+    if wanted is None and len(names) == 1:
+        return 0
+    if names.count(wanted or "") > 1:
+        raise refusal(f"{name} has several columns named {wanted}; give them different names.")
+    if wanted not in names:
+        listed = (
+            f"the columns {', '.join(names[:8])}" if quotable else f"{len(names)} column{'s' if len(names) > 1 else ''}"
+        )
+        example = f", for example {option} {names[0]}" if quotable else " and its name in the first line"
+        none = "" if wanted is None else f"no column {wanted}; it has "
+        raise refusal(f"{name} has {none}{listed}; say which one with {option}{example}.")
+    return names.index(wanted)

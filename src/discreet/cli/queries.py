@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from .app import Answer, command
-from .columns import is_heading, place_of, read_lines
-from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, EpsilonText, Number, entry
+from .options import (
+    QUERY,
+    RECORD_HIGH,
+    RECORD_LOW,
+    RECORDS,
+    Clamp,
+    Column,
+    EpsilonText,
+    Number,
+    entry,
+    is_heading,
+    place_of,
+    read_lines,
+)
 
 _MISSING = (
     "",
@@ -33,6 +47,17 @@ def sensitivity(
     low: Annotated[Number | None, entry(RECORD_LOW)] = None,
     high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
     records: Annotated[Number | None, entry(RECORDS)] = None,
+    at_least: Annotated[
+        Number | None,
+        entry("In place of --records: a lower bound of the number of records, which is all that is public."),
+    ] = None,
+    relation: Annotated[
+        Literal["change-one", "add-remove"],
+        Parameter(
+            help="change-one: one record changes; add-remove: one is there or is not, and --records is the largest number."
+        ),
+    ] = "change-one",
+    empty: Annotated[Number | None, entry("With add-remove: the answer on no records.")] = None,
     beta: Annotated[Number | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,
@@ -55,7 +80,19 @@ def sensitivity(
         raise DiscreetError(f"--{name} is for records, and no file of them is given; leave it out, or give a file.")
     data, lines = (None, []) if file is None else _records(file, column)
     try:
-        found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
+        found = run(
+            query,
+            data,
+            records=records,
+            low=low,
+            high=high,
+            at_least=at_least,
+            beta=beta,
+            epsilon=epsilon,
+            clamp=clamp,
+            relation=relation,
+            empty=empty,
+        )
     except OutOfRangeError as error:
         told = str(error).replace("pass clamp=True", "say --clamp")
         position = getattr(error, "position", None)

@@ -33,6 +33,7 @@ from .options import (
     Priors,
     entry,
     mechanism_option,
+    switch,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ def collude(
     ] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
+    no_clamp: Annotated[
+        bool,
+        switch("Leave a median that lies beyond the true values there; by default it is moved to their end."),
+    ] = False,
     runs: Annotated[Number | None, RUNS] = None,
     seed: Annotated[Number, SEED] = "0",
 ) -> Answer:
@@ -89,7 +94,15 @@ def collude(
     named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in words}
     with terminal.progress("colluding") as progress:
         found = make(
-            named, k.replace(",", " ").split(), strategy, loss, prior_of(prior), runs=runs, seed=seed, progress=progress
+            named,
+            k.replace(",", " ").split(),
+            strategy,
+            loss,
+            prior_of(prior),
+            clamp=not no_clamp,
+            runs=runs,
+            seed=seed,
+            progress=progress,
         )
     return Answer(found, part="rows")
 

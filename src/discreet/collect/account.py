@@ -40,8 +40,7 @@ from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
 from ..mechanism import Mechanism
 from ..tables.count.admitting import admission_for
 from .counting import PositionCounts
-from .request import ChargedDataset, PerturbRequest
-from .summary import ReportLevels
+from .request import ChargedDataset, PerturbRequest, ReportLevels
 
 _LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
 _DAY = 86_400_000  # milliseconds

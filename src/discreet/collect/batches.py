@@ -1,10 +1,15 @@
-"""Record batches of true values in, record batches of reports out, wherever the batches come from."""
+"""Record batches of true values in, record batches of reports out, wherever the batches come from.
+
+They become files that appear whole or not at all: Parquet, CSV and Arrow, by their names.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..engines.arrow_columns import bare_type, kind_name, plain_type, validated_words, width_of
 from ..engines.guard import without_values
-from ..errors import SourceError
+from ..errors import FileError, SourceError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.positions import values_at
+from ..files import check_writable, file_name, whole_file
 from ..mechanism import Mechanism
 from ..randomness.source import KeyedSource, Source, marked, warn_of_seed
 from ..sampling import checked_source, draw_chain
@@ -29,6 +35,7 @@ _FAR = (
 )
 _NUMBERS = "The column of record numbers cannot be read; give whole numbers, one for each row. Nothing was drawn."
 _SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
+_SUFFIXES = (".parquet", ".csv", ".arrow")
 
 
 def perturb_batches(
@@ -211,3 +218,58 @@ def handed_on(column: Any, rows: Any = None) -> Any:
     if kinds.is_string_view(kind) or kinds.is_binary_view(kind):
         column = column.cast(pa.large_string() if kinds.is_string_view(kind) else pa.large_binary())
     return column if rows is None else column.take(rows)
+
+
+def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str | os.PathLike[str]] = ()) -> Path:
+    """Refuse, before anything is charged or drawn, a file that could not be written."""
+    target = Path(file_name(out))
+    if target.suffix.lower() not in _SUFFIXES:
+        raise FileError(
+            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: its ending says which format is written.",
+            kind="missing",
+        )
+    check_writable([target])
+    if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
+        raise FileError(f"{target} is also an input and would be overwritten; choose another name.", kind="missing")
+    if not overwrite and os.path.lexists(target):
+        raise FileError(
+            f"{target} already exists; choose another name, or set overwrite=True to replace it.", kind="missing"
+        )
+    return target
+
+
+def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: bool) -> None:
+    """Record batches into a file; when one of them fails, there is no file."""
+
+    def write() -> OSError | None:
+        try:
+            with (
+                whole_file(target, overwrite=overwrite) as temporary,
+                _writer(temporary, target.suffix.lower(), schema) as writer,
+            ):
+                for batch in batches:
+                    writer.write_batch(batch)
+        except OSError as error:
+            return error
+        return None
+
+    unfit = f"{target} was not written: a column has values that this format cannot hold. Try a .parquet file."
+    error = without_values(write, unfit, FileError, kind="missing")
+    if error is not None:
+        why = os.strerror(error.errno) if error.errno else "the system refused it"
+        raise FileError(
+            f"{target} was not written ({why}). Make room, or choose another folder.",
+            kind="missing",
+        )
+
+
+def _writer(path: Path, suffix: str, schema: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+    from pyarrow import parquet as pq
+
+    if suffix == ".parquet":
+        return pq.ParquetWriter(path, schema)
+    if suffix == ".csv":
+        return csv.CSVWriter(path, schema, write_options=csv.WriteOptions(quoting_style="needed"))
+    return pa.ipc.new_file(str(path), schema)

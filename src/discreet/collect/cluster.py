@@ -44,12 +44,11 @@ from ..files import loads, text
 from ..mechanism import Mechanism
 from ..progress import Progress, tell
 from ..randomness.source import Job, KeyedSource, WorkerKey
-from .batches import Drawing, report_array, report_type
+from .batches import Drawing, check_out, report_array, report_type
 from .counting import PositionCounts, counted
 from .placing import DAMAGED, BadValueError, BadValueRule, places_of
 from .request import PerturbRequest
 from .work import Embedded, Work
-from .writing import check_out
 
 T = TypeVar("T")
 Indices = NDArray[np.int64]

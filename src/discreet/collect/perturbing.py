@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..engines.reading import Reading
 from ..engines.spark import is_spark
 from ..errors import TableInputError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism
 from ..progress import Progress
 from ..randomness.source import KeyedSource, Source
-from .request import PerturbRequest, check_tally_name
-from .summary import PerturbSummary
+from .request import PerturbRequest, PerturbSummary, check_tally_name
 from .work import Embedded, Work
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def perturb(
     dataset: str | None = None,
     ledger: Ledger | str | None = None,
     version: str = "1",
-    max_rows: int | None = None,
+    max_rows: Rational | None = None,
     fresh: bool = False,
     source: Source | KeyedSource | None = None,
     encoding: str = "utf-8",

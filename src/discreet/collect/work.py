@@ -29,12 +29,10 @@ from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
 from .account import DatasetCharge, FirstRows, check_ids, stored_tally
-from .batches import Drawing, check_kept, report_array, report_type
+from .batches import Drawing, check_kept, check_out, report_array, report_type, write_batches
 from .counting import TASK, Indices, PositionCounts, counted, in_order
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
-from .request import PerturbRequest
-from .summary import METADATA, PerturbSummary
-from .writing import check_out, write_batches
+from .request import METADATA, PerturbRequest, PerturbSummary
 
 T = TypeVar("T")
 

@@ -1,4 +1,5 @@
-"""The best mechanism for a loss, a prior (or a set of `Priors`) and a set of properties, with a certificate."""
+"""The best mechanism for a loss, a prior (or a set of `Priors`) and a set of properties, with a certificate; true values that are
+any number of an interval are cut into `Cells`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
+from .cells import Cells as Cells
 from .families import Priors as Priors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,12 +31,14 @@ from ..present.views import Result, View, plain
 from ..progress import Progress
 from ..seal import seal
 from . import many_steps
+from .cells import Cells
 from .certificate import Certificate, Dual, certify
 from .families import family_of
 from .interior import solve
 from .problem import Floats, Problem
 from .simplex import solve_whole
 from .theorems import Solution, by_theorem
+from .values import Values
 
 GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
@@ -49,7 +51,10 @@ _STEPS = 401  # values up to which a sensitivity of several steps is solved
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Result):
-    """A mechanism, its exact risk, and a bound that no mechanism of the same kind goes below."""
+    """A mechanism, its exact risk, and a bound that no mechanism of the same kind goes below.
+
+    For a list of values or cells the mechanism's rows and reports are numbered from 0: `place` and `reports` say what they are.
+    """
 
     mechanism: Mechanism
     problem: Problem
@@ -81,6 +86,18 @@ class Design(Result):
         """The prior that proves the bound: the given one, or the least favourable of the set or of the worst case."""
         return self.problem.prior if self.certificate is None else self.certificate.prior
 
+    @property
+    def reports(self) -> tuple[Fraction, ...]:
+        """The reports as numbers, in the order of the mechanism's columns."""
+        grid, support = self.problem.grid, self.problem.support
+        return support.reports if support is not None else tuple(Fraction(grid.value(k)) for k in range(grid.size or 0))
+
+    def sample(self, value: object, *, source: Any = None) -> Fraction:
+        """One report about a true value: of a cell or a list, as a number of the same range."""
+        place = value if self.problem.support is None else self.problem.support.place(value)
+        drawn = self.mechanism.sample(place, source=source)
+        return Fraction(drawn) if self.problem.support is None else self.reports[int(drawn)]
+
     def view(self) -> View:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property required"
         return View(
@@ -99,12 +116,14 @@ class Design(Result):
         problem, m = self.problem, self.mechanism
         name, size = problem.loss.name, m.finite().rows
         losses = {"designed": loss_per_value(m, self._loss)}
-        if problem.neighbours.span(problem.grid) is not None:
+        if problem.support is None and problem.neighbours.span(problem.grid) is not None:
             plain = geometric(
                 problem.grid, alpha=problem.level.alpha, sensitivity=problem.grid.step * (m.sensitivity or 1)
             )
             losses["geometric"] = loss_per_value(plain, self._loss)
-        values = m.inputs.floats(size)
+        values = (
+            m.inputs.floats(size) if problem.support is None else np.array(problem.support.reports, dtype=np.float64)
+        )
         least = f"no mechanism of this kind has less than {self.bound:.4g}"
         finding = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: {least}"
         title = f"Mean {name} at each true value"
@@ -142,7 +161,7 @@ class Design(Result):
 
 
 def design(
-    n: GridLike,
+    n: GridLike | Sequence[Rational] | Cells,
     *,
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
@@ -158,6 +177,10 @@ def design(
     progress: Progress | None = None,
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
+
+    The true values may also be a list of numbers that are not equally spaced, or any number of an interval that is cut into
+    Cells (see discreet.designs): two cells are neighbours when some number of one lies within the sensitivity of some number
+    of the other, and the risk is what real answers cost at most.
 
     risk "average" is the mean loss under the prior, or with `priors` the largest such mean under any prior of a set: a list
     stands for all mixtures of its priors, and Priors has limits of moments; "worst" is the largest mean loss of a true
@@ -175,7 +198,7 @@ def design(
     if problem is None:
         return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior, then)
     if then is not None:
-        second = loss_of(then, problem.grid, problem.grid)
+        second = loss_of(then, problem.grid, problem.grid) if problem.support is None else problem.support.loss_of(then)
         problem = replace(problem, then=second.name)
     known = by_theorem(problem) if then is None else None
     made = None if known is None else _sealed(problem, known)
@@ -206,7 +229,9 @@ def _problem(
     among: Any,
 ) -> Problem | None:
     """The problem in exact numbers; None when it is too large for a table but a theorem may answer it."""
-    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+    values_or_cells = _values_or_cells(n)
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    grid = Grid.of(n) if values_or_cells is None else Grid.of(values_or_cells.size - 1)
     if grid.size is None:
         raise GridError(f"A design needs a finite grid, not {grid}; give both ends.")
     letters = letters_of(require)
@@ -219,7 +244,16 @@ def _problem(
         raise DesignError(f"A set of priors has its own worst case; leave out {other}, or priors.")
     if risk == "average" and among is not None:
         raise DesignError('among goes with risk="worst"; for the average give the prior {value: probability}.')
-    between = _given_neighbours(grid, sensitivity, neighbours)
+    support = None
+    if values_or_cells is None:
+        between = _given_neighbours(grid, sensitivity, neighbours)
+    else:
+        if priors is not None:
+            raise DesignError("Sets of priors are designed for on grids alone; give one prior, or a grid.")
+        if grid.size > _STEPS:
+            raise SizeError(f"Designs for {values_or_cells} are too large; give at most {_GRAPH} of them.")
+        support = values_or_cells.stated(loss, prior, risk, sensitivity, neighbours)
+        between = support.neighbours
     plain = between.span(grid) == 1
     if grid.size**2 > MAX_ENTRIES:
         if letters or risk == "worst" or priors is not None or not plain:
@@ -239,8 +273,11 @@ def _problem(
         )
     if priors is not None and grid.size > _SETS:
         raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
-    values = tuple(range(grid.size)) if among is None else _values(grid, among)
-    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, between)
+    values = tuple(range(grid.size)) if among is None else _values(values_or_cells or grid, among)
+    if support is None:
+        asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, between)
+    else:
+        asked = Problem(grid, level, support.loss, support.prior, risk, values, letters, between, support=support)
     if priors is not None:
         family = family_of(priors, grid)
         asked = replace(asked, risk="family", among=family.support, family=family)
@@ -260,9 +297,17 @@ def _problem(
     return asked
 
 
-def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
+def _values_or_cells(n: Any) -> Values | Cells | None:
+    """True values that are no grid: a list, or cells."""
+    if isinstance(n, Cells):
+        return n
+    is_list = hasattr(n, "__iter__") and not isinstance(n, (str, bytes, Grid))
+    return Values(n) if is_list else None
+
+
+def _values(among_what: Grid | Values | Cells, among: Iterable[Any]) -> tuple[int, ...]:
     try:
-        places = {grid.place_of(value, "among: the value", DesignError) for value in among}
+        places = {among_what.place_of(value, "among: the value", DesignError) for value in among}
     except TypeError:
         raise DesignError(f"among = {show(among)} is no list of values; name values of the grid.") from None
     if not places:

@@ -26,6 +26,7 @@ from ..measure.loss import Loss
 from ..measure.prior import Prior
 from .families import PriorFamily, RiskProgram
 from .rational import Floats as Floats
+from .values import Stated
 
 Risk = Literal["average", "worst", "family"]
 
@@ -44,6 +45,7 @@ class Problem:
     neighbours: Neighbours = Neighbours.steps(1)  # noqa: RUF009 (a frozen value)
     then: str | None = None  # the name of the loss that breaks ties
     family: PriorFamily | None = None  # the set of priors, for that risk
+    support: Stated | None = None  # of a list of values or cells: what the places of the grid stand for
 
     @property
     def size(self) -> int:
@@ -131,7 +133,9 @@ class Problem:
         elif len(self.among) < self.size:
             told["among"] = " ".join(str(self.grid.value(j)) for j in self.among)
         span = self.neighbours.span(self.grid)
-        if span is None:
+        if self.support is not None:
+            told |= self.support.words
+        elif span is None:
             told["neighbours"] = " ".join(f"{self.grid.value(j)}-{self.grid.value(k)}" for j, k in self.edges)
         elif span > 1:
             told["sensitivity"] = str(span * self.grid.step)

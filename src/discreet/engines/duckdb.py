@@ -68,39 +68,6 @@ _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for eac
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
 
-def count_groups(
-    table: Any,
-    *,
-    predicate: str | None,
-    by: Sequence[str],
-    domain: Domain,
-    unit: str | None = None,
-    max_groups: int = 1,
-    other: bool = False,
-    progress: Progress | None = None,
-    memory_mb: int = 512,
-    reading: Reading | None = None,
-) -> Counts:
-    """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
-
-    With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
-    predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
-    `progress` is told each percent. A reader of record batches is used up by one call.
-    """
-    return count_each(
-        table,
-        predicates=[predicate],
-        by=by,
-        domain=domain,
-        unit=unit,
-        max_groups=max_groups,
-        other=other,
-        progress=progress,
-        memory_mb=memory_mb,
-        reading=reading,
-    ).counts[0]
-
-
 def count_each(
     table: Any,
     *,
@@ -116,8 +83,11 @@ def count_each(
     reading: Reading | None = None,
     vouched: bool = False,
 ) -> Counted:
-    """The same for each of several predicates, and sums of columns, which are all looked at as the table is read once.
+    """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
+    All of them are looked at as the table is read once. With `unit`, an id column, people are counted, not rows: once in a group,
+    if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of id and group.
+    Rows without an id are left out. `progress` is told each percent. A reader of record batches is used up by one call.
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     """
     asked = {

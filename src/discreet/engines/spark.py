@@ -352,50 +352,48 @@ def count_in_cluster(
     up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
     person's rows are the embedded engine's own, and its sensitivities hold: a person changes the numbers of one part alone.
     """
-    return in_our_words(lambda: _filled(table, question, person, totals, conditions, count), _not_counted)
 
+    def filled() -> GroupTotals:
+        from pyspark.sql import functions as F
 
-def _filled(
-    table: SparkTable,
-    question: Mapping[str, Any],
-    person: str | None,
-    totals: GroupTotals,
-    conditions: int,
-    count: Callable[..., Any],
-) -> GroupTotals:
-    from pyspark.sql import functions as F
-
-    frame = table.picked
-    session = frame.sparkSession
-    check_session(session)
-    if person is not None:
-        # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
-        parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-        at = frame.columns.index(person)
-        kind, key = frame.schema[at].dataType.typeName(), frame[at]
-        key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
-        frame = frame.repartition(parts, key)
-    names = [*totals.totals, "rows", "counted", *(f"{half}{k}" for k in range(conditions) for half in ("low", "high"))]
-    task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count)
-    with quiet():
-        parts_counted = frame.mapInArrow(
-            task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
+        frame = table.picked
+        session = frame.sparkSession
+        check_session(session)
+        if person is not None:
+            # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
+            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
+            at = frame.columns.index(person)
+            kind, key = frame.schema[at].dataType.typeName(), frame[at]
+            key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
+            frame = frame.repartition(parts, key)
+        names = [
+            *totals.totals,
+            "rows",
+            "counted",
+            *(f"{half}{k}" for k in range(conditions) for half in ("low", "high")),
+        ]
+        task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count)
+        with quiet():
+            parts_counted = frame.mapInArrow(
+                task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
+            )
+            whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
+            seen = whole.toArrow().to_pydict()
+        groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
+        held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
+        totals.add(
+            {
+                "i": np.array(seen["i"], dtype=np.int64)[groups],
+                **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
+            }
         )
-        whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
-        seen = whole.toArrow().to_pydict()
-    groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
-    held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
-    totals.add(
-        {
-            "i": np.array(seen["i"], dtype=np.int64)[groups],
-            **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
-        }
-    )
-    # of the one row that has them
-    about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
-    totals.rows, totals.counted = about["rows"], about["counted"]
-    totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
-    return totals
+        # of the one row that has them
+        about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
+        totals.rows, totals.counted = about["rows"], about["counted"]
+        totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
+        return totals
+
+    return in_our_words(filled, _not_counted)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .amounts import rational
-from .periods import Caps, Period, Running, is_time, read_caps
+from .periods import Caps, Period, Running, is_time, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]

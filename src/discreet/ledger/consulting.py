@@ -9,8 +9,7 @@ from typing import Any, final
 
 from ..exact import arithmetic
 from .chain import STATED, Account, Admission, Answer, Pending, Terms, Totals, admission_of, facts_of, question_text
-from .entries import ENTRIES
-from .repeated import answer_of, stored_answers
+from .entries import ENTRIES, answer_of, stored_answers
 from .secret import Secret, keyed
 from .stores import Run, Store
 

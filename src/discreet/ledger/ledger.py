@@ -58,10 +58,24 @@ from .chain import (
     total_of,
 )
 from .consulting import Consulted, charging, read_admission
-from .entries import ENTRIES, agreed, append, check_epsilon, running_of, terms_given, time_of, words_given
+from .entries import (
+    ENTRIES,
+    agreed,
+    answer_of,
+    append,
+    check_epsilon,
+    keeping,
+    kept_answer,
+    report_of,
+    running_of,
+    store_answer,
+    stored_answers,
+    terms_given,
+    time_of,
+    words_given,
+)
 from .entries import charge as charge_line
 from .postgres import Postgres
-from .repeated import answer_of, keeping, kept_answer, report_of, store_answer, stored_answers
 from .secret import Secret, keyed
 from .sqlite import Sqlite
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Rows, Run, Store, storing

@@ -1,4 +1,7 @@
-"""Caps: how much of a budget may be spent in a month, a quarter or a year. They pace spending and promise no privacy.
+"""Amounts of a budget, and caps: how much of it may be spent in a month, a quarter or a year.
+
+A ledger keeps amounts as texts 'p/q' of a limited length, so that sums stay exact and short. Caps pace spending and promise no
+privacy.
 
 Time is UTC, and never runs backwards: the time of a line is the later of the clock and the line before it. So a clock
 that is set back opens neither an earlier period nor the same one twice; a clock that ran ahead is believed until the
@@ -18,8 +21,10 @@ from typing import Any
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..present.views import Result, View
-from .amounts import chargeable, rational, rational_text
 
+_PART_BITS = 256  # of the numerator and denominator of a budget or charge
+TOTAL_BITS = 4096  # of those of a running total, which odd denominators make grow
+_RATIONAL = re.compile(r"(0|[1-9]\d{0,1300})/([1-9]\d{0,1300})", re.ASCII)
 MONTHS = {
     "year": 12,
     "quarter": 3,
@@ -28,6 +33,27 @@ MONTHS = {
 Caps = tuple[tuple[str, Fraction], ...]
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+
+
+def rational_text(value: Fraction) -> str:
+    """A rational as the ledger keeps it, 'p/q'."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def rational(text: object) -> Fraction | None:
+    """The same read back; None when it is anything else."""
+    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    return None if match is None else Fraction(int(match[1]), int(match[2]))
+
+
+def fits(value: Fraction, bits: int) -> bool:
+    """Are both parts below 2^bits?"""
+    return max(value.numerator, value.denominator).bit_length() <= bits
+
+
+def chargeable(value: Fraction) -> bool:
+    """May this be a budget or a charge?"""
+    return value > 0 and fits(value, _PART_BITS)
 
 
 @dataclass(frozen=True, repr=False)

@@ -89,7 +89,7 @@ def audit(
     mechanism: Procedure | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
     neighbours: NeighboursLike | None = None,
-    draws: int = 1_000_000,
+    draws: Rational = 1_000_000,
     confidence: Rational = 0.9999999,
     scalar: bool = False,
     source: Any = None,

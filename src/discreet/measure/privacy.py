@@ -117,7 +117,7 @@ def check_privacy(
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
     neighbours: NeighboursLike | None = None,
-    group: int = 1,
+    group: Rational = 1,
 ) -> Verdict:
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
     such as random rounding, does not hold).

@@ -123,8 +123,3 @@ def rmse(mechanism: Procedure, prior: PriorLike | None = None) -> float:
     1.9314
     """
     return math.sqrt(expected_loss(mechanism, "l2", prior))
-
-
-def rmse_per_value(m: Procedure) -> Floats:
-    """The root mean squared error for each true value."""
-    return np.asarray(np.sqrt(loss_per_value(m, "l2")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import gcd
 
 import flint
 import numpy as np
@@ -73,11 +72,11 @@ def _class_weights(n: int, a: Fraction) -> tuple[list[int], float]:
         times[-1] = 1  # odd n: the largest exponent stands once in each row
     p, q = a.numerator, a.denominator
     if q.bit_length() * last <= 64:
-        shares = [p**e * q ** (last - e) for e in range(last + 1)]
-        divisor = sum(t * s for t, s in zip(times, shares, strict=True)) // gcd(*shares)
+        shares = [p**e * q ** (last - e) for e in range(last + 1)]  # without a common divisor: p and q have none
+        divisor = sum(t * s for t, s in zip(times, shares, strict=True))
         total = largest_total(divisor, n + 1)
         if total is not None:
-            return [s // gcd(*shares) * (total // divisor) for s in shares], 0.0
+            return [s * (total // divisor) for s in shares], 0.0
     weights = _rounded_classes(times, a)
     with precision(192):
         powers = [ball(a) ** e for e in range(last + 1)]

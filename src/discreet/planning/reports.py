@@ -78,9 +78,9 @@ def plan_reports(
     neighbours: NeighboursLike | None = None,
     mechanism: Procedure | Sequence[Procedure] | None = None,
     method: str | None = None,
-    iterations: int | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
+    iterations: Rational | None = None,
+    runs: Rational | None = None,
+    seed: Rational | None = None,
 ) -> Plan:
     """How many reports a recovery needs, fewest first; or how near it comes with so many, nearest first.
 
@@ -126,7 +126,7 @@ def plan_reports(
     made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior)
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
-    way = Simulation(method or "auto", iterations, runs, 0 if seed is None else seed)
+    way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way)
     return plan_distance(*made, reports, prior, None if stray is None else way)

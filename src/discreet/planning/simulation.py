@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DiscreetError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import whole
 from ..measure.distances import kantorovich
@@ -50,14 +51,21 @@ class Simulation:
     runs: int | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if self.method not in ("auto", "mle", "ibu"):
-            raise DiscreetError(f'method = {show(self.method)} cannot be planned with; use "auto", "mle" or "ibu".')
-        if self.iterations is not None and self.method != "ibu":
-            raise DiscreetError(f'iterations is for method="ibu", not "{self.method}"; leave it out.')
-        for name, least in (("runs", 2), ("seed", 0), ("iterations", 1)):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, whole(value, name, least))
+    @classmethod
+    def of(
+        cls, method: str | None, iterations: Rational | None, runs: Rational | None, seed: Rational | None
+    ) -> Simulation:
+        """From what people write; what they leave out is chosen."""
+        if method not in (None, "auto", "mle", "ibu"):
+            raise DiscreetError(f'method = {show(method)} cannot be planned with; use "auto", "mle" or "ibu".')
+        if iterations is not None and method != "ibu":
+            raise DiscreetError(f'iterations is for method="ibu", not "{method or "auto"}"; leave it out.')
+        return cls(
+            method or "auto",
+            None if iterations is None else whole(iterations, "iterations"),
+            None if runs is None else whole(runs, "runs", 2),
+            0 if seed is None else whole(seed, "seed", 0),
+        )
 
     @property
     def times(self) -> int:

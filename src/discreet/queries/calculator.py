@@ -14,13 +14,17 @@ from ..exact.arithmetic import parse_entry, show, show_rational
 from ..exact.given import whole
 from ..exact.level import Epsilon, LevelLike
 from ..present.views import Result, View, plain
-from .queries import PrivateNumber, Query, beta_of, query_of
+from .add_remove import AddRemoveQuery
+from .private import PrivateNumber
+from .queries import Query, query_of
+from .queries import query as query_by_name
 from .reach import discounted
-from .splits import admissible
+from .splits import smoothing
 
 _MOST_DATA_SETS = 2**20
 _COUNTED = "The number of records, {}, was taken from the data: it must be public."
 _ROUNDED = "The function's answers are floats: the rounding of the function itself is in these numbers."
+_DEVIATION = "Of a standard deviation all are rounded up, and the smooth one is a bound that is smooth too."
 _GIVE = "for example dt.queries.sensitivity(max, domain=[0, 1, 2], records=3)"
 
 
@@ -84,17 +88,21 @@ def sensitivity(
     records: object = None,
     low: Rational | None = None,
     high: Rational | None = None,
+    at_least: object = None,
     domain: Any = None,
     beta: Rational | None = None,
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
     clamp: bool = False,
+    relation: str = "change-one",
+    empty: Rational | None = None,
 ) -> Sensitivity:
     """The global sensitivity of a query, and with data the local and smooth ones, which are private.
 
-    The query is a `Query`, its name with the range of one record, or a function of a data set (a tuple of records) with the
-    `domain` of one record and a number of records: then every data set is looked at. The smooth sensitivity is for `beta`, or
-    for the beta that `admissible` chooses for Cauchy noise at a level (by default epsilon = 1).
+    The query is a `Query`, its name with the range of one record and their number (`records`, or `at_least`), or a function
+    of a data set (a tuple of records) with the `domain` of one record and a number of records: then every data set is
+    looked at. The smooth sensitivity is for `beta`, or for the beta that `admissible` chooses for Cauchy noise at a level (by
+    default epsilon = 1). `relation` and `empty` are as for `query`.
 
     >>> import discreet as dt
     >>> dt.queries.sensitivity("mean", records=100, low=0, high=120).global_sensitivity
@@ -107,25 +115,60 @@ def sensitivity(
         raise DiscreetError("Give a beta, or the level that the noise shall keep, not both.")
     if beta is None and (alpha, epsilon) == (None, None):
         epsilon = 1
-    rate = beta_of(beta) if beta is not None else admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
+    rate = smoothing(beta, alpha, epsilon)
     if callable(query):
+        if at_least is not None or relation != "change-one":
+            raise DiscreetError(
+                "A function is tried on every data set of a number of records, of which one changes; give records, and leave out "
+                "at_least and relation."
+            )
         return _of_function(query, data, domain, records, rate)
     if domain is not None:
         raise DiscreetError("domain goes with a function; a query by name has a range: give low and high.")
-    asked, notes = _asked(query, data, records, low, high)
+    if isinstance(query, AddRemoveQuery) or relation != "change-one":
+        return _add_remove(query, data, records, low, high, relation, empty, rate, clamp)
+    asked, notes = _asked(query, data, records, low, high, at_least)
+    if asked.name == "standard deviation":
+        notes += (_DEVIATION,)
     if data is None:
         return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
     found = asked._read(data, clamp)
+    here = asked._sized(found)
     return Sensitivity(
-        asked._title(), asked.global_sensitivity, asked._local(found), asked._smooth(found, rate), rate, notes=notes
+        asked._title(), asked.global_sensitivity, here._local(found), here._smooth(found, rate), rate, notes=notes
     )
 
 
+def _add_remove(
+    named: Any,
+    data: Any,
+    records: object,
+    low: Rational | None,
+    high: Rational | None,
+    relation: str,
+    empty: Rational | None,
+    rate: Epsilon,
+    clamp: bool,
+) -> Sensitivity:
+    if not isinstance(named, AddRemoveQuery):
+        named = query_by_name(named, records=records, low=low, high=high, relation=relation, empty=empty)
+    elif (records, low, high, empty) != (None, None, None, None):
+        raise DiscreetError("A query has its records and range already; leave out records, low, high and empty.")
+    asked = named
+    assert isinstance(asked, AddRemoveQuery)
+    notes = ("Neighbours: one record is there or is not; the largest number of records is public.",)
+    if data is None:
+        return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
+    found = asked._read(data, clamp)
+    local = PrivateNumber(asked._reach(found).exact(0))
+    return Sensitivity(asked._title(), asked.global_sensitivity, local, asked._smooth(found, rate), rate, notes=notes)
+
+
 def _asked(
-    named: Any, data: Any, records: object, low: Rational | None, high: Rational | None
+    named: Any, data: Any, records: object, low: Rational | None, high: Rational | None, at_least: object
 ) -> tuple[Query, tuple[str, ...]]:
-    if isinstance(named, Query) or records is not None:
-        return query_of(named, records, low, high), ()
+    if isinstance(named, Query) or records is not None or at_least is not None:
+        return query_of(named, records, low, high, at_least), ()
     if not hasattr(data, "__len__"):
         raise GridError("The number of records is part of the query; give for example records=1000.")
     return query_of(named, len(data), low, high), (_COUNTED.format(len(data)),)

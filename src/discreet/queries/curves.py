@@ -158,8 +158,8 @@ def tradeoff(
     mechanisms: Sequence[str] | str | None = None,
     how: Literal["closed", "integral", "draws", "all"] = "closed",
     normalised: bool = True,
-    draws: int = 10**6,
-    seed: int = 0,
+    draws: Rational = 10**6,
+    seed: Rational = 0,
     progress: Progress | None = None,
 ) -> Tradeoff:
     """Expected loss against alpha: of noise on the line; with a step, of noise rounded to it; with a grid and a prior, of

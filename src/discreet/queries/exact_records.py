@@ -28,12 +28,16 @@ _LONGEST = 2**61  # differences of two such numbers fit into 64 bits
 _EXACT = 2**53  # whole numbers up to here are floats
 
 
-def array_of(data: Any, records: int) -> NDArray[Any]:
-    """One line of records, as many as were declared. The number is public, so that a wrong one may be told."""
+def array_of(data: Any, records: int, or_more: bool = False) -> NDArray[Any]:
+    """One line of records, as many as were declared, or more. The number is public, so that a wrong one may be told."""
     array = as_array(data)[1]
     if array.ndim != 1:
         raise TableInputError("A data set is one line of records, one number for each; give one column.")
-    if len(array) != records:
+    if or_more and len(array) < records:
+        raise TableInputError(
+            f"There are fewer than {records} records, and at least so many were declared; declare a smaller number."
+        )
+    if len(array) != records and not or_more:
         raise TableInputError(
             f"There are {len(array)} records, and {records} were declared; declare their public number."
         )
@@ -48,11 +52,17 @@ class Records(NamedTuple):
 
 
 def records_of(
-    data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False, beyond: str | None = None
+    data: Any,
+    records: int,
+    low: Fraction,
+    high: Fraction,
+    clamp: bool = False,
+    beyond: str | None = None,
+    or_more: bool = False,
 ) -> Records:
     """The records, exactly; what lies outside is refused (`beyond` says why), or moved to the end. The unit divides the
     ends too."""
-    array = array_of(data, records)
+    array = array_of(data, records, or_more)
     if array.dtype.kind in "iub" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) <= _EXACT:
         array = array.astype(np.float64)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:

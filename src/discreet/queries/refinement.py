@@ -1,85 +1,91 @@
-"""`continuous_bounds`: how good can a mechanism be whose true value is any number of an interval? Proved from grids.
+"""`continuous_bounds`: how good can a mechanism be whose true value is any number of an interval? Proved from cells.
 
-The interval is cut into cells of width d, each known by its middle. A grid mechanism serves the interval, by rounding, and a
-mechanism of the interval serves the grid, by drawing a point of the cell (on average) or taking its middle (in the worst case).
-With a loss that changes by at most c for each unit of truth or report, neighbours at most Delta apart and opt(k) the grid's
-optimum for neighbours k steps apart (docs/theory/continuous.md proves it):
+The interval is cut into cells. From above: a mechanism that answers all numbers of a cell alike is private for real answers if
+cells with numbers within the sensitivity of each other are neighbours, and its mean loss over each cell is known from the cell's
+probability and mean (designs/cells.py). From below: one multiplier for each cell proves a bound for every mechanism on the
+interval, whatever it does within the cells (designs/cell_bound.py). The multipliers come from a design. For losses that are linear
+on both sides of the truth, and l2, both bounds are off by the order of the squared widths, where neighbours many cells apart do
+not matter; docs/theory/continuous.md has the proofs.
 
-    average    opt(floor(Delta/d) - 1) - c d  <=  the least average loss  <=  opt(ceil(Delta/d)) + c d/2
-    worst      opt(floor(Delta/d)) - c d/2    <=  the least worst loss    <=  opt(ceil(Delta/d)) + c d/2
-
-For l1 and asymmetric losses, linear between the middles, reports are rounded at no cost, and the lower bounds gain c d/2.
+In the worst case there is no prior: the bound from below is that of a design for the middles of the cells alone, less what
+rounding reports to them can cost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
+from ..designs.cell_bound import EdgeLoss, lipschitz_losses, mean_distance, power_losses, proved
+from ..designs.cells import Cells, PowerLoss
 from ..designs.design import Design, design
-from ..errors import DesignError, GridError, LossError, PriorError
+from ..designs.interval_priors import CellChances
+from ..designs.values import scalar_loss
+from ..errors import DesignError, GridError, LossError
 from ..exact import given
 from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_entry, parse_exact, show
-from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from ..measure.loss import LossLike
-from ..measure.prior import Prior, PriorLike, prior_of
+from ..measure.prior import PriorLike
 from ..present.views import Result, View, plain
 from ..progress import Progress, tell
 
-_FLOATS = Fraction(
-    1, 10**12
-)  # how far, in total variation, a normal, beta or given distribution on cells may be off by rounding
+_NEAR = Fraction(1, 20)  # bounds that are so near each other need no second design
 _COLUMNS = (
-    "optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and the most steps apart that cells "
-    "make of the sensitivity"
+    "narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that"
 )
-_KNOWN = {"l1": 0, "l2": 0, "lp": 1, "asymmetric": 2}
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """One grid: its cells, their width, the two designs, and what they prove of the interval."""
+    """One way to cut the interval: its cells, the design whose risk is the upper bound, and what both prove."""
 
-    cells: int
-    step: Fraction
-    lower_design: Design | None  # None where it has no neighbours: its optimum is 0 or more
+    partition: Cells
     upper_design: Design
     lower: Fraction
     upper: Fraction
 
+    @property
+    def cells(self) -> int:
+        return self.partition.size
+
+    @property
+    def apart(self) -> float:
+        """By how much the upper bound exceeds the lower one, relative to the lower one (rounded up)."""
+        return math.inf if self.lower <= 0 else _above(self.upper / self.lower - 1)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContinuousBounds(Result):
-    """The least loss on an interval, between bounds from several grids."""
+    """The least loss on an interval, between bounds from several ways to cut it."""
 
     title: str
     refinements: tuple[Refinement, ...]
 
     @property
     def lower(self) -> Fraction:
-        """No mechanism on the interval has a smaller loss: the best of all grids' bounds."""
+        """No mechanism on the interval has a smaller loss: the best of all lower bounds."""
         return max(one.lower for one in self.refinements)
 
     @property
     def upper(self) -> Fraction:
-        """Some mechanism on the interval has this loss or less: a grid's, after rounding."""
+        """Some mechanism on the interval has this loss or less: the best of the upper designs."""
         return min(one.upper for one in self.refinements)
 
     def view(self) -> View:
         rows = [
             {
                 "cells": one.cells,
-                "step": str(one.step),
-                "optimum for fewer": 0.0 if one.lower_design is None else one.lower_design.bound,
-                "optimum for more": one.upper_design.objective,
+                "narrowest": min(float(b - a) for a, b in one.partition.ends),
+                "widest": max(float(b - a) for a, b in one.partition.ends),
                 "lower bound": _below(one.lower),
                 "upper bound <=": _above(one.upper),
+                "apart": one.apart,
             }
             for one in self.refinements
         ]
@@ -87,7 +93,7 @@ class ContinuousBounds(Result):
         return replace(View.of(title, rows), notes=(_COLUMNS,))
 
     def plot(self) -> Any:
-        """The bounds of each grid against its cells: the least loss is above every lower and below every upper one."""
+        """The bounds against the number of cells: the least loss is above every lower and below every upper one."""
         from ..present import plot
 
         rows = [
@@ -113,7 +119,7 @@ def continuous_bounds(
     loss: LossLike = "l1",
     prior: PriorLike | None = None,
     risk: Literal["average", "worst"] = "average",
-    cells: Iterable[int] | int = (8, 16, 32),
+    cells: Iterable[int | Cells] | int | Cells = (8, 16, 32),
     lipschitz: Rational | None = None,
     progress: Progress | None = None,
 ) -> ContinuousBounds:
@@ -124,20 +130,21 @@ def continuous_bounds(
     says by how much the loss changes at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and
     asymmetric losses.
 
-    A row of the table for each number of `cells`: their width (`step`); the grid's optimum when neighbours are as few steps
-    apart as cells can make of the sensitivity, which nothing on the interval beats by more than rounding (`lower bound`); and
-    when they are as many, which some mechanism on the interval reaches up to rounding (`upper bound`).
+    A row of the table for each of `cells`: into how many cells the interval is cut, narrow ones where the prior has its mass
+    (or how: `Cells` of your own); what no mechanism goes below; and what some mechanism reaches, that of a design for these cells.
+    For the worst case cells are equally wide.
 
     >>> import discreet as dt
     >>> two = dt.queries.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
     >>> two.lower <= dt.Level.of(alpha="1/3").alpha <= two.upper          # a/(1+a), by hand
     True
-    >>> print(two)                                            # doctest: +ELLIPSIS
-    the least average l1 on [0, 1]: between 0.28125 and 0.34375
-    cells  step  optimum for fewer  optimum for more  lower bound  upper bound <=
-        4  1/4              0.2500            0.2500       0.1250          0.3751
-       16  1/16             0.3125            0.3125       0.2812          0.3438
-    optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and ...
+    >>> mean = dt.queries.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior="beta(20, 30)", cells=[16, 32])
+    >>> print(mean)
+    the least average l1 on [0, 1]: between 0.0507171 and 0.0513578
+    cells  narrowest  widest  lower bound  upper bound <=   apart
+       16     0.0168  0.3877       0.0481         0.05158  0.0721
+       32     0.0084  0.2482       0.0507         0.05136  0.0126
+    narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that
     """
     ends = [parse_exact(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
@@ -151,113 +158,155 @@ def continuous_bounds(
         raise DesignError(f'risk = {show(risk)} is not known; use "average" or "worst".')
     if risk == "worst" and prior is not None:
         raise DesignError("The worst case has no prior; leave it out.")
-    slope, is_linear = _slope(loss, interval[1] - interval[0], lipschitz)
-    counts = list(cells) if hasattr(cells, "__iter__") and not isinstance(cells, (str, bytes)) else [cells]
-    sizes = sorted({given.whole(count, "cells", 2, example=[8, 16], error=GridError) for count in counts})
-    if not sizes:
-        raise GridError("cells is empty; name at least one number of cells, for example cells=[8, 16].")
+    asked = _Asked(level, delta, risk, prior, _scalar(loss, lipschitz, interval[1] - interval[0]))
     found = []
-    for size in sizes:
-        tell(progress, f"{size} cells")
-        found.append(_refined(interval, size, delta, level, loss, prior, risk, slope, is_linear))
-    told = loss if isinstance(loss, str) else "loss"
-    return ContinuousBounds(f"the least {risk} {told} on [{interval[0]}, {interval[1]}]", tuple(found))
+    for partition in _partitions(cells, interval, prior, risk):
+        tell(progress, f"{partition.size} cells")
+        found.append(asked.worst(partition) if risk == "worst" else asked.average(partition))
+    name = loss if isinstance(loss, str) else "loss"
+    return ContinuousBounds(f"the least {risk} {name} on [{interval[0]}, {interval[1]}]", tuple(found))
 
 
-def _refined(
-    interval: tuple[Fraction, Fraction],
-    cells: int,
-    delta: Fraction,
-    level: Level,
-    loss: Any,
-    prior: Any,
-    risk: Literal["average", "worst"],
-    slope: Fraction,
-    is_linear: bool,
-) -> Refinement:
-    """What one grid proves."""
-    step = (interval[1] - interval[0]) / cells
-    grid = Grid(interval[0] + step / 2, interval[1] - step / 2, step)
-    law, slack = (None, Fraction(0)) if risk == "worst" else _binned(prior, grid, interval)
-    slack *= slope * (interval[1] - interval[0]) * 2
-
-    def best(steps: int) -> Design:
-        near = min(steps, cells - 1)
-        return design(grid, alpha=level.alpha, loss=loss, prior=law, risk=risk, neighbours=near)
-
-    most = math.ceil(delta / step)
-    least = min(delta // step if risk == "worst" else delta // step - 1, cells - 1)
-    above = best(most)
-    below = None if least < 1 else above if least == min(most, cells - 1) else best(least)
-    assert above.certificate is not None
-    moved = (0 if risk == "worst" else 1) + (0 if is_linear else 1)  # half cells: of the truth, of the report
-    bound = Fraction(0) if below is None or below.certificate is None else below.certificate.bound
-    lower = max(Fraction(0), bound - moved * slope * step / 2 - slack)
-    return Refinement(cells, step, below, above, lower, above.certificate.objective + slope * step / 2 + slack)
+def _partitions(cells: Any, interval: tuple[Fraction, Fraction], prior: Any, risk: str) -> list[Cells]:
+    """The ways to cut the interval, the one with the fewest cells first."""
+    items = list(cells) if hasattr(cells, "__iter__") and not isinstance(cells, (str, bytes)) else [cells]
+    own = [item for item in items if isinstance(item, Cells)]
+    stray = [item for item in own if (item.edges[0], item.edges[-1]) != interval]
+    if stray:
+        raise GridError(f"The {stray[0]} do not fill [{interval[0]}, {interval[1]}]; give edges from end to end.")
+    counts = [item for item in items if not isinstance(item, Cells)]
+    sizes = sorted({given.whole(count, "cells", 2, example=[8, 16], error=GridError) for count in counts})
+    if not sizes and not own:
+        raise GridError("cells is empty; name at least one number of cells, for example cells=[8, 16].")
+    if risk == "worst":
+        made = [Cells.evenly(*interval, size) for size in sizes]
+    else:
+        made = [Cells.suited(*interval, prior, size) for size in sizes]
+    return sorted([*own, *made], key=lambda partition: partition.size)
 
 
-def _slope(loss: Any, width: Fraction, lipschitz: object) -> tuple[Fraction, bool]:
-    """By how much the loss changes for each unit at most, and whether it is linear on both sides of the truth."""
-    called = given.called(loss, _KNOWN) if isinstance(loss, str) else None
-    if lipschitz is not None:
-        return given.positive(lipschitz, "lipschitz", error=LossError), False
-    if called is None or (called[0] == "lp" and called[1][0] < 1):
+@dataclass(frozen=True)
+class _AnyLoss:
+    """A loss of which it is known by how much it changes for each unit at most."""
+
+    loss: Any
+    slope: Fraction
+
+    def __call__(self, truth: Fraction, report: Fraction) -> Fraction:
+        told = [x.numerator if x.denominator == 1 else x for x in (truth, report)]
+        found = self.loss(*told)
+        value = parse_entry(found)
+        if value is None or value < 0:
+            raise LossError(
+                f"The loss of reporting {report} when the truth is {truth} is {show(found)}; a loss is a number of 0 or more: "
+                "give one for every pair."
+            )
+        return value
+
+
+def _scalar(loss: Any, lipschitz: object, width: Fraction) -> PowerLoss | _AnyLoss:
+    """The loss as a function of truth and report, with what is known of it."""
+    power = PowerLoss.of(loss)
+    if lipschitz is None and power is not None:
+        return power
+    if lipschitz is None:
         raise LossError(
             f"How fast the loss {show(loss)} changes is not known, if it is bounded at all; say by how much for each unit: "
             "lipschitz=..."
         )
-    kind, numbers = called
-    if kind in ("l1", "asymmetric"):
-        return (Fraction(1) if kind == "l1" else max(numbers)), True
-    power = Fraction(2) if kind == "l2" else numbers[0]
-    if power.denominator != 1:
-        return Fraction(math.nextafter(float(power) * float(width) ** float(power - 1), math.inf)) * (
-            1 + _FLOATS
-        ), False
-    return power * width ** int(power - 1), power == 1
+    slope = given.positive(lipschitz, "lipschitz", error=LossError)
+    return _AnyLoss(loss if callable(loss) else scalar_loss(loss), slope)
 
 
-def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tuple[Prior, Fraction]:
-    """The chance of each cell, and how far these may be off: cells have their lower end, the last one both."""
-    cells = grid.size or 0
-    if isinstance(prior, Mapping):
-        chances = [Fraction(0)] * cells
-        values = given.law(list(prior.values()), "The prior", error=PriorError)
-        for point, chance in zip(prior, values, strict=True):
-            at = parse_exact(point)
-            if at is None or not interval[0] <= at <= interval[1]:
-                raise PriorError(
-                    f"The prior's point {show(point)} is no number of the interval; give points within it."
-                )
-            chances[min(int((at - interval[0]) // grid.step), cells - 1)] += Fraction(chance)
-        return Prior("points", given.weights(chances)), Fraction(0)
-    if callable(prior):
-        return Prior("function", given.weights(_differences(prior, grid, interval))), _FLOATS
-    named = prior if isinstance(prior, str) else None
-    if (prior is not None and named is None) or (named or "").strip().lower().startswith("binomial"):
-        raise PriorError(
-            f'prior = {show(prior)} is no distribution on an interval; use "beta(2, 5)", {{point: probability}} or a '
-            "distribution function."
+@dataclass(frozen=True)
+class _Asked:
+    """The question, without the cells."""
+
+    level: Level
+    delta: Fraction
+    risk: Literal["average", "worst"]
+    prior: Any
+    loss: PowerLoss | _AnyLoss
+
+    def slope(self, cells: Cells) -> Fraction:
+        return (
+            self.loss.slope(cells.edges[-1] - cells.edges[0]) if isinstance(self.loss, PowerLoss) else self.loss.slope
         )
-    law = prior_of(named, grid)
-    kind, _, records = law.name.rstrip(")").partition("(")
-    if kind in ("maximum", "minimum"):  # of records anywhere in the interval, not only between the outermost middles
-        rising = [k ** int(records) * 2**60 // cells ** int(records) for k in range(cells + 1)]
-        weights = tuple(b - a for a, b in pairwise(rising))
-        law = Prior(f"{law.name} of the interval", weights if kind == "maximum" else weights[::-1])
-    return law, Fraction(0) if law.name == "uniform" else _FLOATS
+
+    def average(self, cells: Cells) -> Refinement:
+        """What one partition proves of the mean loss under the prior."""
+        chances = cells.prior(self.prior)
+        slack = chances.off * 2 * self.slope(cells) * (cells.edges[-1] - cells.edges[0])
+        known: Any = self.loss.name if isinstance(self.loss, PowerLoss) else self._matrix(cells, chances)
+        above = design(cells, alpha=self.level, loss=known, prior=self.prior, sensitivity=self.delta)
+        assert above.certificate is not None
+        upper = above.certificate.objective + slack
+        losses = self._edge_losses(cells, chances)
+        lower = self._proved(cells, chances, losses, above) - slack
+        inside = _inside(cells, self.delta)
+        if upper - lower > _NEAR * upper and inside and inside != list(above.problem.edges):
+            other = design(
+                cells.size - 1,
+                alpha=self.level,
+                loss=above.problem.loss,
+                prior=above.problem.prior,
+                neighbours=inside,
+            )
+            lower = max(lower, self._proved(cells, chances, losses, other) - slack)
+        return Refinement(cells, above, max(Fraction(0), lower), upper)
+
+    def _edge_losses(self, cells: Cells, chances: CellChances) -> list[list[EdgeLoss]]:
+        if isinstance(self.loss, PowerLoss):
+            return power_losses(cells, chances, self.loss, self.delta)
+        return lipschitz_losses(cells, chances, self.loss, self.loss.slope, self.delta)
+
+    def _proved(self, cells: Cells, chances: CellChances, losses: list[list[EdgeLoss]], made: Design) -> Fraction:
+        """The bound from the multipliers of a design."""
+        assert made.certificate is not None
+        rows = [Fraction(int(y), 2**made.certificate.bits) for y in made.certificate.multipliers["rows"]]
+        return proved(cells, chances, losses, self.delta, self.level.alpha, rows)
+
+    def _matrix(self, cells: Cells, chances: CellChances | None) -> list[list[Fraction]]:
+        """Of a loss that is known by its slope: what each report costs in each cell, on average or at most."""
+        reports, slope = cells.reports(chances), self.slope(cells)
+        found = []
+        for k, (low, high) in enumerate(cells.ends):
+            middle = reports[k]
+            away = max(high - middle, middle - low)
+            if chances is not None:
+                away = max(mean_distance(middle, mean, low, high) for mean in chances.means[k])
+            found.append([self._value(middle, report) + slope * away for report in reports])
+        return found
+
+    def _value(self, truth: Fraction, report: Fraction) -> Fraction:
+        return self.loss.between(truth, report)[1] if isinstance(self.loss, PowerLoss) else self.loss(truth, report)
+
+    def worst(self, cells: Cells) -> Refinement:
+        """What one partition proves of the worst case."""
+        known: Any = self.loss.name if isinstance(self.loss, PowerLoss) else self._matrix(cells, None)
+        above = design(cells, alpha=self.level, loss=known, risk="worst", sensitivity=self.delta)
+        assert above.certificate is not None
+        middles = [(low + high) / 2 for low, high in cells.ends]
+        lower = Fraction(0)
+        if min(b - a for a, b in pairwise(middles)) <= self.delta:
+            alone: Any = self.loss.name if isinstance(self.loss, PowerLoss) else self.loss
+            below = design(middles, alpha=self.level, loss=alone, risk="worst", sensitivity=self.delta)
+            assert below.certificate is not None
+            lower = below.certificate.bound - self._rounded(cells, middles)
+        return Refinement(cells, above, max(Fraction(0), lower), above.certificate.objective)
+
+    def _rounded(self, cells: Cells, middles: list[Fraction]) -> Fraction:
+        """What rounding reports to middles may cost: at random to one of two, which keeps their mean, or to the nearest."""
+        widest = max(b - a for a, b in pairwise(middles))
+        if isinstance(self.loss, PowerLoss):
+            return Fraction(0) if self.loss.is_linear else self.loss.sag(widest, cells.edges[-1] - cells.edges[0])
+        return self.slope(cells) * max(widest / 2, middles[0] - cells.edges[0], cells.edges[-1] - middles[-1])
 
 
-def _differences(distribution: Callable[..., Any], grid: Grid, interval: tuple[Fraction, Fraction]) -> list[Fraction]:
-    edges = [interval[0] + k * grid.step for k in range(1, (grid.size or 0) + 1)]
-    read = [parse_entry(distribution(float(edge))) for edge in edges]
-    values = [Fraction(0), *(x for x in read if x is not None)]
-    steps = [b - a for a, b in pairwise(values)]
-    if None in read or min(steps) < 0 or abs(values[-1] - 1) > given.WITHIN:
-        raise PriorError(
-            "The prior is no distribution function of the interval: it must rise to 1 at the upper end; mend it."
-        )
-    return steps
+def _inside(cells: Cells, delta: Fraction) -> list[tuple[int, int]]:
+    """The pairs of cells whose numbers all lie within delta of each other."""
+    edges, places = cells.edges, range(cells.size)
+    return [(i, k) for i in places for k in places if i < k and edges[k + 1] - edges[i] <= delta]
 
 
 def _above(x: Fraction) -> float:

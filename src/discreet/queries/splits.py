@@ -25,7 +25,6 @@ from ..exact.given import called, number, share
 from ..exact.level import Epsilon, Level, LevelLike
 from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
 from ..present.views import Result, View
-from .queries import beta_of
 
 SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_noise)
 _DISTRIBUTIONS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
@@ -161,6 +160,23 @@ def admissible(
             f"beta = {show(beta)} leaves nothing of {level} for the noise; give one well below {most:.4g}."
         )
     return Admissible(name, level, growth, s, freedom, chance)
+
+
+def beta_of(value: object) -> Epsilon:
+    """The smoothing beta > 0, exactly: a number, or a text such as "ln 2"."""
+    beta = Epsilon.parse(value)
+    if beta is None or beta.factor <= 0:
+        raise LevelError(f'beta = {show(value)} must be a positive number; write for example beta="1/6".', value=value)
+    return beta
+
+
+def smoothing(beta: Rational | None, alpha: LevelLike | None, epsilon: LevelLike | None) -> Epsilon:
+    """The beta that is given, or the one that suits Cauchy noise at a level; 1 where nothing is."""
+    if (alpha, epsilon) == (None, None):
+        return beta_of(1 if beta is None else beta)
+    if beta is not None:
+        raise DiscreetError("Give a beta, or the level that the noise shall keep, not both.")
+    return admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
 
 
 def _freedom(value: Fraction) -> Fraction:

@@ -27,10 +27,6 @@ class Hierarchy:
     of: str  # the declared column
     containers: tuple[tuple[Any, Label], ...]  # (key, container), in the order of the keys
 
-    def container(self, key: Any) -> Label:
-        """Where a declared key lies."""
-        return str(dict(self.containers)[key])
-
 
 def is_hierarchy(declared: Any) -> bool:
     """Is this how a containing column is declared? Labels of a recoding are never texts."""

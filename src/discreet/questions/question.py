@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
-from ..exact.arithmetic import show
+from ..exact.aliases import Rational
+from ..exact.arithmetic import parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
+from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain
@@ -47,6 +49,28 @@ RESERVED = frozenset(
     ]
 )
 ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
+Conditions = str | Sequence[str] | Mapping[str, str] | None
+Values = str | Sequence[str] | Mapping[str, str | Grid] | None
+
+
+class QuestionParts(TypedDict, total=False):
+    """The parts of a question as keywords of whatever asks it: those that `Question` takes, and describes."""
+
+    count: Conditions
+    sum: Values
+    mean: Values
+    share: Conditions
+    by: str | Sequence[str]
+    domain: Domain | Mapping[str, Any] | None
+    weights: Mapping[str, Any] | None
+    max_count: Rational | None
+    max_groups: Rational
+    pool_other: bool
+    measure_totals: Any
+    mechanism: str | Mechanism
+    purpose: str | None
+    loss: str | None
+    prior: PriorLike | None
 
 
 @final
@@ -89,22 +113,22 @@ class Question:
 
     def __init__(
         self,
-        count: str | Sequence[str] | Mapping[str, str] | None = None,
+        count: Conditions = None,
         *,
-        sum: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
-        mean: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
-        share: str | Sequence[str] | Mapping[str, str] | None = None,
+        sum: Values = None,
+        mean: Values = None,
+        share: Conditions = None,
         by: str | Sequence[str] = (),
         domain: Domain | Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
-        max_count: int | None = None,
-        max_groups: int = 1,
+        max_count: Rational | None = None,
+        max_groups: Rational = 1,
         pool_other: bool = False,
         measure_totals: Any = (),
         mechanism: str | Mechanism = "auto",
         purpose: str | None = None,
         loss: str | None = None,
-        prior: Any = None,
+        prior: PriorLike | None = None,
     ) -> None:
         if isinstance(mechanism, Procedure):
             mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
@@ -160,38 +184,13 @@ class Question:
                 f"{MISSING} is the name of missing values, which are declared too; a declared key cannot have it."
             )
 
-    @classmethod
-    def known(
-        cls,
-        *,
-        statistics: tuple[Statistic, ...],
-        by: tuple[str, ...],
-        domain: Domain,
-        max_count: int | None = None,
-        max_groups: int = 1,
-        pool_other: bool = False,
-        tiers: tuple[tuple[Margin, Fraction], ...] = (),
-        mechanism: str | Mechanism = "auto",
-        purpose: Purpose = FOR_READING,
-    ) -> Question:
-        """From parts that were read before: those of a saved release, or of another question."""
-        made = cls.__new__(cls)
-        made._set(
-            statistics=statistics,
-            by=by,
-            domain=domain,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            tiers=tiers,
-            mechanism=mechanism,
-            purpose=purpose,
-        )
-        return made
-
     def changed(self, **parts: Any) -> Question:
-        """The same with some parts replaced, which are named and typed as in `known`."""
-        return Question.known(**{**{part.name: getattr(self, part.name) for part in fields(self)}, **parts})
+        """The same with some of its fields replaced by values that were read and checked before."""
+        mine = {part.name: getattr(self, part.name) for part in fields(self)}
+        assert parts.keys() <= mine.keys(), "a question has no such field"
+        changed = Question.__new__(Question)
+        changed._set(**{**mine, **parts})
+        return changed
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
@@ -331,11 +330,19 @@ def _labels(recoding: Recoding) -> dict[str, Any]:
 def _unlabelled(written: Mapping[str, Any]) -> dict[str, Any]:
     """The same as it may be declared."""
     return {
-        label: [[None if end is None else Fraction(end) for end in band] for band in what["bands"]]
+        label: [[None if end is None else _rational(end) for end in band] for band in what["bands"]]
         if what is not None and "bands" in what
         else what
         for label, what in written.items()
     }
+
+
+def _rational(written: Any) -> Fraction:
+    """A number of a question that anybody may have written: 1e999999999, which would fill the memory, is refused."""
+    number = parse_exact(written)
+    if number is None:
+        raise ValueError("not a number that a question can have")
+    return number
 
 
 def _read(written: Mapping[str, Any]) -> Question:
@@ -347,8 +354,8 @@ def _read(written: Mapping[str, Any]) -> Question:
         kinds.setdefault(one["kind"], {})[one["name"]] = one["what"]
     if not kinds or not kinds.keys() <= {*KINDS}:
         raise ReleaseError("A question asks for counts, sums, means or shares.")
-    measured = {tuple(one["by"]): Fraction(one["part"]) for one in written["measure_totals"]}
-    weights = {one["name"]: Fraction(one["weight"]) for one in written["statistics"]}
+    measured = {tuple(one["by"]): _rational(one["part"]) for one in written["measure_totals"]}
+    weights = {one["name"]: _rational(one["weight"]) for one in written["statistics"]}
     if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
         raise ReleaseError("The parts of epsilon in this question are not positive numbers that add up to 1.")
     parts: dict[str, Any] = kinds

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from ..errors import PrivacyWarning, SourceError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import whole
 
@@ -185,10 +186,10 @@ class InsecureSource(Source):
 
     insecure = True
 
-    def __init__(self, seed: int, about_people: bool = True) -> None:
+    def __init__(self, seed: Rational, about_people: bool = True) -> None:
         self.about_people = about_people
-        seed = self.seed = whole(seed, "seed", 1 - 2**256, 2**256 - 1, example=1, error=SourceError)
-        key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
+        self.seed = whole(seed, "seed", 1 - 2**256, 2**256 - 1, example=1, error=SourceError)
+        key = hashlib.sha256(b"discreet insecure source %d" % self.seed).digest()
         self._cipher, self._lock, self._spare = _counter_mode(key, bytes(16)), threading.Lock(), np.empty(0, np.uint64)
 
     def words(self, count: int, out: Words | None = None) -> Words:
@@ -243,7 +244,7 @@ def is_marked(data: Any) -> bool:
     )
 
 
-def insecure_source(seed: int) -> InsecureSource:
+def insecure_source(seed: Rational) -> InsecureSource:
     """A repeatable source for tests and studies. Never use it for data about people: the seed undoes the noise."""
     return InsecureSource(seed)
 

@@ -1,4 +1,5 @@
 from .cascades import cascade as cascade
 from .collusion import collude as collude
 from .composition import compose as compose
-from .recalibration import recalibrate as recalibrate
+from .composition import recalibrate as recalibrate
+from .promises import approximate as approximate

@@ -10,12 +10,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..channels.table import merge_columns
 from ..errors import LossError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..measure.loss import distance_loss, loss_name, loss_of
 from ..measure.prior import prior_of
 from ..mechanism import Procedure
+from ..noise import Nearest, NoiseDistribution
 from ..noise.expectation import Floats
 from .medians import exact_law, farthest, noise_tails, table_law
 
@@ -84,16 +86,30 @@ ALONE = np.ones(1)
 
 def open_median(m: Procedure, k: int, loss: Any) -> Assessment:
     """The median of k reports on an open grid: far from an end, which can only make errors smaller."""
-    noise, step = m.channel.noise, m.inputs.step
-    assert noise is not None
-    far = farthest(noise, k, _QUICK if loss_name(loss) in ("l0", "l1", "l2") else _DEEP)
-    up, down = noise_tails(noise, k, far)
-    high, low = sides_of(loss, Grid(0, far * step, step))
-    mean = float((np.diff(high) * up[1:]).sum() + (np.diff(low) * down[1:]).sum())
+    assert m.channel.noise is not None
+    if callable(loss):  # it is a function of truth and report
+        sides_of(loss, m.inputs)
+    return noise_median(m.channel.noise, m.inputs.step, k, loss)
+
+
+def rounded_median(noise: Nearest, k: int, loss: Any) -> Assessment:
+    """The same of noise of the line that is rounded to a grid: rounding keeps the order, as clamping does."""
+    return noise_median(noise, Fraction(str(noise.step)), k, loss, noise.step)
+
+
+def noise_median(noise: NoiseDistribution, step: Fraction, k: int, loss: Any, unit: float = 1.0) -> Assessment:
+    """The median of k draws of noise on the multiples of a step; `unit` is what the distribution takes for one step."""
+    far = farthest(noise, k, _QUICK if loss_name(loss) in ("l0", "l1", "l2") else _DEEP, unit)
+    up, down = noise_tails(noise, k, far, unit)
     above, below = -np.diff(up, append=0.0), -np.diff(down, append=0.0)
     middle = 1 - float(up[1] + down[1])
-    chances = np.concatenate([below[:0:-1], [middle], above[1:]])
-    return Assessment(np.array([mean]), np.array([middle]), ALONE, Errors(step, np.arange(-far, far + 1), chances))
+    steps, chances = np.arange(-far, far + 1), np.concatenate([below[:0:-1], [middle], above[1:]])
+    if callable(loss):
+        mean = float(chances @ np.array([float(loss(error)) for error in (steps * float(step)).tolist()]))
+    else:
+        high, low = sides_of(loss, Grid(0, far * step, step))
+        mean = float((np.diff(high) * up[1:]).sum() + (np.diff(low) * down[1:]).sum())
+    return Assessment(np.array([mean]), np.array([middle]), ALONE, Errors(step, steps, chances))
 
 
 def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment | None:
@@ -117,11 +133,36 @@ def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment | N
     return Assessment(rise[::-1] + fall, hits, weights, Errors(step, np.arange(-n, n + 1), chances))
 
 
-def table_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
-    """The median of k reports of any finite channel; it lies on the grid of the reports."""
+def table_median(m: Procedure, k: int, loss: Any, prior: Any, to: Clamped | None = None) -> Assessment:
+    """The median of k reports of any finite channel: one of the reports, or moved to an end of the true values."""
     exact = exact_law(m.finite(), k)
     matrix = table_law(m.finite(), k) if exact is None else as_floats(*exact)
-    return of_matrix(m, m.outputs, matrix, loss, prior)
+    if to is None:
+        return of_matrix(m, m.outputs, matrix, loss, prior)
+    return of_matrix(m, to.grid, merge_columns(matrix, to.targets, to.grid.size or 0), loss, prior)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clamped:
+    """Where reports that lie beyond the true values are moved: to the nearer end. `targets` are positions on `grid`."""
+
+    grid: Grid
+    targets: Steps
+
+    @classmethod
+    def of(cls, truths: Grid, reports: Grid) -> Clamped | None:
+        """None where no report lies beyond the true values."""
+        if truths.contains(reports) or truths.n is None or reports.n is None:
+            return None
+        least, most = truths.reach
+        first, last = (min(max(end, least), most) for end in reports.reach)
+        gaps = [reports.step, abs(first - reports.anchor), abs(last - reports.anchor)]
+        common = math.lcm(*(gap.denominator for gap in gaps))
+        step = Fraction(math.gcd(*(int(gap * common) for gap in gaps)), common)
+        grid = Grid(first, max(last, first + step), step)
+        values = (min(max(Fraction(reports.value(y)), first), last) for y in range(reports.n + 1))
+        return cls(grid, np.array([int((value - first) / step) for value in values], dtype=np.int64))
 
 
 def as_floats(weights: NDArray[Any], total: int) -> Floats:

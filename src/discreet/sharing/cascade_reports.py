@@ -35,8 +35,7 @@ from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
-from .bridge import Bridge
-from .cascades import Cascade, level_words, step
+from .cascades import Bridge, Cascade, level_words, step
 
 Indices = NDArray[np.int64]
 

@@ -16,11 +16,12 @@ from typing import Any, overload
 from ..channels import Additive, closed
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, LossError, PriorError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show, show_above
 from ..exact.given import whole
 from ..exact.level import Level
 from ..measure.loss import loss_name
-from ..measure.prior import PriorLike, prior_of
+from ..measure.prior import PriorLike
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, Procedure, open_ends, procedure_of
 from ..noise import (
@@ -28,6 +29,7 @@ from ..noise import (
     DiscreteNoise,
     GeometricNoise,
     Laplace,
+    Nearest,
     NoiseDistribution,
     Staircase,
     StaircaseNoise,
@@ -35,9 +37,19 @@ from ..noise import (
 from ..noise.distributions import LOSSES
 from ..present.views import Result, View, plain
 from ..progress import Progress
-from .assessments import ALONE, Assessment, Drawn, Errors, closed_median, open_median, table_median
+from .assessments import (
+    ALONE,
+    Assessment,
+    Clamped,
+    Drawn,
+    Errors,
+    closed_median,
+    open_median,
+    rounded_median,
+    table_median,
+)
 from .by_likelihood import Guesser, Strategy, by_types, has_few_types
-from .drawing import finite_drawn, open_drawn, stairs_drawn
+from .drawing import Coalition, finite_drawn, open_drawn, stairs_drawn
 from .guarantee import Guarantee
 from .medians import median_level, median_noise
 
@@ -57,7 +69,7 @@ class Collusion(Result):
     there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
     report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
     reports likeliest, for strategies that look at the likelihood. `notes` say what the estimate is where that is not plain:
-    a median of reports that go beyond the true values may lie there too.
+    where reports go beyond the true values, whether their median is moved to the end or left there.
     """
 
     name: str
@@ -191,28 +203,30 @@ class Collusions(Result):
 
 @overload
 def collude(
-    mechanism: Procedure | ContinuousNoise,
-    k: int,
+    mechanism: Procedure | ContinuousNoise | Nearest,
+    k: Rational,
     strategy: str = ...,
     loss: Any = ...,
     prior: PriorLike | None = ...,
     *,
-    runs: int | None = ...,
-    seed: int = ...,
+    clamp: bool = ...,
+    runs: Rational | None = ...,
+    seed: Rational = ...,
     progress: Progress | None = ...,
 ) -> Collusion: ...
 
 
 @overload
 def collude(
-    mechanism: Procedure | ContinuousNoise | Mapping[str, Any],
+    mechanism: Procedure | ContinuousNoise | Nearest | Mapping[str, Any],
     k: Iterable[Any],
     strategy: str = ...,
     loss: Any = ...,
     prior: PriorLike | None = ...,
     *,
-    runs: int | None = ...,
-    seed: int = ...,
+    clamp: bool = ...,
+    runs: Rational | None = ...,
+    seed: Rational = ...,
     progress: Progress | None = ...,
 ) -> Collusions: ...
 
@@ -224,23 +238,25 @@ def collude(
     loss: Any = "l1",
     prior: PriorLike | None = None,
     *,
-    runs: int | None = None,
-    seed: int = 0,
+    clamp: bool = True,
+    runs: Rational | None = None,
+    seed: Rational = 0,
     progress: Progress | None = None,
 ) -> Collusion | Collusions:
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
-    They estimate by the `strategy` "median" (of an even number the lower one in the middle; a report, so it may lie beyond the
-    true values where reports do), "mle" (the value that makes the
+    They estimate by the `strategy` "median" (of an even number the lower one in the middle), "mle" (the value that makes the
     reports likeliest) or "bayes" (the value with the smallest mean `loss` under the posterior: its median for l1, its mode
-    for l0). Of equally good values they take the one nearest to the median report.
+    for l0). Of equally good values they take the one nearest to the median report. Where reports go beyond the true values
+    and their median does, it is moved to the end of the true values, which everybody knows; `clamp=False` leaves it.
 
     The median is computed exactly for every mechanism: Pr[median >= t] = Pr[Bin(k, Pr[report >= t]) >= (k+1)/2]. The others
     are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
     noise, also truncated: its likelihood is a^(sum of distances)); else `runs` are drawn, repeatably by `seed`.
 
     The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
-    function of the error). Several k, or several mechanisms by name, give a table.
+    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median. Several k, or several
+    mechanisms by name, give a table.
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
@@ -260,33 +276,23 @@ def collude(
     named = mechanism if isinstance(mechanism, Mapping) else {_name(mechanism): mechanism}
     if not named:
         raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
-    found = tuple(
-        _collude(str(name), one, size, kind, loss, prior, times, number, progress)
-        for name, one in named.items()
-        for size in sizes
-    )
-    return Collusions(found) if many or isinstance(mechanism, Mapping) else found[0]
+    coalitions = [Coalition(size, kind, loss, prior, clamp, times, number, progress) for size in sizes]
+    learnt = tuple(_collude(str(name), noisy, users) for name, noisy in named.items() for users in coalitions)
+    return Collusions(learnt) if many or isinstance(mechanism, Mapping) else learnt[0]
 
 
 def _name(m: Any) -> str:
+    if isinstance(m, Nearest):
+        return f"{_name(m.law)}, rounded"
     return m.recipe.family if isinstance(m, Procedure) else type(m).__name__.lower()
 
 
-def _collude(
-    name: str,
-    m: Any,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> Collusion:
-    if isinstance(m, ContinuousNoise):
-        answer, joint, kept = _on_the_line(m, k, strategy, loss, prior, runs, seed, progress), None, None
+def _collude(name: str, m: Any, users: Coalition) -> Collusion:
+    k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
+    if isinstance(m, (ContinuousNoise, Nearest)):
+        answer, joint, kept = _on_the_line(m, users), None, None
         sharper = at_once(m, k)
-        other = None if sharper is None else _on_the_line(sharper, 1, "median", loss, None, None, 0, None).loss
+        other = None if sharper is None else _on_the_line(sharper, Coalition(1, "median", loss)).loss
     else:
         if max(procedure_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
             raise SizeError(
@@ -295,9 +301,12 @@ def _collude(
             )
         one = check_privacy(m)
         joint = Guarantee.power(one, k).for_asked(m.claim, one, k)
-        answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
-        if kept is None:
-            kept = median_level(m, k, one) if answer.runs is None else Guarantee(joint.alpha, joint.epsilon, False)
+        to = Clamped.of(m.inputs, m.outputs) if users.clamp and strategy == "median" else None
+        answer, kept = _estimated(m, users, to)
+        if kept is None and answer.runs is None:
+            kept = median_level(m, k, one, None if to is None else (to.targets, to.grid.size or 0))
+        elif kept is None:
+            kept = Guarantee(joint.alpha, joint.epsilon, False)
         elif not kept.exact:
             kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
         sharper = at_once(m, k)
@@ -319,46 +328,44 @@ def _collude(
         answer.exact_interval,
         answer.likeliest,
         answer.runs,
-        None if answer.runs is None else seed,
+        None if answer.runs is None else users.seed,
         answer.errors,
-        _what_it_is(name, m, strategy),
+        _what_it_is(name, m, strategy, users.clamp),
     )
 
 
-def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
-    """Where the median report need not be a true value: that it is left where it lies."""
-    if strategy != "median" or isinstance(m, ContinuousNoise):
+def _what_it_is(name: str, m: Any, strategy: Strategy, clamp: bool) -> tuple[str, ...]:
+    """Where the median report need not be a true value: what is made of it."""
+    if strategy != "median" or isinstance(m, (ContinuousNoise, Nearest)):
         return ()
-    if m.inputs.contains(m.outputs) and (m.outputs.step / m.inputs.step).denominator == 1:
+    within, aligned = m.inputs.contains(m.outputs), (m.outputs.step / m.inputs.step).denominator == 1
+    if within and aligned:
         return ()
+    if clamp and not within:
+        between = "" if aligned else ", and may lie between two true values"
+        return (
+            f"{name}: reports are {m.outputs}; a median beyond {m.inputs} is moved to the end{between}. "
+            "clamp=False leaves it where it lies.",
+        )
     return (
         f"{name}: the estimate is the median report as it is, one of {m.outputs}, also where that is no true value of {m.inputs}; "
         'strategy "mle" or "bayes" keeps to the true values.',
     )
 
 
-def _estimated(
-    m: Procedure,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> tuple[Assessment, Guarantee | None]:
+def _estimated(m: Procedure, users: Coalition, to: Clamped | None) -> tuple[Assessment, Guarantee | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
+    k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if strategy == "median":
-        return _median(m, k, loss, prior), None
+        return _median(m, k, loss, prior, to), None
     if _is_the_median(m, strategy, loss, prior):
         return replace(_median(m, k, loss, prior), likeliest=1.0), None
     if m.channel.finite() is None:
-        return open_drawn(m, k, strategy, loss, prior, runs, seed, progress), None
+        return open_drawn(m, users), None
     guesser = Guesser.of(m, strategy, loss, prior)
     if has_few_types(m, k):
-        return by_types(m, k, guesser, loss, prior, progress)
-    law = prior_of(prior, m.inputs).floats
-    return finite_drawn(m, k, guesser, loss, runs, seed, law, progress), None
+        return by_types(m, k, guesser, loss, prior, users.progress)
+    return finite_drawn(m, users, guesser), None
 
 
 def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> bool:
@@ -370,7 +377,9 @@ def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> b
     return strategy == "mle" or (flat and loss_name(loss) == "l0")
 
 
-def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
+def _median(m: Procedure, k: int, loss: Any, prior: Any, to: Clamped | None = None) -> Assessment:
+    if to is not None:
+        return table_median(m, k, loss, prior, to)
     if m.channel.finite() is not None:
         return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
     if prior is not None:
@@ -380,20 +389,19 @@ def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment:
     return open_median(m, k, loss)
 
 
-def _on_the_line(
-    law: ContinuousNoise,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> Assessment:
-    if prior is not None:
+def _on_the_line(law: ContinuousNoise | Nearest, users: Coalition) -> Assessment:
+    k, strategy, loss = users.k, users.strategy, users.loss
+    if users.prior is not None:
         raise PriorError(
             "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
         )
+    if isinstance(law, Nearest):
+        if strategy != "median":
+            raise DiscreetError(
+                f'The strategy "{strategy}" is not known for rounded noise; use "median", or a mechanism on a grid such as '
+                "dt.geometric."
+            )
+        return rounded_median(law, k, loss)
     cost = _of_error(loss)
     if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
         middle = median_noise(law, k)
@@ -407,7 +415,7 @@ def _on_the_line(
         )
     if strategy == "bayes" and loss_name(loss) != "l1":
         raise LossError('On the line the strategy "bayes" is the posterior median, the best for l1; use loss="l1".')
-    return stairs_drawn(law, k, strategy, cost, runs, seed, progress)
+    return stairs_drawn(law, users, cost)
 
 
 def _of_error(loss: Any) -> Callable[[float], float]:
@@ -421,13 +429,15 @@ def _of_error(loss: Any) -> Callable[[float], float]:
     return loss  # type: ignore[no-any-return]
 
 
-def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
+def large_k(m: Procedure | ContinuousNoise | Nearest, k: int) -> float | None:
     """sqrt(2/(pi k)) / (2 f), f the density at 0: E|median| of k draws of a density, as k grows.
 
     These are equations 16 (Laplace), 17 (staircase) and, with the probability of 0 for f, 18 (geometric) of Chen, Pal and
     Golubchik. On the line the ratio to the exact value goes to 1. On integers it does not: there the error falls
-    exponentially as soon as the median's spread is below a step.
+    exponentially as soon as the median's spread is below a step, and for rounded noise nobody has proposed a formula.
     """
+    if isinstance(m, Nearest):
+        return None
     if isinstance(m, ContinuousNoise):
         peak = float(m.density(0.0))
     elif m.channel.noise is not None:
@@ -437,7 +447,7 @@ def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
     return math.sqrt(2 / (math.pi * k)) / (2 * peak)
 
 
-def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
+def at_once(m: Procedure | ContinuousNoise | Nearest, k: int) -> Any:
     """The same family with one report at k times the epsilon, which is what composition allows k reports to be; None for
     families of which this makes no sense."""
     match m:
@@ -445,6 +455,9 @@ def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
             return Laplace(m.scale / k)
         case Staircase() if k * m.epsilon < _DEEPEST:
             return Staircase.best(k * m.epsilon, m.sensitivity, "l1")
+        case Nearest():
+            sharper = at_once(m.law, k)
+            return None if sharper is None else Nearest(sharper, m.step)
         case Mechanism():
             noise = None if m.channel.noise is None else _sharper(m.channel.noise, k)
             if noise is None:

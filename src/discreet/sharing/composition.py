@@ -2,29 +2,40 @@
 
 delta is analysis: it says how likely the reports are to tell two neighbours apart by more than epsilon. No release, level or
 charge of discreet rests on it.
+
+`recalibrate` asks the other way round, in three ways: the level each of k users must get so that together they learn no more
+than one level allows.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
-from ..exact.arithmetic import as_written, ball, float_above, show, show_above
+from ..exact.aliases import Rational
+from ..exact.arithmetic import as_written, ball, float_above, minus_log_above, show, show_above
 from ..exact.given import share, whole
-from ..exact.level import Epsilon
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Epsilon, Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
+from ..measure.utility import expected_loss
 from ..mechanism import Procedure, procedure_of
+from ..mechanisms.additive import geometric
+from ..noise import GeometricNoise
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
-from .losses import Losses, losses_of
+from .enumeration import Enumerated, enumerated
+from .losses import Losses, losses_of, shifted_losses
 from .pairs import OnePair, Pairs, distinct, has_one_pair, pairs_of
+from .promises import Approximate
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
 _DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
@@ -32,18 +43,20 @@ _MOST_USES = 10**9
 _PRECISE = 4096  # bits of a sum of logarithms: those of numbers next to 1 cancel
 _MOST_TRIED = 2**12  # pairs of which the worst is sought where all reports are at one
 _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all are tried
+_STEPS = 40  # halvings of the epsilon that is looked for
 
 
 @dataclass(frozen=True, repr=False)
 class Composition(Result):
     """The privacy curve of `uses[i]` reports by each `mechanisms[i]`, of one count or of different ones (`of`)."""
 
-    mechanisms: tuple[Procedure, ...]
+    mechanisms: tuple[Procedure | Approximate, ...]
     uses: tuple[int, ...]
     of: str
-    neighbours: tuple[Neighbours, ...]
+    neighbours: tuple[Neighbours | None, ...]  # None where a curve is all that is known
     _worst: Candidates = field(compare=False)  # what the upper bounds cover
     _tried: Candidates = field(compare=False)  # what the lower bounds are of
+    _exact: Enumerated | None = field(compare=False, default=None)  # where every sequence of reports was gone through
     _known: dict[Any, Bounds] = field(compare=False, default_factory=dict)
     _progress: Progress | None = field(compare=False, default=None)
 
@@ -60,18 +73,22 @@ class Composition(Result):
         asked = float(_epsilon(epsilon))
         if self._is_pure(epsilon):
             return 0.0, 0.0
+        if self._exact is not None:
+            return self._exact.delta_bounds(_epsilon(epsilon))
         low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked, self._progress))
         return low, min(high, self.optimal_delta(epsilon))
 
     def epsilon_bounds(self, delta: Any) -> Bounds:
         """What the smallest epsilon at this delta lies between."""
         asked = float(_share(delta))
+        if self._exact is not None:
+            return self._exact.epsilon_bounds(_share(delta))
         low, high = self._bounds(("epsilon", asked), lambda among: among.epsilon_bounds(asked, self._progress))
         return low, min(high, self.optimal_epsilon(delta))
 
     @cached_property
     def basic(self) -> float:
-        """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure."""
+        """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure, or has a delta."""
         each = list(zip(self._alphas, self.uses, strict=True))
         if 0 in self._alphas:
             return math.inf
@@ -80,21 +97,22 @@ class Composition(Result):
     @property
     def _pure(self) -> float:
         """`basic` for people: where each report keeps a rational epsilon that was asked for, their sum."""
-        asked = [m.claim.asked for m in self.mechanisms if m.claim.asked is not None and m.claim.asked.base is None]
+        claims = [m.claim for m in self.mechanisms if isinstance(m, Procedure)]
+        asked = [claim.asked for claim in claims if claim.asked is not None and claim.asked.base is None]
         if len(asked) < len(self.uses) or not all(e.admits(a) for e, a in zip(asked, self._alphas, strict=True)):
             return self.basic
         return as_written(sum((k * e.factor for e, k in zip(asked, self.uses, strict=True)), Fraction(0)), self.basic)
 
     def optimal_delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon for every mechanism of these levels (Kairouz, Oh and Viswanath 2015)."""
-        if 0 in self._alphas:
+        if self._is_open:
             return 1.0
         return 0.0 if self._is_pure(epsilon) else self._by_levels.delta_bounds(float(_epsilon(epsilon)))[1]
 
     def optimal_epsilon(self, delta: Any) -> float:
         """An epsilon that holds at this delta for every mechanism of these levels."""
         asked = float(_share(delta))
-        return math.inf if 0 in self._alphas else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
+        return math.inf if self._is_open else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
 
     def view(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> View:
         """The epsilon at a few deltas, or the delta at a few epsilons."""
@@ -139,11 +157,13 @@ class Composition(Result):
 
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
-        sequence = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.claim}" for m, k in each)
+        sequence = "; ".join(f"{k} by {_described(m)}" for m, k in each)
         return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {sequence}"
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
+        if self._exact is not None:
+            return (levels, "exact, up to the last digit of a float: every sequence of reports was gone through")
         if self.of == "one count":
             return (levels,)
         return (
@@ -164,16 +184,25 @@ class Composition(Result):
 
     @cached_property
     def _alphas(self) -> tuple[Fraction, ...]:
-        """The tight level of each mechanism between these neighbours."""
+        """The tight level of each mechanism between these neighbours; 0 where there is none without a delta."""
         return tuple(
-            min(ratio.alpha**ratio.power for ratio, _ in m.ratios(between))
+            m.level if isinstance(m, Approximate) else min(ratio.alpha**ratio.power for ratio, _ in m.ratios(between))
             for m, between in zip(self.mechanisms, self.neighbours, strict=True)
         )
 
+    @property
+    def _is_open(self) -> bool:
+        """Is there a mechanism of which no level is known, with or without a delta?"""
+        return any(a == 0 and isinstance(m, Procedure) for m, a in zip(self.mechanisms, self._alphas, strict=True))
+
     @cached_property
     def _by_levels(self) -> Candidates:
-        """Two reports, one 1/alpha times as likely, the other alpha times: the worst that a level allows."""
-        return Listed([Curve(tuple((_two_reports(a), k) for a, k in zip(self._alphas, self.uses, strict=True)))])
+        """Two reports, one 1/alpha times as likely, the other alpha times: the worst that a level allows. With a delta the worst
+        that is known."""
+        each = zip(self.mechanisms, self._alphas, self.uses, strict=True)
+        return Listed(
+            [Curve(tuple((m.above.law if isinstance(m, Approximate) else _two_reports(a), k) for m, a, k in each))]
+        )
 
 
 def compose(
@@ -184,12 +213,14 @@ def compose(
     neighbours: NeighboursLike | None = None,
     progress: Progress | None = None,
 ) -> Composition:
-    """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both.
+    """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both. A mechanism
+    of which only an epsilon with a delta is known, or normal noise, is given by `approximate(...)`.
 
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
     the worst over pairs after convolving. of="different counts": each count may sit at another pair and direction, also
     one chosen as reports come in; the curve is that of a dominating pair per mechanism (Zhu, Dong and Wang 2022), and the
-    lower bound that of the choices tried.
+    lower bound that of the choices tried. Few reports of small tables are gone through one by one: then both bounds are the
+    exact value, up to the last digit of a float.
 
     On neighbouring counts the loss of the geometric mechanism is +epsilon or -epsilon, so that optimal composition
     (Kairouz, Oh and Viswanath 2015) is attained:
@@ -199,27 +230,51 @@ def compose(
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """
-    listed = (
-        isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, Procedure) for x in mechanism)
+    kinds = (Procedure, Approximate)
+    listed = isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, kinds) for x in mechanism)
+    mechanisms = (
+        tuple(mechanism) if listed else (mechanism if isinstance(mechanism, Approximate) else procedure_of(mechanism),)
     )
-    mechanisms = tuple(mechanism) if listed else (procedure_of(mechanism),)
     uses = _uses(k, len(mechanisms) if listed else None)
     if of not in ("one count", "different counts"):
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')
-    if of == "one count" and len({x.inputs for x in mechanisms}) > 1:
+    known = [x for x in mechanisms if isinstance(x, Procedure)]
+    if of == "one count" and len({x.inputs for x in known}) > 1:
         raise GridError('These mechanisms have different true values, so no one count; give of="different counts".')
-    between = tuple(x.neighbours if neighbours is None else Neighbours.of(neighbours, x.inputs) for x in mechanisms)
-    if of == "one count" and len({t.reduced(x.inputs) for t, x in zip(between, mechanisms, strict=True)}) > 1:
+    between = tuple(
+        None
+        if isinstance(x, Approximate)
+        else x.neighbours
+        if neighbours is None
+        else Neighbours.of(neighbours, x.inputs)
+        for x in mechanisms
+    )
+    kept = [(t, x) for t, x in zip(between, mechanisms, strict=True) if t is not None and isinstance(x, Procedure)]
+    if of == "one count" and len({t.reduced(x.inputs) for t, x in kept}) > 1:
         raise DiscreetError("These mechanisms have different neighbours; give neighbours= for those that are meant.")
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
-    short = of == "different counts" or all(has_one_pair(x) for x in mechanisms)
-    pairs = [pairs_of(x, t, short) for x, t in zip(mechanisms, between, strict=True)]
+    short = of == "different counts" or all(has_one_pair(x) for x in known)
+    pairs = [
+        x.above if isinstance(x, Approximate) or t is None else pairs_of(x, t, short)
+        for x, t in zip(mechanisms, between, strict=True)
+    ]
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
+    lower = [x.below if isinstance(x, Approximate) else p for x, p in zip(mechanisms, pairs, strict=True)]
+    is_exact = all(x.is_exact for x in mechanisms if isinstance(x, Approximate))
+    exact = enumerated(pairs, uses, of == "one count") if is_exact else None
+    worst: Candidates
+    tried: Candidates
     if of == "one count":
-        same = SamePair(pairs, uses)
-        return Composition(mechanisms, uses, of, between, same, same, _progress=progress)
-    worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
-    return Composition(mechanisms, uses, of, between, worst, _tried(pairs, uses), _progress=progress)
+        worst = SamePair(pairs, uses)
+        tried = worst if is_exact else SamePair(lower, uses)
+    else:
+        worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
+        tried = _tried(lower, uses)
+    return Composition(mechanisms, uses, of, between, worst, tried, exact, _progress=progress)
+
+
+def _described(m: Procedure | Approximate) -> str:
+    return m.what if isinstance(m, Approximate) else f"{m.recipe.family} {m.outputs}, {m.claim}"
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:
@@ -270,3 +325,84 @@ def _epsilon(epsilon: Any) -> Epsilon:
     if read is None or read.factor < 0:
         raise LevelError(f'epsilon = {show(epsilon)} must be a number of 0 or more; write for example epsilon="1.6".')
     return read
+
+
+@dataclass(frozen=True, repr=False)
+class Recalibration(Result):
+    """One row for each way; `level` is the alpha of each user's own report, exact."""
+
+    question: str
+    table: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def __getitem__(self, way: str) -> Mapping[str, Any]:
+        found = {row["way"]: row for row in self.table}
+        if way not in found:
+            raise DiscreetError(f"{way} is none of the ways; choose from {'; '.join(found)}.")
+        return found[way]
+
+    def view(self) -> View:
+        return replace(View.of(self.question, self.table), notes=self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
+
+
+def recalibrate(
+    k: Any,
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    delta: Rational | None = None,
+    n: GridLike | None = None,
+) -> Recalibration:
+    """The level of each of k users' geometric reports of one count, so that all together keep to a level.
+
+    By pure composition the k-th root of alpha. With a delta, by the exact curve of k reports, which lets each user have
+    more: that is analysis, and no release or charge rests on it. By a cascade alpha itself: every report is made from the
+    sharpest one, so that together they say no more than that one. `n` says how large the count can be; without, noise has
+    no end.
+
+    >>> import discreet as dt
+    >>> ways = dt.sharing.recalibrate(4, alpha="1/16")
+    >>> [(row["way"], str(row["alpha"])) for row in ways.table]
+    [('pure composition', '1/2'), ('cascade', '1/16')]
+    """
+    users, level = whole(k, "k", most=10**6, example=5), Level.of(alpha=alpha, epsilon=epsilon)
+    grid = None if n is None else Grid.of(n)
+    ways = {"pure composition": level.per_step(users)}
+    if delta is not None:
+        read = share(delta, "delta", "how likely the reports may tell more than the level says", example="1e-6")
+        ways[f"exact curve at delta {delta}"] = _by_curve(users, level, float(read), ways["pure composition"])
+    ways["cascade"] = level.alpha
+    rows = tuple(
+        MappingProxyType(
+            {"way": way, "alpha": a, "epsilon <=": minus_log_above(a), "mean |error|": _mean_error(a, grid)}
+        )
+        for way, a in ways.items()
+    )
+    notes = ["cascade: each report is made from a sharper one, so that all together tell no more than the sharpest"]
+    if delta is not None:
+        notes.insert(0, "exact curve: analysis with a delta; no release, level or charge rests on it")
+    return Recalibration(f"{users} users who together may learn {level}; the level of each", rows, tuple(notes))
+
+
+def _mean_error(alpha: Fraction, grid: Grid | None) -> float:
+    """Of the noise itself; on a grid, where it is clamped, the mean over all counts."""
+    return float(
+        GeometricNoise(alpha).mean_absolute if grid is None else expected_loss(geometric(grid, alpha=alpha), "l1")
+    )
+
+
+def _by_curve(users: int, level: Level, delta: float, safe: Fraction) -> Fraction:
+    """The smallest alpha found whose k reports have at most this delta at the level's epsilon, proved by the upper bound."""
+    target = level.epsilon * (1 - 1e-14)  # the level's own is rounded up
+    best, low, high = safe, minus_log_above(safe), level.epsilon
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        tried = Level.of(epsilon=middle).alpha
+        if Listed([Curve(((shifted_losses(tried, 1), users),))]).delta_bounds(target)[1] <= delta * (1 - 1e-14):
+            best, low = tried, middle
+        else:
+            high = middle
+    return min(best, safe)

@@ -175,6 +175,8 @@ def _listed(parts: Sequence[Part]) -> Convolved:
 def _by_types(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
     """A sum for each way to say how often each loss occurs, its probability, and of how many roundings that is."""
     size, ways = len(losses.values), _types(losses, k)
+    if k == 1:
+        return losses.values, losses.masses, 1.0
     bars = np.array(list(itertools.combinations(range(k + size - 1), size - 1)), dtype=np.int64).reshape(ways, size - 1)
     ends = np.full((ways, 1), k + size - 1)
     counts = np.diff(np.hstack([np.full_like(ends, -1), bars, ends]), axis=1) - 1

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..errors import LossError, PriorError, SizeError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..measure.loss import loss_name, loss_of
+from ..measure.prior import prior_of
 from ..mechanism import Procedure
 from ..noise import DiscreteNoise, Staircase
 from ..noise.expectation import Floats, real
@@ -45,24 +47,33 @@ def chosen_runs(asked: int | None, work: int) -> int:
     return asked if asked is not None else max(200, min(RUNS, _WORK // max(work, 1)))
 
 
-def finite_drawn(
-    m: Procedure,
-    k: int,
-    guesser: Guesser,
-    loss: Any,
-    runs: int | None,
-    seed: int,
-    law: Floats,
-    progress: Progress | None,
-) -> Assessment:
+@dataclass(frozen=True)
+class Coalition:
+    """The k users who share their reports: how they estimate, and how often that is drawn where it cannot be computed."""
+
+    k: int
+    strategy: Strategy
+    loss: Any
+    prior: Any = None
+    clamp: bool = True
+    runs: int | None = None
+    seed: int = 0
+    progress: Progress | None = None
+
+    def tell(self, done: float) -> None:
+        tell(self.progress, "drawing", done)
+
+
+def finite_drawn(m: Procedure, users: Coalition, guesser: Guesser) -> Assessment:
     """Truths drawn from the prior, k reports of each, and the guess that they lead to."""
+    k, law = users.k, prior_of(users.prior, m.inputs).floats
     channel, types = m.finite(), Types(k, m.finite().reports)
     if channel.rows * channel.reports > MATRIX_ENTRIES:
         raise SizeError(f"Likelihoods for {channel.rows} values need too much memory; use a coarser grid.")
-    logs, costs = log_matrix(channel), loss_of(loss, m.inputs, m.inputs).floats
-    number = chosen_runs(runs, channel.rows * min(k, channel.reports))
-    truths = np.random.default_rng(seed).choice(channel.rows, size=number, p=law)
-    source, guesses, likeliest = insecure_source(seed), np.empty(number, dtype=np.int64), 0
+    logs, costs = log_matrix(channel), loss_of(users.loss, m.inputs, m.inputs).floats
+    number = chosen_runs(users.runs, channel.rows * min(k, channel.reports))
+    truths = np.random.default_rng(users.seed).choice(channel.rows, size=number, p=law)
+    source, guesses, likeliest = insecure_source(users.seed), np.empty(number, dtype=np.int64), 0
     size = max(_BLOCK // (channel.rows + k), 1)
     for start in range(0, number, size):
         here = np.repeat(truths[start : start + size], k)
@@ -72,7 +83,7 @@ def finite_drawn(
         single = types.log_likelihoods(Block(places, places, middle), logs)
         guesses[start : start + size] = guesser.guess(single, middle)
         likeliest += int(guesser.is_likeliest(single, middle).sum())
-        tell(progress, "drawing", min(start + size, number) / number)
+        users.tell(min(start + size, number) / number)
     error, unit = errors_between(m.inputs, m.inputs, channel.rows, channel.rows)
     return _summed_up(error[truths, guesses], costs[truths, guesses], unit, likeliest / number)
 
@@ -83,17 +94,9 @@ def _counts(reports: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
     return np.bincount(flat, minlength=runs * kinds).reshape(runs, kinds)
 
 
-def open_drawn(
-    m: Procedure,
-    k: int,
-    strategy: Strategy,
-    loss: Any,
-    prior: Any,
-    runs: int | None,
-    seed: int,
-    progress: Progress | None,
-) -> Assessment:
+def open_drawn(m: Procedure, users: Coalition) -> Assessment:
     """The same on an open grid, with a flat prior: the error does not depend on the truth, which is 0 here."""
+    k, strategy, loss = users.k, users.strategy, users.loss
     noise, step = m.channel.noise, m.inputs.step
     assert noise is not None
     if m.inputs.low is not None or m.inputs.high is not None:
@@ -101,7 +104,7 @@ def open_drawn(
             f"On the half open grid {m.inputs} there is no flat prior to draw truths from; truncate the mechanism first, "
             "or use the median."
         )
-    if prior is not None:
+    if users.prior is not None:
         raise PriorError(
             f"On the open grid {m.inputs} only a flat prior is known; leave out the prior, or truncate first."
         )
@@ -110,9 +113,9 @@ def open_drawn(
         raise LossError(
             f'loss = {show(loss)}: on an open grid use "l0", "l1" or "l2", or truncate the mechanism first.'
         )
-    source, draws = insecure_source(seed), noise.draws()
+    source, draws = insecure_source(users.seed), noise.draws()
     first = draws.draw(source, np.empty(k * 200, dtype=np.int64)).reshape(200, k)
-    number = chosen_runs(runs, k * (2 * int(np.abs(first).max()) + 1))
+    number = chosen_runs(users.runs, k * (2 * int(np.abs(first).max()) + 1))
     size = max(_BLOCK // (k * (2 * int(np.abs(first).max()) + 1)), 1)
     errors, likeliest = [], 0
     for start in range(0, number, size):
@@ -122,7 +125,7 @@ def open_drawn(
         offsets, logs = _around(noise, reports - middle[:, None], 0 if strategy == "mle" else k)
         likeliest += int((logs[:, len(offsets) // 2] >= logs.max(axis=1) - SAME_LIKELIHOOD).sum())
         errors.append(middle + offsets[_best(logs, offsets, "l0" if strategy == "mle" else name)])
-        tell(progress, "drawing", (start + count) / number)
+        users.tell((start + count) / number)
     steps = np.concatenate(errors)
     high, low = sides_of(loss, Grid(0, (int(np.abs(steps).max()) + 1) * step, step))
     costs = np.where(steps >= 0, high[np.abs(steps)], low[np.abs(steps)])
@@ -200,28 +203,20 @@ def share_interval(hits: int, runs: int) -> tuple[float, float]:
     return tuple(min(max((share + z / (2 * runs) + sign * half) / (1 + z / runs), 0.0), 1.0) for sign in (-1, 1))  # type: ignore[return-value]
 
 
-def stairs_drawn(
-    law: Staircase,
-    k: int,
-    strategy: Strategy,
-    loss: Callable[[float], float],
-    runs: int | None,
-    seed: int,
-    progress: Progress | None = None,
-) -> Assessment:
+def stairs_drawn(law: Staircase, users: Coalition, cost: Callable[[float], float]) -> Assessment:
     """Draw k reports of the truth 0, and guess by the posterior's median ("bayes") or by halving the likeliest places ("mle")."""
-    rng = np.random.default_rng(seed)
-    number = chosen_runs(runs, 64 * k)
+    rng, k = np.random.default_rng(users.seed), users.k
+    number = chosen_runs(users.runs, 64 * k)
     errors, likeliest, size = [], 0, max(_BLOCK // (16 * k), 1)
     for start in range(0, number, size):
         count = min(size, number - start)
         reports = np.sort(law.quantile(rng.random((count, k))), axis=1) / law.sensitivity
-        guess, is_best = stair_guesses(law, reports, strategy)
+        guess, is_best = stair_guesses(law, reports, users.strategy)
         errors.append(guess * law.sensitivity)
         likeliest += int(is_best.sum())
-        tell(progress, "drawing", (start + count) / number)
-    found = np.concatenate(errors)
-    return line_drawn(found, real([map(loss, found.tolist())])[0], likeliest / number)
+        users.tell((start + count) / number)
+    together = np.concatenate(errors)
+    return line_drawn(together, real([map(cost, together.tolist())])[0], likeliest / number)
 
 
 def stair_guesses(law: Staircase, reports: Floats, strategy: Strategy) -> tuple[Floats, NDArray[np.bool_]]:

@@ -103,19 +103,29 @@ def _by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
     return a[0] * b[1] - b[0] * a[1]
 
 
+def shifted_weights(decay: Fraction, distance: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Geometric noise at two truths so many steps apart, its reports clamped between them, in integers over a total.
+
+    >>> shifted_weights(Fraction(1, 2), 1)
+    ((4, 2), (2, 4), 6)
+    """
+    top, bottom = decay.numerator, decay.denominator
+    weights = tuple(
+        top**j * bottom ** (distance - j) * (bottom if j in (0, distance) else bottom - top)
+        for j in range(distance + 1)
+    )
+    return weights, weights[::-1], bottom**distance * (bottom + top)
+
+
 def shifted_losses(decay: Fraction, distance: int) -> Losses:
     """Of geometric noise at two truths so many steps apart, its reports clamped between them: decay^(2j - distance).
 
     >>> shifted_losses(Fraction(1, 2), 1).values.round(4).tolist()
     [-0.6931, 0.6931]
     """
-    top, bottom = decay.numerator, decay.denominator
-    total = bottom**distance * (bottom + top)
-    masses = [
-        top**j * bottom ** (distance - j) * (bottom if j in (0, distance) else bottom - top) / total
-        for j in range(distance, -1, -1)
-    ]
-    values = np.arange(-distance, distance + 1, 2, dtype=np.float64) * log_ratio(bottom, top)
+    weights, _, total = shifted_weights(decay, distance)
+    masses = [weight / total for weight in reversed(weights)]
+    values = np.arange(-distance, distance + 1, 2, dtype=np.float64) * log_ratio(decay.denominator, decay.numerator)
     lattice = Lattice(decay**distance, 1 / decay**2, np.arange(distance + 1))
     kept = np.array(masses) >= _RARE
     rare = math.fsum(x for x in masses if x < _RARE) * (1 + 1e-9)

@@ -17,14 +17,15 @@ from typing import final
 
 import flint
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES, Integers
+from ..channels.table import merge_columns
 from ..errors import SizeError
 from ..measure.privacy import Verdict
 from ..mechanism import Procedure
-from ..noise import ContinuousNoise, DiscreteNoise
+from ..noise import ContinuousNoise, NoiseDistribution
 from ..noise.distributions import LOSSES
 from ..noise.expectation import Floats
 from .guarantee import Guarantee
@@ -51,19 +52,19 @@ def needs(k: int) -> tuple[int, int]:
     return k - rank(k) + 1, rank(k)
 
 
-def noise_tails(noise: DiscreteNoise, k: int, far: int) -> tuple[Floats, Floats]:
-    """Pr[median >= m] and Pr[median <= -m] of k draws of the noise, for m = 0..far."""
-    one = noise.sf(np.arange(far + 1) - 1)
+def noise_tails(noise: NoiseDistribution, k: int, far: int, unit: float = 1.0) -> tuple[Floats, Floats]:
+    """Pr[median >= m units] and Pr[median <= -m units] of k draws of symmetric noise on the multiples of a unit, m = 0..far."""
+    one = noise.sf((np.arange(far + 1) - 1) * unit)
     up, down = needs(k)
     return at_least(k, up, one), at_least(k, down, one)
 
 
-def farthest(noise: DiscreteNoise, k: int, depth: float) -> int:
-    """Beyond so many steps the median lies with a probability below e^-depth."""
+def farthest(noise: NoiseDistribution, k: int, depth: float, unit: float = 1.0) -> int:
+    """Beyond so many units the median lies with a probability below e^-depth."""
     down = rank(k)
     room = (depth + math.lgamma(k + 1) - math.lgamma(down + 1) - math.lgamma(k - down + 1)) / down
     high = 1
-    while high <= _MOST_STEPS and float(noise.sf(high)) > math.exp(-min(room, 700.0)):
+    while high <= _MOST_STEPS and float(noise.sf(high * unit)) > math.exp(-min(room, 700.0)):
         high *= 2
     if high > _MOST_STEPS:
         raise SizeError(
@@ -114,8 +115,9 @@ def at_least_exact(k: int, need: int, part: int, total: int) -> int:
     return int(found * hit**need)
 
 
-def median_level(m: Procedure, k: int, one: Verdict) -> Guarantee:
-    """The tight level of the channel from the truth to the median of k reports, or a bound of it.
+def median_level(m: Procedure, k: int, one: Verdict, merged: tuple[NDArray[np.int64], int] | None = None) -> Guarantee:
+    """The tight level of the channel from the truth to the median of k reports, or a bound of it. `merged` says what becomes
+    of each report, and of how many estimates, where the median is not left as it is.
 
     The distribution of the r-th smallest of k reports is that of a beta variable, whose density is c u^(r-1) (1-u)^(k-r), between
     two values of the distribution function. Where a larger truth makes larger reports likelier (noise that is added), u
@@ -127,13 +129,13 @@ def median_level(m: Procedure, k: int, one: Verdict) -> Guarantee:
     if channel is None:
         assert noise is not None
         return Guarantee.power(one, max(needs(k)), exact=span is not None and span % noise.stride == 0)
-    if span is not None and channel.decay is not None and noise is not None:
+    if span is not None and channel.decay is not None and noise is not None and merged is None:
         found = _at_the_ends(channel.rows - 1, channel.decay, k, span)
         if found is not None:
             return found
     law = exact_law(channel, k)
     if law is not None:
-        return Guarantee.between(m, law[0])
+        return Guarantee.between(m, law[0] if merged is None else merge_columns(law[0], *merged))
     return Guarantee.power(one, k if noise is None else max(needs(k)), exact=False)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, cmp_to_key
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import MetricError, SizeError
 from ..exact.neighbours import Neighbours
 from ..mechanism import Procedure
-from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
+from .losses import LEAST, Floats, Losses, losses_of, shifted_losses, shifted_weights
 
 _RATES = 2.0 ** np.arange(-24, 8.1, 0.5)  # at which Chernoff's bound is tried for all pairs at once
 _MOST_VALUES = 2**11
@@ -108,7 +108,16 @@ class Pairs:
         """The pair whose mean loss is the largest, in floats."""
         return int(np.argmax(self.moments(np.array([1e-6]))[0] + self.infinite()))
 
+    def written(self) -> tuple[list[tuple[list[int], list[int]]], int]:
+        """The two distributions of each pair, over one total."""
+        each = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return [(self.weights[i], self.weights[k]) for i, k in each], self.total
+
     def dominating(self) -> Losses:
+        """The losses of the pair whose curve is the largest of all curves."""
+        return losses_of(*self.hull(), self.total)
+
+    def hull(self) -> tuple[list[int], list[int]]:
         """The pair whose curve is the largest of all curves: the hull of all chances (Q(S), P(S)) of sets of reports.
 
         A set of reports tells the pair apart with P(S) - e^epsilon Q(S), so the upper hull of these points over all pairs,
@@ -123,24 +132,16 @@ class Pairs:
         for i, k in zip(self.first.tolist(), self.second.tolist(), strict=True):
             for q, p in _chances(self.weights[i], self.weights[k]):
                 points[q] = max(p, points.get(q, 0))
-        hull: list[tuple[int, int]] = []
-        for q, p in sorted(points.items()):
-            while len(hull) > 1 and _turns_up(hull[-2], hull[-1], (q, p)):
-                hull.pop()
-            hull.append((q, p))
-        start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
-        edges = list(itertools.pairwise(hull))
-        return losses_of(
-            [*start, *(b[1] - a[1] for a, b in edges)],
-            [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
-            self.total,
-        )
+        return upper_hull(points)
 
 
 @dataclass(frozen=True)
 class OnePair:
-    """One pair that stands for all, and has the same losses both ways round."""
+    """One pair that stands for all, and has the same losses both ways round: two distributions in integers over a total."""
 
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    total: int
     law: Losses
     size: int = 1
 
@@ -163,6 +164,12 @@ class OnePair:
     def dominating(self) -> Losses:
         return self.law
 
+    def written(self) -> tuple[list[tuple[list[int], list[int]]], int]:
+        return [self.hull()], self.total
+
+    def hull(self) -> tuple[list[int], list[int]]:
+        return list(self.first), list(self.second)
+
     @property
     def entries(self) -> int:
         return len(self.law.values)
@@ -176,9 +183,24 @@ class OnePair:
 
 def distinct(pairs: Sequence[Pairs | OnePair]) -> list[Pairs | OnePair]:
     """One pair of true values for all at which every mechanism has the same losses."""
-    labels = np.array([p.alike() for p in pairs])
+    labels = np.array(np.broadcast_arrays(*(p.alike() for p in pairs)))
     kept = np.sort(np.unique(labels, axis=1, return_index=True)[1])
     return [p.taken(kept) for p in pairs]
+
+
+def upper_hull(points: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """The two distributions whose sets of reports have the upper hull of points Q: P for their edge."""
+    hull: list[tuple[int, int]] = []
+    for q, p in sorted(points.items()):
+        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], (q, p)):
+            hull.pop()
+        hull.append((q, p))
+    start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
+    edges = list(itertools.pairwise(hull))
+    return (
+        [*start, *(b[1] - a[1] for a, b in edges)],
+        [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
+    )
 
 
 def _chances(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
@@ -223,7 +245,7 @@ def pairs_of(m: Procedure, neighbours: Neighbours, short: bool = True) -> Pairs 
         distance = _farthest(m, neighbours)
         if distance > _MOST_VALUES:
             raise SizeError(f"Neighbours {distance} steps apart are too far to compose; use a coarser grid.")
-        return OnePair(shifted_losses(noise.decay, distance))
+        return OnePair(*shifted_weights(noise.decay, distance), shifted_losses(noise.decay, distance))
     channel = m.finite()
     if channel.rows > _MOST_VALUES or channel.reports > _MOST_VALUES:
         raise SizeError(f"Composition looks at every report of at most {_MOST_VALUES} values; use a coarser grid.")
@@ -255,9 +277,10 @@ class Screen:
 
     @classmethod
     def of(cls, pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Screen:
-        if pairs[0].size > _MOST_PAIRS:
+        size = max(p.size for p in pairs)
+        if size > _MOST_PAIRS:
             raise SizeError(
-                f"{pairs[0].size} pairs of neighbours with different losses are too many to compare; use a coarser grid, or "
+                f"{size} pairs of neighbours with different losses are too many to compare; use a coarser grid, or "
                 "neighbours= for fewer pairs."
             )
         rates = _RATES / (max(p.width for p in pairs) or 1.0)

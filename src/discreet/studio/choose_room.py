@@ -22,8 +22,8 @@ from ..measure.privacy import check_privacy
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
 from ..registry import FAMILIES
-from .common import CountsForm, Letter, Text
 from .jobs import Promise, as_job, promised, under_way
+from .rooms import CountsForm, Letter, Text
 
 OPTIMUM = "optimum"
 _FAMILIES = {

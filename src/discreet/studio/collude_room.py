@@ -17,8 +17,8 @@ from ..progress import Progress, tell
 from ..registry import FAMILIES
 from ..sharing.cascades import cascade
 from ..sharing.collusion import collude
-from .common import CountsForm, Form, Text
 from .jobs import Promise, as_job, promised
+from .rooms import CountsForm, Form, Text
 
 Member = Literal["geometric", "explicit_fair", "randomized_response"]
 _FAMILIES = {f.name: f for f in FAMILIES}

@@ -16,8 +16,8 @@ from ..progress import tell
 from ..recovery.estimate import Estimate, group_intervals
 from ..recovery.recover import recover
 from ..recovery.tallies import listed, read_reports
-from .common import Form, Shelf, Text
 from .jobs import Promise, answered, promised
+from .rooms import Form, Shelf, Text
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_VALUES = 1001

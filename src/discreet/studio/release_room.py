@@ -26,8 +26,8 @@ from ..tables.count import admitting
 from ..tables.count.typing_errors import other_spellings
 from ..tables.publish.released import Release
 from ..tables.release import preview, release
-from .common import Form, Shelf, Text
 from .jobs import as_job, under_way
+from .rooms import Form, Shelf, Text
 
 router = APIRouter(prefix="/api", tags=["release"])
 _KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}

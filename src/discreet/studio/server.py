@@ -31,8 +31,7 @@ from ..errors import DiscreetError, MissingExtraError
 from ..exact.given import whole
 from . import choose_room, collude_room, jobs, recover_room, release_room, rooms
 from .access import NO_PAGE, Guard, Keys, read_by_a_person
-from .common import Refusal
-from .rooms import ROOMS, notice, page
+from .rooms import ROOMS, Refusal, notice, page
 
 _STATIC = Path(__file__).parent / "static"
 MOST_WAITING = 128

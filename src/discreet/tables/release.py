@@ -9,12 +9,13 @@ One walk serves one audience or many: at each level there is a sheet, and one au
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,32 +23,27 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..exact.grid import Grid
+from ..exact.level import LevelLike
 from ..ledger.consulting import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
-from ..questions.domain import Domain
 from ..questions.margins import Margin, read_margins
-from ..questions.question import Question
+from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, check_columns, check_relation
 from .ask.spelling import Spelling, spelling_of
 from .count.admitting import Profile, check_admitted, examined
 from .count.true_numbers import Found, counted_for
+from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
-from .publish.frames import TableMaker, table_maker
 from .publish.previews import Preview, preview_of
 from .publish.readings import members
-from .publish.released import Release
-from .publish.sheet import Sheet
-from .saved.stored_answers import answer_text, mechanisms_text, served
+from .publish.released import Release, TableMaker, table_maker
+from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
-Conditions = str | Sequence[str] | Mapping[str, str] | None
-Values = str | Sequence[str] | Mapping[str, str | Grid] | None
 
 
 def release(
@@ -56,29 +52,15 @@ def release(
     *,
     dataset: str,
     ledger: Ledger | str | os.PathLike[str],
-    epsilon: object = None,
-    alpha: object = None,
+    epsilon: LevelLike | None = None,
+    alpha: LevelLike | None = None,
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Release:
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
@@ -100,24 +82,7 @@ def release(
     Of these the last three are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         alpha,
@@ -135,26 +100,12 @@ def release_to(
     ledger: Ledger | str | os.PathLike[str],
     audiences: Mapping[str, Any],
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Audiences:
     """A release for each of several audiences, {name: epsilon}, for example {"ministry": "1", "public": "1/4"}.
 
@@ -165,24 +116,7 @@ def release_to(
     The rest is as in `release`; only geometric noise leads from every level to every more private one.
     """
     asked = Asked.of_audiences(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         audiences,
@@ -197,49 +131,18 @@ def preview(
     *,
     dataset: str,
     ledger: Ledger | str | os.PathLike[str],
-    epsilon: object = None,
-    alpha: object = None,
+    epsilon: LevelLike | None = None,
+    alpha: LevelLike | None = None,
     version: str = "1",
-    count: Conditions = None,
-    sum: Values = None,
-    mean: Values = None,
-    share: Conditions = None,
-    by: str | Sequence[str] = (),
-    domain: Domain | Mapping[str, Any] | None = None,
-    weights: Mapping[str, Any] | None = None,
-    max_count: int | None = None,
-    max_groups: int = 1,
-    pool_other: bool = False,
-    measure_totals: Any = (),
-    mechanism: str | Mechanism = "auto",
-    purpose: str | None = None,
-    loss: str | None = None,
-    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
 ) -> Preview:
     """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged."""
     asked = Asked.at_level(
-        _question(
-            question,
-            count=count,
-            sum=sum,
-            mean=mean,
-            share=share,
-            by=by,
-            domain=domain,
-            weights=weights,
-            max_count=max_count,
-            max_groups=max_groups,
-            pool_other=pool_other,
-            measure_totals=measure_totals,
-            mechanism=mechanism,
-            purpose=purpose,
-            loss=loss,
-            prior=prior,
-        ),
+        _question(question, parts),
         dataset,
         version,
         alpha,
@@ -253,17 +156,8 @@ def preview(
     return preview_of(ready.sheets[0])
 
 
-_UNSAID: dict[str, Any] = {
-    "by": (),
-    "max_groups": 1,
-    "pool_other": False,
-    "measure_totals": (),
-    "mechanism": "auto",
-}
-
-
-def _question(question: Question | None, **parts: Any) -> Question:
-    """The question as it was given, whole or in parts."""
+def _question(question: Question | None, parts: QuestionParts) -> Question:
+    """The question as it was given, whole or in parts. A part that says what nobody would need to say may stand beside it."""
     if question is None:
         return Question(**parts)
     if not isinstance(question, Question):
@@ -271,7 +165,8 @@ def _question(question: Question | None, **parts: Any) -> Question:
             "The question is a discreet.Question; make one with Question(count=..., by=..., domain=...), or give its parts "
             "as keywords."
         )
-    given = [name for name, value in parts.items() if not _is_unsaid(value, _UNSAID.get(name))]
+    defaults = {name: part.default for name, part in inspect.signature(Question).parameters.items()}
+    given = [name for name, value in parts.items() if not _is_unsaid(value, defaults.get(name))]
     if given:
         raise ReleaseError(
             f"Both a Question and {', '.join(given)} were given: put everything "
@@ -395,8 +290,7 @@ def _sheet(
     terms, sizes = allowed.terms, found.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    sheet = Sheet.of(asked, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
-    return sheet.asking(spelling.question)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
 
 
 def _drawn(
@@ -408,9 +302,7 @@ def _drawn(
     if first.draws_nothing:  # public zeros alone: nothing is spent
         made = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
         return _Walk(made, Fraction(0), operator, dropped)
-    heads = [
-        mechanisms_text(sheet.question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers) for sheet in sheets
-    ]
+    heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
         begun = book.begin(
@@ -448,15 +340,14 @@ def _repeated(
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
     made = list[Release]()
-    texts = answers_of(answer.text) if asked.audiences else [answer.text]
-    for level, text in zip(asked.levels, texts, strict=True):
+    stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
+    for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
-        again = served(
-            text, asked.at(level), allowed.terms, paid, spelling.contents, allowed.margins, make_table, coarse
+        sheet, drawn = served(
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
         )
-        sheet = again.sheet.asking(spelling.question)
-        made.append(sheet.filled(again.reports, again.totals, answer.totals, answer))
+        made.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(made, charged)
 
 

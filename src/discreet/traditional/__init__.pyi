@@ -1,4 +1,4 @@
-from .method import Method as Method
-from .rounding import cell_key as cell_key
-from .rounding import random_rounding as random_rounding
-from .rounding import suppression as suppression
+from .methods import Method as Method
+from .methods import cell_key as cell_key
+from .methods import random_rounding as random_rounding
+from .methods import suppression as suppression

@@ -23,6 +23,7 @@ class Spelling:
 
     question: Mapping[str, Any]
     contents: Mapping[str, Mapping[str, Any]]
+    columns: tuple[str, ...]  # that conditions and values are read from, as the table spells them
 
     def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
         """A fingerprint of all the true numbers, whatever the statistics are called."""
@@ -36,7 +37,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     conditions = {
         one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
     }
-    contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    contents = {one.name: _content(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
     told = {
@@ -52,17 +53,14 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
-        **({"measured": measured_of(question)} if question.tiers else {}),
+        **({"measured": _digest(one_text({"tiers": _tier_identities(question)}))} if question.tiers else {}),
     }
-    return Spelling(told, contents)
+    used = {name for where in conditions.values() if where is not None for name in where.columns}
+    used |= {content["column"] for content in contents.values() if "column" in content}
+    return Spelling(told, contents, tuple(sorted(used)))
 
 
-def measured_of(question: Question) -> str:
-    """The identity of measured totals: their parts of epsilon, and which cells each of them adds up."""
-    return _digest(one_text({"tiers": _tier_identities(question)}))
-
-
-def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def _content(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
     """The identity of a statistic, whatever its name."""
     found: dict[str, Any] = {
         "kind": one.kind,

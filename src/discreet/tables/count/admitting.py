@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...engines.bounds import outside_bounds
-from ...engines.duckdb import count_groups
+from ...engines.duckdb import count_each
 from ...engines.guard import Guarded
 from ...engines.reading import Reading
 from ...engines.sources import open_table, stamp
@@ -292,7 +292,7 @@ def examined(
     source = open_table(table, again=True, reading=reading, progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and path is not None
     if untyped:
-        _check_names(names, path, reading)
+        _check_names(names, path)
     person = None if unit is None else find_column(unit, names)
     if unit is not None and person is None:
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
@@ -342,7 +342,7 @@ def _unreadable() -> TableInputError:
     )
 
 
-def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
+def _check_names(names: Sequence[str], path: Path | None) -> None:
     """A first line that is a single name with another separator in it was written with that separator."""
     other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
     if other is not None and path is not None:
@@ -468,7 +468,7 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             found.append(Finding(name, "a declared column is missing", 1, (), advice, grave=True))
             continue
         declared, column = Domain.of({mine: keys}), columns[mine]
-        counted = count_groups(table, predicate=None, by=[mine], domain=declared, reading=reading)
+        [counted] = count_each(table, predicates=[None], by=[mine], domain=declared, reading=reading).counts
         lost = counted.dropped - (0 if any(key == (None,) for key in declared.keys) else column.missing.count)
         empty = [key[0] for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
         unseen = ["missing values" if key is None else str(key) for key in empty]

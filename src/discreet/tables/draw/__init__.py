@@ -1,1 +1,1 @@
-"""What is drawn: measures of each group, their mechanisms, measured totals, several audiences."""
+"""What is drawn: measures of each group, their mechanisms, measured totals, answers, several audiences."""

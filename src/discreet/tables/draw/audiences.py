@@ -29,6 +29,7 @@ from ...sharing.cascades import Cascade
 from ..ask.asked import Asked
 from ..publish.readings import members
 from ..publish.released import Release, amount, asked_in_words
+from .answers import Document
 from .measures import Measure
 
 Indices = NDArray[np.int64]
@@ -108,11 +109,6 @@ class Audiences(Result):
         return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
 
 
-def each_release(made: Release | Audiences) -> list[Release]:
-    """One release, or that of each audience."""
-    return [made] if isinstance(made, Release) else list(made.audiences.values())
-
-
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
     """One cascade for each size of group, from one measure at all levels, the most accurate first."""
     found: dict[tuple[Any, ...], Cascade] = {}
@@ -152,14 +148,15 @@ def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audi
     found = {}
     for name, level in asked.audiences:
         release = made[[one.alpha for one in asked.levels].index(level.alpha)]
-        mine = {
-            "name": name,
-            "alpha": str(level.alpha),
-            "epsilon": release.record["epsilon_charged"],
-            "charged": str(charged),
-        }
-        found[name] = replace(release, record={**release.record, "audience": mine})
+        found[name] = for_audience(release, name, charged)
     return Audiences(found)
+
+
+def for_audience(release: Release, name: str, charged: Fraction) -> Release:
+    """The release at one level for one audience, whose record says its level, and what was charged for all of them."""
+    own, cost = release.record["alpha"], release.record["epsilon_charged"]
+    audience = {"name": name, "alpha": own, "epsilon": cost, "charged": str(charged)}
+    return replace(release, record={**release.record, "audience": audience})
 
 
 def audiences_text(answers: Sequence[str]) -> str:
@@ -167,7 +164,7 @@ def audiences_text(answers: Sequence[str]) -> str:
     return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
 
 
-def answers_of(text: str) -> list[str]:
+def answers_of(text: str) -> list[Document]:
     """The answer of each level, read back."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
@@ -177,4 +174,4 @@ def answers_of(text: str) -> list[str]:
         content.get("version"),
         instead="ask under a new version of the data, which is charged",
     )
-    return [json.dumps(one, separators=(",", ":")) for one in content["answers"]]
+    return list(content["answers"])

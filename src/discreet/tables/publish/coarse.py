@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...channels import Channel
 from ...errors import ReleaseError
 from ...exact.given import positive
 from ...exact.grid import FARTHEST, Grid
+from ...mechanism import Mechanism
 from ..draw.measures import Measure
 
 Floats = NDArray[np.float64]
@@ -92,16 +94,6 @@ class Coarse:
             shown = [None if is_hidden else x for is_hidden, x in zip(hidden.tolist(), shown, strict=True)]
         first, last = (np.clip(end, line.low, line.high).astype(np.int64) for end in (first, last))
         return Cells(first, last, shown)
-
-    def some_place(self, line: Line, shown: Fraction | None) -> int:
-        """The position of one of the reports that are shown like this (hidden ones: None), to compute again what follows."""
-        if shown is None:
-            place = self._last_hidden(line)
-        elif self.round_to is None:
-            place = round((shown - line.anchor) / line.step)
-        else:  # the first report that rounds to it
-            place = -((line.anchor - round(shown / self.round_to) * self.round_to + self.round_to / 2) // line.step)
-        return min(max(place, line.low), line.high)
 
     def _numbered(self, line: Line) -> tuple[Fraction, Fraction, tuple[int, int, int]]:
         """Cells stand for origin + j width; position p lies in cell j = floor((p step + anchor - origin) / width + shift), which
@@ -217,8 +209,18 @@ def line_of(measure: Measure, size: int) -> Line:
     return Line(Fraction(0) if measure.part else max(size, 0) * start, step)
 
 
-def merged_reading(measure: Measure, size: int, channel: Channel, coarse: Coarse) -> MergedReports:
-    return MergedReports(channel, line_of(measure, size), coarse, in_steps=measure.statistic.of_values)
+def merged_reading(measure: Measure, size: int, m: Mechanism, coarse: Coarse) -> MergedReports:
+    """How merged reports of a mechanism are read, in groups of a public size (or any, below 0)."""
+    return _merged_reading(m, line_of(measure, size), coarse, measure.statistic.of_values)
+
+
+@lru_cache(maxsize=256)
+def _merged_reading(m: Mechanism, line: Line, coarse: Coarse, in_steps: bool) -> MergedReports:
+    """With everything computed that reading any report needs: whether there is an estimate takes a system of equations."""
+    reading = MergedReports(m.channel, line, coarse, in_steps=in_steps)
+    reading.estimate(np.zeros(1, dtype=np.int64))
+    reading.around(np.zeros(1, dtype=np.int64))
+    return reading
 
 
 def _whole(slope: Fraction, offset: Fraction) -> tuple[int, int, int]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...channels import Channel
 from ...exact.grid import FARTHEST
-from ...exact.positions import positions
+from ...exact.positions import positions, values_at
 from ..draw.measures import Measure
-from .coarse import MergedReports
+from .coarse import Coarse, MergedReports, line_of
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,6 +39,25 @@ def members(sizes: Indices) -> dict[int, Indices]:
 def error_of(measure: Measure) -> Fraction:
     """How often the interval of one measure may fail: the two of a pair share what is allowed."""
     return (1 - COVERAGE) / (2 if measure.part else 1)
+
+
+def as_shown(
+    measures: Sequence[Measure], sizes: Indices, drawn: Sequence[NDArray[Any]], coarse: Coarse
+) -> list[NDArray[Any]]:
+    """For each report the last of those that are shown like it: whatever is made from these says no more than what is shown.
+    Reports that are not merged stay as they were drawn."""
+    if not coarse:
+        return list(drawn)
+    shown = []
+    for measure, reports in zip(measures, drawn, strict=True):
+        last = reports.copy()
+        for n, chosen in members(sizes).items():
+            m = measure.plan[n]
+            if m is not None:
+                places = positions(m.outputs, reports[chosen], clamp=True)
+                last[chosen] = values_at(m.outputs, coarse.cells(line_of(measure, n), places).last)
+        shown.append(last)
+    return shown
 
 
 def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any]) -> Part:

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from ...errors import FileError
 from ...exact.arithmetic import parse_exact
-from ...files import document
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
-from ...mechanism import Mechanism
 from ...questions.question import Question
 from ...questions.statistic import Statistic
 from ..ask.asked import Asked, groups_of_one
@@ -38,6 +36,7 @@ def release_record(
     sizes: Indices,
     charge: Fraction,
     columns: list[str],
+    table_columns: Sequence[str],
     coarse: Coarse = AS_DRAWN,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
@@ -69,15 +68,12 @@ def release_record(
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
-        "domain_source": question.domain.source,
-        "pool_other": question.pool_other,
-        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
-        "max_count": question.max_count,
-        "max_groups": question.max_groups,
         "purpose": question.purpose.written() if question.mechanism == "auto" else None,
         "round_to": None if coarse.round_to is None else str(coarse.round_to),
         "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
+        "alpha": str(asked.level.alpha),
+        "audiences": [str(level.alpha) for level in asked.levels] if asked.audiences else [],
         "epsilon_charged": str(charge),
         "epsilon_each_report": _same(part["epsilon"] for part in parts),
         "alpha_each_report": _same(part["alpha"] for part in parts),
@@ -100,8 +96,9 @@ def release_record(
             }
             for family in families
         ],
-        "question": None,
-        "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
+        "question": question.to_dict(),
+        "table_columns": list(table_columns),
+        "answer": {},
         "columns": columns,
         "confidence": float(COVERAGE),
         "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "

@@ -1,4 +1,7 @@
-"""A release: reports that may be published, as rows, totals and a record."""
+"""A release: reports that may be published, as rows, totals and a record.
+
+Its tables are of the kind that came in: narwhals only recognises kinds and builds the same kind again.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ...errors import MissingExtraError
 from ...exact.arithmetic import show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
@@ -26,6 +30,62 @@ _FOR_MACHINES = (
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
 _PRINTED = 30  # rows of each table that print shows
+
+
+@dataclass(frozen=True)
+class TableMaker:
+    """Makes tables of one kind; a value, so that it can be pickled and compared."""
+
+    backend: str
+
+    def __call__(self, columns: Mapping[str, list[Any]]) -> Any:
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
+        kind: Any = self.backend
+        return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+
+
+def table_maker(table: Any) -> TableMaker:
+    """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
+    return TableMaker(kind_of(table))
+
+
+def kind_of(table: Any) -> str:
+    """The library whose kind a table is: pandas, polars, or pyarrow for files and all others."""
+    if isinstance(table, (str, os.PathLike)):
+        return "pyarrow"
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
+    found = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
+    return found if found in ("pandas", "polars", "pyarrow") else "pyarrow"
+
+
+def _known(nw: Any, table: Any) -> bool:
+    try:
+        nw.from_native(table)
+    except Exception:  # whatever a library says of its own table
+        return False
+    return True
+
+
+def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
+    """The columns as an Arrow table."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError.needing("Tables need Arrow", "tables") from None
+    return pyarrow.table({name: _one_type(values) for name, values in columns.items()})
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    """Counts beside means: whole numbers become floats where there are floats."""
+    if {float, int} <= {*map(type, values)}:
+        return [float(x) if type(x) is int else x for x in values]
+    return values
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +147,6 @@ class Release(Result):
 
     def to_arrow(self) -> Any:
         """All rows as an Arrow table."""
-        from .frames import arrow_table
 
         return arrow_table(self.columns)
 

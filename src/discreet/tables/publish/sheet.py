@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -22,10 +22,12 @@ from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
 from ..ask.asked import Asked, groups_of_one
+from ..ask.spelling import Spelling
+from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import Sums, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .readings import Reading, error_of, in_steps, published
+from .readings import Reading, as_shown, error_of, in_steps, published
 from .record import release_record
 from .released import Release
 
@@ -54,11 +56,13 @@ class Sheet:
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
+    spelling: Spelling  # how the ledger knows the question
 
     @classmethod
     def of(
         cls,
         asked: Asked,
+        spelling: Spelling,
         terms: Terms,
         charge: Fraction,
         sizes: Indices,
@@ -76,7 +80,9 @@ class Sheet:
         sums = (
             Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
         )
-        record = release_record(asked, terms, measures, readings, sizes, charge, list(columns), coarse)
+        record = release_record(
+            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse
+        )
         record |= totals_record(question, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
         json.dumps(record)
@@ -95,15 +101,17 @@ class Sheet:
             record,
             make_table,
             coarse,
+            spelling,
         )
 
     @property
     def question(self) -> Question:
         return self.asked.question
 
-    def asking(self, question: Mapping[str, Any] | None) -> Sheet:
-        """The same, with the question in the record as the ledger knows it."""
-        return replace(self, record={**self.record, "question": question})
+    @cached_property
+    def drawn_by(self) -> Document:
+        """All of the answer but its reports, for the ledger and for the record."""
+        return drawn_by(self.question, self.measures, self.spelling.contents, self.sizes, self.tiers)
 
     @property
     def draws_nothing(self) -> bool:
@@ -132,6 +140,9 @@ class Sheet:
 
         `drawn` has the reports of each measure, `totals` those of each measure of each tier.
         """
+        # from here on a merged report is one of those that are shown like it, and nothing else
+        drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
+        totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
         parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
         shown = [
@@ -152,6 +163,7 @@ class Sheet:
             else {name: str(getattr(spent, name)) for name in ("budget", "spent", "left")},
             "ledger_line": None if answer is None else answer.charge,
             "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
+            "answer": {**self.drawn_by, **reports_of(drawn, totals)},
         }
         return Release(columns, fitted, record, self.make_table)
 
@@ -161,20 +173,52 @@ class Sheet:
         return {name: [k for k, m in enumerate(self.measures) if m.name == name] for name in self.question.names}
 
 
+def served(
+    answer: Mapping[str, Any],
+    asked: Asked,
+    spelling: Spelling,
+    terms: Terms,
+    charge: Fraction,
+    margins: Sequence[Margin],
+    make_table: Callable[[Mapping[str, list[Any]]], Any],
+    coarse: Coarse,
+) -> tuple[Sheet, Drawn]:
+    """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
+    and its reports."""
+    drawn = read_answer(answer, asked, terms, spelling.contents)
+    sheet = Sheet.of(
+        drawn.asked,
+        spelling,
+        terms,
+        charge,
+        drawn.sizes,
+        drawn.measures,
+        tuple(margins),
+        make_table,
+        coarse,
+        drawn.tiers,
+    )
+    return sheet, drawn
+
+
+def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> Document:
+    """An answer as the record of its release has it."""
+    reports = as_shown(drawn.measures, drawn.sizes, drawn.reports, coarse)
+    totals = [as_shown(t.measures, t.sizes, its, coarse) for t, its in zip(drawn.tiers, drawn.totals, strict=True)]
+    head = drawn_by(drawn.asked.question, drawn.measures, contents, drawn.sizes, drawn.tiers)
+    return {**head, **reports_of(reports, totals)}
+
+
 def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
     """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
-    for m in measure.plan.values():
-        if m is not None and m not in known:
+    drawn = {size: m for size, m in measure.plan.items() if m is not None}
+    for m in drawn.values():
+        if m not in known:
             known[m] = _readable(m, error_of(measure))
-    plain = {size: known[m] for size, m in measure.plan.items() if m is not None}
-    if not coarse:
-        return {**plain}
-    merged = {size: merged_reading(measure, size, channel, coarse) for size, channel in plain.items()}
-    for reading in merged.values():  # what reading any report needs is computed now
-        reading.estimate(np.zeros(1, dtype=np.int64))
-        reading.around(np.zeros(1, dtype=np.int64))
-    return {**merged}
+    if coarse:
+        return {size: merged_reading(measure, size, m, coarse) for size, m in drawn.items()}
+    return {size: known[m] for size, m in drawn.items()}
 
 
 def _readable(m: Mechanism, error: Fraction) -> Channel:

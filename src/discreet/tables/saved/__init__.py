@@ -1,1 +1,1 @@
-"""What is stored and saved: answers in the ledger, files, and both checked again."""
+"""A release as files: written, read, made again from its record and compared."""

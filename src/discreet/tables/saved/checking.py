@@ -1,12 +1,16 @@
 """Is a saved release what it says? Everything about it that can be checked without the data.
 
-Each matter has a checker of its own, which tells what is wrong (the first of it is shown) or what could not be checked.
+The release is made again from the question and the answer in its record, by the code that releases, and compared with what was
+saved. Each matter has a checker of its own, which tells what is wrong (the first of it is shown) or what could not be checked.
 A digest finds every change of a byte; the other checks find changes whose digests were made anew. What a release says of
 itself in both ways consistently, only the ledger can refute.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,14 +25,11 @@ from ...ledger.ledger import Ledger, opened_ledger
 from ...measure.privacy import check_privacy
 from ...present.views import Result, View, plain
 from ...present.words import csv_lines
-from ..draw.measures import Measure
-from ..draw.measures import digest_of as digest_of_mechanism
+from ..draw.measures import Measure, family_of, measures_for, tiers_for
 from ..publish.page import release_page
-from .against_ledger import differences
-from .matched_totals import Unknown, is_same, unmatched_totals
-from .rebuilt import Rebuilt, level_asked, rebuild
+from .against_ledger import Unknown, differences
 from .release_files import body_digest, digest_of, outputs, written
-from .saved_release import RowsMissingError, Saved, as_texts, number_in, without_words
+from .saved_release import Rebuilt, Saved, number_in, rebuild
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,12 @@ class Case:
 
     @cached_property
     def rebuilt(self) -> Rebuilt:
-        return rebuild(self.saved)
+        return rebuild(self.saved.record)
 
-    @property
-    def made_by_us(self) -> bool:
-        """Was it written by this version of discreet? Only then must its wording be today's."""
-        return bool(self.saved.record["discreet"] == version("discreet"))
+    def unless_ours(self, told: str) -> str | Unknown:
+        """What is wrong if this version of discreet wrote the release; another one may choose or say it in another way."""
+        writer = self.saved.record["discreet"]
+        return told if writer == version("discreet") else Unknown(f"It was written by discreet {writer}. {told}")
 
 
 Checker = Callable[[Case], Iterator[str | Unknown]]
@@ -128,8 +129,8 @@ def check_release(
 ) -> ReleaseVerdict:
     """Check a saved release again, by its record (the .json that `save` or `release -o` wrote), without the data.
 
-    Digests of its files, mechanisms (made again, their levels proved), intervals and estimates, totals, what it cost and
-    what the record says. With the `ledger`, also that its line, the head of the history and the stored answer fit.
+    Digests of its files, what it cost, mechanisms (made again, their levels proved), rows, totals, what the record says and the
+    page. With the `ledger`, also that its line, the head of the history and the stored answer fit.
     """
     saved = Saved.read(path)
     if ledger is None:
@@ -152,8 +153,6 @@ def judged(case: Case, matter: str) -> Check:
             unknown = unknown or found.why
     except MissingExtraError:  # says something of this machine, and nothing of the release
         raise
-    except RowsMissingError:  # said once, of the files
-        return Check(matter, None, "It needs the rows.")
     except _BROKEN as error:
         return Check(matter, False, f"It cannot be rebuilt from what is written: {_first_line(error)}")
     return Check(matter, None if unknown else True, unknown)
@@ -188,54 +187,20 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
         yield "The listed files are not those of its rows, totals and page."
 
 
-@checker("rows and their keys")
-def _rows(case: Case) -> Iterator[str | Unknown]:
-    saved, record = case.saved, case.saved.record
-    columns, size = saved.columns, record["groups"]
-    if list(columns) != list(record["columns"]):
-        yield "The CSV has other columns than the record says."
-    if saved.csv_at(saved.rows_name) != csv_lines(columns, zip(*columns.values(), strict=True)):
-        told = "The CSV is not spelled as it was written: its quotation marks, line ends or empty lines differ."
-        yield told if case.made_by_us else Unknown(told)
-    if len(columns["report"]) != size * len(record["statistics"]):
-        yield f"There are {len(columns['report'])} rows, not {size} for each of {len(record['statistics'])} statistics."
-    keys = saved.keys
-    if any(keys[k] != keys[k % size] for k in range(len(keys))):
-        yield "The statistics do not have the same groups in the same order."
-    if len({*keys[:size]}) < size:
-        yield Unknown("Two groups have keys that a CSV cannot tell apart.")
-
-
 @checker("what it cost")
 def _epsilon(case: Case) -> Iterator[str | Unknown]:
-    record, whole = case.saved.record, level_asked(case.saved.record)
-    charge, budget = number_in(record["epsilon_charged"]), {k: number_in(x) for k, x in record["budget"].items()}
-    groups = record["max_groups"] if record["unit"] is not None else 1
-    if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
+    record, sheet = case.saved.record, case.rebuilt.sheet
+    charge, budget = sheet.charge, {k: number_in(x) for k, x in record["budget"].items()}
+    if not charge <= budget["spent"] <= budget["budget"]:
         yield "The budget does not add up."
-    if groups != record["max_groups"] or type(groups) is not int or groups < 1:
-        yield "Without an id column a person is in one group; with one, max_groups must be a whole number of 1 or more."
-    weights = {one["name"]: number_in(one["part"]) for one in record["statistics"]}
-    if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
-        yield "The parts of the statistics do not add up to the whole charge."
-    if charge and not _is_worth(charge, whole):
-        yield f"The question was asked at alpha {whole.alpha}, which is not worth epsilon {charge}."
-    if (charge == 0) is not case.rebuilt.sheet.draws_nothing:
+    if (charge == 0) is not sheet.draws_nothing:
         yield "Empty public groups, and nothing else, are free of charge."
-    levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
-    parts = [number_in(level["part"]) for level in levels]
-    if sum(parts) != 1 or min(parts) <= 0 or list(levels[-1]["by"]) != list(record["by"]):
-        yield "The parts of the measured totals and of the cells do not add up to the whole charge."
-    for level, part in zip(levels, parts, strict=True):
-        if number_in(level["epsilon"]) != charge * part / groups:
-            yield f"The totals by {', '.join(level['by'])} have epsilon {level['epsilon']}, but must have {charge * part / groups}."
-        for one in level.get("statistics", record["statistics"]):
-            each = charge * weights[one["name"]] * part / groups
-            if number_in(one["epsilon"]) != each:
-                yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
-            must = whole.power(weights[one["name"]] * part / groups)
-            if number_in(one["alpha"]) != must:
-                yield f"{one['name']}: alpha is {one['alpha']} for each report, but must be {must}."
+    if charge and not _is_worth(charge, sheet.asked.level):
+        yield f"The question was asked at alpha {sheet.asked.level.alpha}, which is not worth epsilon {charge}."
+    if record["audience"] is not None:
+        whole, least = number_in(record["audience"]["charged"]), sheet.asked.levels[0]
+        if whole < charge or bool(whole) != bool(charge) or (whole and not _is_worth(whole, least)):
+            yield f"The least private audience was asked for at alpha {least.alpha}, which is not worth epsilon {whole}."
 
 
 def _is_worth(epsilon: Fraction, level: Level) -> bool:
@@ -247,22 +212,20 @@ def _is_worth(epsilon: Fraction, level: Level) -> bool:
 
 @checker("mechanisms and their levels")
 def _mechanisms(case: Case) -> Iterator[str | Unknown]:
-    saved, sheet, size = case.saved, case.rebuilt.sheet, len(case.rebuilt.sheet.sizes)
-    for place, mine in enumerate(sheet.places.values()):
-        measure = sheet.measures[mine[0]]  # both of a pair have one mechanism
-        digests = {n: digest_of_mechanism(m) for n, m in measure.plan.items()}
-        for k, n in enumerate(sheet.sizes.tolist()):
-            row = place * size + k
-            if (measure.plan[n] is None) != (n == 0):
-                yield f"{_row(saved, row)}: an empty public group, and no other, needs no mechanism."
-            if saved.columns["digest"][row] != digests[n]:
-                yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has a different digest."
-        yield from _unproved(measure)
-    for tier in sheet.tiers:  # their digests are compared with the rows of the totals
-        for measure in tier.measures:
-            if any((m is None) != (n == 0) for n, m in measure.plan.items()):
-                yield f"{measure.name}: an empty public total, and no other, needs no mechanism."
+    sheet = case.rebuilt.sheet
+    asked, terms, sizes = sheet.asked, sheet.terms, sheet.sizes
+    chosen = [measures_for(asked, terms, sizes), *(tier.measures for tier in tiers_for(asked, terms, sizes))]
+    for drawn, today in zip([sheet.measures, *(tier.measures for tier in sheet.tiers)], chosen, strict=True):
+        for measure, choice in zip(drawn, today, strict=True):
             yield from _unproved(measure)
+            for n, m in measure.plan.items():
+                if (m is None) != (n == 0):
+                    yield f"{measure.name}: an empty public group, and no other, needs no mechanism."
+                if m is not choice.plan[n] and m != choice.plan[n]:
+                    yield case.unless_ours(
+                        f"{measure.name}: {family_of(m)} is not the mechanism that this question chooses"
+                        f"{'' if n < 0 else f' for groups of {n}'}, which is {family_of(choice.plan[n])}."
+                    )
 
 
 def _unproved(measure: Measure) -> Iterator[str]:
@@ -272,51 +235,120 @@ def _unproved(measure: Measure) -> Iterator[str]:
             yield f"{measure.name}: {m!r} does not guarantee alpha {measure.level.alpha} against a change by one person."
 
 
-@checker("intervals and estimates")
-def _columns(case: Case) -> Iterator[str | Unknown]:
-    saved, again = case.saved, case.rebuilt.release.columns
-    for name, column in saved.columns.items():
-        for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
-            if not is_same(name, text, value):
-                yield f"{_row(saved, k)}: {name} is {text or 'missing'}, but must be {'missing' if value is None else value}."
-                break
+@checker("rows, intervals and estimates")
+def _rows(case: Case) -> Iterator[str | Unknown]:
+    columns = case.rebuilt.release.columns
+    yield from _unlike_csv(case, case.saved.rows_name, list(columns), list(zip(*columns.values(), strict=True)))
 
 
 @checker("totals")
 def _totals(case: Case) -> Iterator[str | Unknown]:
-    yield from unmatched_totals(case.saved, case.rebuilt)
+    saved, again = case.saved.margins, case.rebuilt.release.margins
+    if list(saved) != list(again):
+        yield "The totals are by other columns than the record says."
+    for margin, must in again.items():
+        rows = saved[margin]
+        if len(rows) != len(must):
+            yield f"There are {len(rows)} totals by {margin}, not {len(must)}."
+        for k, (row, line) in enumerate(zip(rows, must, strict=False), 1):
+            if list(row) != list(line):
+                yield f"Totals by {margin}, row {k}: its columns, or their order, are not those of such totals."
+            for name, value in line.items():
+                if not _is_near(name, row[name], value) and _json(row[name]) != _json(value):
+                    yield f"Totals by {margin}, row {k}: {name} is {row[name]}, but must be {value}."
+        name = outputs(case.saved.path.with_suffix(".csv"), [margin])[1].name
+        yield from _unlike_csv(case, name, list(must[0]), [tuple(line.values()) for line in must])
+
+
+def _unlike_csv(case: Case, file: str, columns: list[str], must: list[tuple[Any, ...]]) -> Iterator[str | Unknown]:
+    """Where a CSV differs from the rows that it must have. Floats may differ in the last digits, from machine to machine."""
+    text = case.saved.csv_at(file)
+    if text is None:
+        yield Unknown(f"{file} is not there.")
+        return
+    if text == csv_lines(columns, must):
+        return
+    head, *rows = _cells(file, text)
+    if head != columns:
+        yield f"{file} has the columns {', '.join(head)}, but must have {', '.join(columns)}."
+    if len(rows) != len(must):
+        yield f"{file} has {len(rows)} rows, but must have {len(must)}."
+    keys = len(case.saved.record["by"]) if file == case.saved.rows_name else 0
+    for k, (row, values) in enumerate(zip(rows, must, strict=False), 1):
+        for name, cell, value in zip(columns, row, values, strict=True):
+            if cell != _cell(value) and not (cell and _is_near(name, _float(cell), value)):
+                named = f" ({', '.join(map(_cell, values[:keys]))})" if keys else ""
+                yield f"{file}, row {k}{named}: {name} is {cell or 'missing'}, but must be {_cell(value) or 'missing'}."
+    if text != csv_lines(head, rows):
+        yield case.unless_ours(
+            f"{file} is not spelled as it was written: its quotation marks, line ends or empty lines differ."
+        )
+
+
+def _cells(file: str, text: str) -> list[list[str]]:
+    """The rows of a CSV, the heading first. A file that is no such table is a ValueError."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except csv.Error as error:
+        raise ValueError(f"{file} is not a CSV file ({error})") from None
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        raise ValueError(f"{file} has rows that are not as long as its heading")
+    return rows
+
+
+def _cell(value: Any) -> str:
+    """A value as a CSV has it."""
+    return "" if value is None else str(value)
+
+
+def _float(cell: str) -> float | None:
+    """A number as this program writes it; each has one spelling."""
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if cell == str(number) else None
+
+
+def _is_near(name: str, found: Any, must: Any) -> bool:
+    """Do two floats differ in their last digits at most? Reports are compared exactly."""
+    both = isinstance(found, float) and isinstance(must, float) and not name.startswith("report")
+    return both and abs(found - must) <= 1e-9 * max(abs(must), 1e-9)
 
 
 @checker("what the record says")
 def _words(case: Case) -> Iterator[str | Unknown]:
-    saved, again = case.saved, case.rebuilt.release.record
-    for name in sorted({*again, *saved.record}):
-        if name in ("files", "discreet"):
+    saved, again = case.saved.record, case.rebuilt.release.record
+    for name in {**again, **saved}:
+        if name == "files" or _json(saved.get(name)) == _json(again.get(name)):
             continue
-        if as_texts(saved.record.get(name)) != as_texts(again.get(name)):
-            alike = name in _WORDS or without_words(name, saved.record.get(name)) == without_words(
-                name, again.get(name)
-            )
-            if case.made_by_us or not alike:
-                yield f"{name} does not follow from the rest."
-            else:
-                yield Unknown(f"It was written by discreet {saved.record['discreet']}, which words {name} differently.")
+        told = f"{name} does not follow from the rest."
+        is_cited = name == "mechanisms" and _uncited(saved[name]) == _uncited(again[name])
+        yield case.unless_ours(told) if name in _WORDS or is_cited else told
+    if list(saved) != list(again):
+        yield "It has other fields than a record, or in another order."
 
 
 _WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate"}
 
 
+def _uncited(mechanisms: Any) -> str:
+    """Mechanisms without how they are cited, which another version may say in other words."""
+    return _json([{**one, "citation": ""} for one in mechanisms])
+
+
+def _json(value: Any) -> str:
+    """The one text of a value: 1, 1.0 and true are three."""
+    return json.dumps(value)
+
+
 @checker("the page for people")
 def _page(case: Case) -> Iterator[str | Unknown]:
     content = case.saved.beside(case.saved.path.with_suffix(".html").name)
-    if content is not None and content.decode("utf-8") == release_page(case.rebuilt.release):
-        return
-    if case.made_by_us or content is None:
-        yield "It does not show what the record and the CSV say."
-    else:
-        yield Unknown(
-            f"It was written by discreet {case.saved.record['discreet']}, and is not the page that this version writes."
-        )
+    if content is None:
+        yield "It is missing."
+    elif content.decode("utf-8") != release_page(case.rebuilt.release):
+        yield case.unless_ours("It does not show what the record says.")
 
 
 @checker("the ledger")
@@ -325,10 +357,6 @@ def _ledger(case: Case) -> Iterator[str | Unknown]:
         yield Unknown("No ledger was given, and only the ledger can tell whether these are the stored reports.")
     else:
         try:
-            yield from differences(case.ledger, case.saved, case.rebuilt)
+            yield from differences(case.ledger, case.saved.record, case.rebuilt)
         except LedgerError as error:
             yield f"{error} If the release was made with another ledger, give that one."
-
-
-def _row(saved: Saved, k: int) -> str:
-    return f"Row {k + 1} ({', '.join(saved.keys[k])})" if saved.record["by"] else f"Row {k + 1}"

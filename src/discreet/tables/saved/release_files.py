@@ -143,8 +143,16 @@ def record_text(record: Mapping[str, Any], margins: Mapping[str, Any]) -> str:
 
 
 def written(document: Mapping[str, Any]) -> str:
-    """The only spelling of a record's file: any other byte tells that it was changed."""
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    """The only spelling of a record's file, a field a line: any other byte tells that it was changed."""
+    parts = [f"{json.dumps(name)}: {_lines(value)}" for name, value in document.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, Mapping) or not value:
+        return json.dumps(value, allow_nan=False)
+    fields = [f" {json.dumps(name)}: {json.dumps(field, allow_nan=False)}" for name, field in value.items()]
+    return "{\n" + ",\n".join(fields) + "\n}"
 
 
 def body_digest(body: Mapping[str, Any]) -> str:

@@ -1,53 +1,43 @@
-"""A saved release as it is found: read, and not yet believed."""
+"""A saved release: as it is found, read and not yet believed; and made again from the question and the answer in its record.
+
+What is made again is what it must say if it says the truth: by the code that releases, without the data.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import FileError
 from ...exact.arithmetic import parse_exact
+from ...exact.level import Level
 from ...files import file_name
+from ...ledger.chain import Totals
+from ...ledger.ledger import Answer, Head, Terms
+from ...questions.margins import read_margins
+from ...questions.question import Question
+from ..ask.asked import Asked, check_relation
+from ..ask.spelling import spelling_of
+from ..draw.answers import recorded_document
+from ..draw.audiences import for_audience
+from ..publish.coarse import Coarse
 from ..publish.record import record_of
+from ..publish.released import Release
+from ..publish.sheet import Sheet, served
 from .release_files import MARK
 
 
-def csv_value(value: Any) -> str:
-    """A value as a CSV has it."""
-    return "" if value is None else str(value)
-
-
-def as_texts(value: Any) -> Any:
-    """A value of a record with all keys as texts: a CSV has no others."""
-    if isinstance(value, Mapping):
-        return {str(name): as_texts(part) for name, part in value.items()}
-    return [as_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)
-
-
-def without_words(name: str, value: Any) -> Any:
-    """A field of a record as texts, without what another version may say in other words: how a mechanism is cited."""
-    told = as_texts(value)
-    return [{**one, "citation": ""} for one in told] if name == "mechanisms" else told
-
-
 def number_in(value: Any) -> Fraction:
-    """A number of a record or a CSV. Anybody may have written it: 1e999999999, which would fill the memory, is refused."""
+    """A number of a record. Anybody may have written it: 1e999999999, which would fill the memory, is refused."""
     found = parse_exact(value)
     if found is None:
         raise ValueError("not a number that a release can have")
     return found
-
-
-class RowsMissingError(ValueError):
-    """The CSV that a record belongs to is not beside it."""
 
 
 @dataclass(frozen=True)
@@ -119,22 +109,57 @@ class Saved:
         """The name of the CSV with the rows."""
         return self.path.with_suffix(".csv").name
 
-    @cached_property
-    def columns(self) -> dict[str, list[str]]:
-        """The rows of the CSV as texts, column by column. A file that is no such table is a ValueError."""
-        text = self.csv_at(self.rows_name)
-        if text is None:
-            raise RowsMissingError(f"{self.rows_name} is missing")
-        try:
-            head, *lines = (line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line)
-        except csv.Error as error:
-            raise ValueError(f"{self.rows_name} is not a CSV file ({error})") from None
-        if len({*head}) < len(head) or any(len(line) != len(head) for line in lines):
-            raise ValueError(f"{self.rows_name} has rows that are not as long as its header")
-        return {name: [line[k] for line in lines] for k, name in enumerate(head)}
 
-    @property
-    def keys(self) -> list[tuple[str, ...]]:
-        """The keys of all rows, as texts."""
-        by = [self.columns[name] for name in self.record["by"]]
-        return list(zip(*by, strict=True)) if by else [()] * len(self.columns["report"])
+@dataclass(frozen=True)
+class Rebuilt:
+    """A saved release made again, and the sheet that made it."""
+
+    sheet: Sheet
+    release: Release
+
+
+def rebuild(record: Mapping[str, Any]) -> Rebuilt:
+    """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
+    question = Question.from_dict(record["question"])
+    asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    terms = Terms(
+        record["dataset"], number_in(record["budget"]["budget"]), record["relation"], question.by, record["unit"], ""
+    )
+    if terms.relation not in ("change-one", "add-remove"):
+        raise ValueError("the relation is neither change-one nor add-remove")
+    check_relation(asked, terms)
+    sheet, drawn = served(
+        recorded_document(record["answer"], question),
+        asked.at(own),
+        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])),
+        terms,
+        number_in(record["epsilon_charged"]),
+        read_margins(record["margins"], question.by, question.domain),
+        dict,
+        Coarse.of(record["round_to"], record["hide_below"]),
+    )
+    release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
+    if asked.audiences:
+        release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
+    return Rebuilt(sheet, replace(release, record={**release.record, "discreet": record["discreet"]}))
+
+
+def _asked(record: Mapping[str, Any], question: Question) -> Asked:
+    """The question at the level that was charged for: of several audiences, whose names do not matter, at the least private."""
+    levels = {f"audience {k}": Level(number_in(alpha)) for k, alpha in enumerate(record["audiences"])}
+    if levels:
+        return Asked.of_audiences(question, record["dataset"], record["version"], levels)
+    return Asked.at_level(question, record["dataset"], record["version"], number_in(record["alpha"]), None)
+
+
+def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
+    """What the record says of its line."""
+    budget, head = record["budget"], record["ledger_head"]
+    answer = Answer(
+        "",
+        record["ledger_line"],
+        record["released"],
+        record["repeated"],
+        None if head is None else Head(head["count"], head["hash"]),
+    )
+    return Totals(number_in(budget["budget"]), number_in(budget["spent"])), answer

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.leastsquares import Measured, WeightedBound
 from discreet.measure.total_bounds import SumBound
+from discreet.tables.totals.fitting import Measured, WeightedBound
 
 ERROR = Fraction(1, 20)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import GridError, MissingExtraError, OutOfRangeError, PrivacyError
-from ..measure.privacy import check_privacy
-from ..mechanism import Mechanism
+from .errors import GridError, MissingExtraError, OutOfRangeError, PrivacyError
+from .measure.privacy import check_privacy
+from .mechanism import Mechanism
 
 _LOW, _HIGH = -(2**63), 2**63 - 1
 

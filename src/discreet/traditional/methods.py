@@ -1,27 +1,31 @@
 """What statistics offices use: random rounding, suppression and cell-key perturbation, as methods that can be checked.
 
 None has any privacy in the sense of differential privacy, in any setting but one: a suppression that suppresses all
-counts there are.
+counts there are. So their type, `Method`, reports like a mechanism, but has no level.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import MAX_ENTRIES, Map, Table
+from ..channels import MAX_ENTRIES, Channel, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import number, whole
 from ..exact.grid import FARTHEST, Grid, GridLike
-from ..mechanism import Recipe
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
+from ..mechanism import Procedure, Recipe
 from ..seal import largest_total, stochastic_table
-from .method import Method
 
+METHODS = ("random_rounding", "suppression", "cell_key")  # families that are no mechanisms
 ROUNDING = "Nargundkar, Saveland, Random-rounding to prevent statistical disclosures, Proc. Social Statistics Section, ASA 1972"
 SUPPRESSION = "Cox, Suppression methodology and statistical disclosure control, JASA 75 (1980)"
 CELL_KEY = (
@@ -37,7 +41,42 @@ _FLOATS = (
 Floats = NDArray[np.float64]
 
 
-def random_rounding(n: GridLike, base: int = 3) -> Method:
+@dataclass(frozen=True, eq=False, repr=False)
+class Method(Procedure):
+    """A channel from a grid of true counts to a grid of reports, with no privacy promised.
+
+    It can be drawn from, measured, pictured, saved, compared and recovered from like a mechanism. What spends a budget
+    (release, Ledger.spend, perturb) refuses it by its type. A check of its privacy is between counts one apart unless
+    other neighbours are given, and without a level it does not hold: nothing is claimed.
+    """
+
+    inputs: Grid
+    outputs: Grid
+    channel: Channel
+    recipe: Recipe
+    neighbours: Neighbours = field(init=False, default=Neighbours.steps(1))
+
+    def __post_init__(self) -> None:
+        self._check_grids()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Method:
+        """Read a method from a file; discreet.load reads mechanisms alone."""
+        from ..files import load_method
+
+        return load_method(path)
+
+    @property
+    def claim(self) -> Level:
+        """Nothing."""
+        return Level(Fraction(0))
+
+    def __repr__(self) -> str:
+        places = f"{self.inputs}" if self.inputs == self.outputs else f"{self.inputs} -> {self.outputs}"
+        return f"<{self.recipe.family} {places}, not private>"
+
+
+def random_rounding(n: GridLike, base: Rational = 3) -> Method:
     """A count as a multiple of the base: with remainder r, up with probability r/base, else down; multiples stay.
 
     The mean report is the count (Nargundkar and Saveland 1972). There is no privacy for any n and base: a multiple never
@@ -71,7 +110,7 @@ def random_rounding(n: GridLike, base: int = 3) -> Method:
     return Method(grid, outputs, Table(weights), recipe)
 
 
-def suppression(n: GridLike, below: int = 5, *, show_zero: bool = True) -> Method:
+def suppression(n: GridLike, below: Rational = 5, *, show_zero: bool = True) -> Method:
     """Counts from 1 to below - 1 are suppressed, all others published as they are; -1 stands for "suppressed".
 
     With show_zero=False a count of 0 is suppressed too. This is primary suppression of small counts (Cox 1980, who also
@@ -100,7 +139,7 @@ def suppression(n: GridLike, below: int = 5, *, show_zero: bool = True) -> Metho
     return Method(grid, Grid(-1, top), Map(np.where(hidden, 0, truth + 1), top + 2), recipe)
 
 
-def cell_key(n: GridLike, deviation: int = 5, variance: Rational = 2, *, never_report: int = 0) -> Method:
+def cell_key(n: GridLike, deviation: Rational = 5, variance: Rational = 2, *, never_report: Rational = 0) -> Method:
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census

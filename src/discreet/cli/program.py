@@ -1,4 +1,4 @@
-"""The command that writes what a shell needs to complete our words."""
+"""Commands about the program itself: one opens the studio, one writes what a shell needs to complete our words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,31 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from .app import app, command
+from .options import Number, entry
+
+
+@command()
+def studio(
+    *,
+    port: Annotated[Number, entry("The port on 127.0.0.1; 0 is any free one, which is safer.")] = "0",
+    open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
+) -> int:
+    """Open the studio: a web page of this machine alone.
+
+    Mechanisms side by side, releases, recovery, and what people learn who share. It runs until Ctrl+C.
+
+    Example: discreet studio --no-open
+    """
+    import importlib.util
+
+    from ..errors import MissingExtraError
+
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "altair", "vl_convert")):
+        raise MissingExtraError.needing("The studio needs FastAPI, uvicorn and what draws pictures", "studio")
+    from ..studio.server import serve
+
+    serve(port, show=open)
+    return 0
 
 
 @command()

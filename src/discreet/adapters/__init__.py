@@ -1,1 +1,0 @@
-"""Doors to other libraries: a mechanism as they know mechanisms."""

@@ -1,0 +1,316 @@
+"""Answers: the reports of a question together with the mechanisms that drew them.
+
+A report means nothing without its mechanism, and how mechanisms are chosen may change with a later version of discreet. So an
+answer says which ones were used, and is always read with those, never with today's choice:
+
+    {"sizes": [n, ...], "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...],
+     "reports": [[value, ...], ...]}
+
+and, where totals were measured, "tiers": [the same for each of them, with "by" and "keys" of its totals] and "totals": [their
+reports]. The record of a release holds this beside its question. The ledger, which knows the question by its identity alone,
+stores with it the groups, and the mechanism of one's own if there is one:
+
+    {"format": "discreet-answer", "version": 1, "by": [column, ...], "keys": [[value, ...], ...], "own": document, ...}
+
+Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
+Names only distinguish statistics that are otherwise alike: the question itself has none.
+Mechanisms that a family makes again from its largest count (or the change that it hides) and level are written as that, for
+all sizes of group at once, with a digest over their distributions; every design is written whole, as its file.
+
+Whoever asks again is served from this, without the data, and check-release makes a saved release again from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import files
+from ...errors import ReleaseError
+from ...exact.level import Level
+from ...formats import VERSION, check_version
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.domain import Domain
+from ...questions.question import Question
+from ..ask.asked import Asked
+from .measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
+
+Indices = NDArray[np.int64]
+Document = dict[str, Any]
+Reports = list[NDArray[Any]]  # of each measure
+
+FORMAT = "discreet-answer"
+
+
+def drawn_by(
+    question: Question,
+    measures: Sequence[Measure],
+    contents: Mapping[str, Any],
+    sizes: Indices,
+    tiers: Sequence[Tier] = (),
+) -> Document:
+    """All of an answer but the reports: known before anything is charged. `contents` has the identity of each statistic."""
+    return {
+        "sizes": sizes.tolist(),
+        "measures": _measures(question, measures, contents),
+        **({"tiers": [_tier(question, tier, contents) for tier in tiers]} if tiers else {}),
+    }
+
+
+def _measures(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
+    return [
+        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _mechanisms(question, m)}
+        for m in measures
+    ]
+
+
+def _tier(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
+    groups = tier.groups
+    return {
+        "by": list(groups.margin),
+        "keys": [list(key) for key in groups.keys],
+        "sizes": tier.sizes.tolist(),
+        "measures": _measures(question, tier.measures, contents),
+    }
+
+
+def reports_of(reports: Sequence[NDArray[Any]], totals: Sequence[Sequence[NDArray[Any]]] = ()) -> Document:
+    """The rest of an answer: the reports of each measure, and those of each tier."""
+    drawn = {"reports": [r.tolist() for r in reports]}
+    return {**drawn, **({"totals": [[r.tolist() for r in tier] for tier in totals]} if totals else {})}
+
+
+def head_text(question: Question, drawn: Document) -> str:
+    """All of a stored answer but the reports, as JSON: it is written before anything is charged."""
+    own = {"own": files.document(question.mechanism)} if isinstance(question.mechanism, Mechanism) else {}
+    head = {"format": FORMAT, "version": VERSION, "by": list(question.by), "keys": question.cells, **own, **drawn}
+    return json.dumps(head, separators=(",", ":"))
+
+
+def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
+    """An answer as it is stored, with the text that `head_text` gave."""
+    return f"{head[:-1]},{json.dumps(reports_of(reports, totals), separators=(',', ':'))[1:]}"
+
+
+def stored_document(text: str) -> Document:
+    """What a stored answer says; one of another version is refused."""
+    content = json.loads(text)
+    check_version(
+        "stored answer", content.get("version"), instead="ask under a new version of the data, which is charged"
+    )
+    return dict(content)
+
+
+def recorded_document(answer: Mapping[str, Any], question: Question) -> Document:
+    """The answer in a record, with what its question says, as the ledger would store it."""
+    own = {"own": question.mechanism} if isinstance(question.mechanism, Mechanism) else {}
+    return {"by": list(question.by), "keys": question.cells, **own, **answer}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An answer in the order of a question: the question with the mechanisms that drew its reports, the sizes of the groups,
+    and the reports of each measure, and of each measure of each tier."""
+
+    asked: Asked
+    sizes: Indices
+    measures: tuple[Measure, ...]
+    tiers: tuple[Tier, ...]
+    reports: Reports
+    totals: list[Reports]
+
+
+def read_answer(content: Mapping[str, Any], asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Drawn:
+    """An answer for whoever asks this question, in this order and under these names, without a look at the data."""
+    order = _order(content, asked.question)
+    if order is None:
+        raise ReleaseError(_OTHER)
+    own = _own(content, asked.question)
+    sizes = np.array(content["sizes"], dtype=np.int64)[order]
+    measures, reports = _read(content, asked.question, unplanned(asked, terms), contents, sizes, own)
+    if own is not None:  # one with the same distribution may be described in other words: it is what was stored
+        asked = replace(asked, question=asked.question.changed(mechanism=own))
+    tiers, totals = [], []
+    for tier in tiers_for(asked, terms, sizes):
+        mine, drawn = _read_tier(content, asked.question, tier, contents)
+        tiers.append(mine)
+        totals.append(drawn)
+    return Drawn(asked, sizes, measures, tuple(tiers), reports, totals)
+
+
+_OTHER = "The stored answer has other counts or groups than this question; nothing was charged."
+
+
+def _own(content: Mapping[str, Any], question: Question) -> Mechanism | None:
+    """The mechanism of one's own that an answer was drawn with."""
+    given, own = question.mechanism, content.get("own")
+    if own is None or isinstance(own, Mechanism):
+        return own
+    stored = _loaded(own)
+    if isinstance(given, Mechanism) and given == stored and given.recipe == stored.recipe:
+        return given  # what was built for it is there
+    return stored
+
+
+def _loaded(document: Document) -> Mechanism:
+    return files.loads(json.dumps(document).encode(), "the mechanism of the stored answer")
+
+
+def _read_tier(
+    content: Mapping[str, Any], question: Question, tier: Tier, contents: Mapping[str, Any]
+) -> tuple[Tier, Reports]:
+    """A tier with the mechanisms that drew its totals, and their reports."""
+    groups = tier.groups
+    known = {frozenset(c.lower() for c in one["by"]): k for k, one in enumerate(content.get("tiers", []))}
+    which = known.get(frozenset(c.lower() for c in groups.margin))
+    if which is None:
+        raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
+    asked = bounded(question, groups).changed(
+        by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
+    )
+    written = {**content["tiers"][which], "reports": content["totals"][which]}
+    measures, reports = _read(written, asked, tier.measures, contents, tier.sizes, None)
+    return replace(tier, measures=measures), reports
+
+
+def _read(
+    content: Mapping[str, Any],
+    question: Question,
+    measures: Sequence[Measure],
+    contents: Mapping[str, Any],
+    sizes: Indices,
+    own: Mechanism | None,
+) -> tuple[tuple[Measure, ...], Reports]:
+    """The measures of an answer, or of one of its tiers, with the mechanisms that drew them; and their reports."""
+    order, places, rows = (
+        _order(content, question),
+        _places(content["measures"], measures, contents),
+        content["reports"],
+    )
+    if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
+        raise ReleaseError(_OTHER)
+    plans = [_plan(content["measures"][place]["mechanisms"], question, own) for place in places]
+    used = np.unique(sizes).tolist()
+    if not all({*used} <= plan.keys() for plan in plans):
+        raise ReleaseError(
+            "The stored answer has groups of sizes that no mechanism was stored for; nothing was charged."
+        )
+    drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
+    reports = [np.array(rows[place])[order] for place in places]
+    if any(row.dtype.kind not in "if" for row in reports):
+        raise ReleaseError("The stored answer has reports that are no numbers; nothing was charged.")
+    return drawn, reports
+
+
+def _places(stored: Sequence[Mapping[str, Any]], measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[int]:
+    """The positions of each measure's reports.
+
+    One condition may occur under several names: then each name gets its own reports again, and names that are new the
+    others in the order of names, in whatever order all of them are asked for.
+    """
+    stored_places, measure_places = dict[str, list[int]](), dict[str, list[int]]()
+    for k, one in enumerate(stored):
+        stored_places.setdefault(_identity(one["statistic"], one["part"]), []).append(k)
+    for k, m in enumerate(measures):
+        measure_places.setdefault(_identity(contents[m.name], m.part), []).append(k)
+    places: dict[int, int] = {}
+    for identity, wanted in measure_places.items():
+        names = {measures[k].name: k for k in wanted}
+        known = {stored[k]["name"]: k for k in stored_places.get(identity, [])}
+        places |= {names[name]: known[name] for name in names.keys() & known.keys()}
+        new = [names[name] for name in sorted(names.keys() - known.keys())]
+        left = [known[name] for name in sorted(known.keys() - names.keys())]
+        places |= dict(zip(new, left, strict=False))
+    return [places[k] for k in range(len(measures)) if k in places]
+
+
+def _identity(statistic: Any, part: str) -> str:
+    return json.dumps([statistic, part], sort_keys=True)
+
+
+def _order(content: Mapping[str, Any], question: Question) -> Indices | None:
+    """The position of each group of the question in the stored answer; None when it has other groups."""
+    stored, asked = [name.lower() for name in content["by"]], [name.lower() for name in question.by]
+    if sorted(stored) != sorted(asked):
+        return None
+    columns = [asked.index(name) for name in stored]
+    known = {tuple(key): place for place, key in enumerate(content["keys"])}
+    places = [known.get(tuple(key[c] for c in columns), -1) for key in question.cells]
+    return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
+
+
+def _mechanisms(question: Question, measure: Measure) -> list[Document]:
+    return _entries(question, measure.level, measure.plan, None if measure.counts_people else measure.change)
+
+
+def _entries(question: Question, level: Level, plan: Plan, change: int | None) -> list[Document]:
+    """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
+
+    `change` is what noise without ends hides; counts have none, their mechanisms follow from the sizes of the groups.
+    """
+    zeros = [size for size, m in plan.items() if m is None]
+    used = {size: m for size, m in plan.items() if m is not None}
+    entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
+    if isinstance(question.mechanism, Mechanism) and change is None:
+        return [*entries, {"sizes": list(used), "own": True}] if used else entries
+    entries += [
+        {"sizes": [size], "document": files.document(m)} for size, m in used.items() if m.recipe.family == "design"
+    ]
+    for family in sorted({m.recipe.family for m in used.values()} - {"design"}):
+        mine = {size: m for size, m in used.items() if m.recipe.family == family}
+        hidden = {} if change is None else {"change": change}
+        entries.append(
+            {"sizes": list(mine), "family": family, "alpha": str(level.alpha), **hidden, "digest": _digest(mine)}
+        )
+    return entries
+
+
+def _plan(
+    entries: Sequence[Mapping[str, Any]], question: Question, own: Mechanism | None
+) -> dict[int, Mechanism | None]:
+    """The mechanisms of an answer, by size of group: made again and compared, or read from their file."""
+    plan: dict[int, Mechanism | None] = {}
+    for entry in entries:
+        sizes = entry["sizes"]
+        if "document" in entry:
+            plan |= dict.fromkeys(sizes, _loaded(entry["document"]))
+        elif "own" in entry:
+            if own is None:
+                raise ReleaseError("The stored answer lacks the mechanism that drew it; nothing was charged.")
+            plan |= dict.fromkeys(sizes, own)
+        elif entry["family"] is None:
+            plan |= dict.fromkeys(sizes)
+        else:
+            level = Level.of(alpha=entry["alpha"])
+            again = {size: _again(entry, question, size, level) for size in sizes}
+            if _digest(again) != entry["digest"]:
+                raise ReleaseError(
+                    f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
+                    "makes in another way; read it with the version that stored it. "
+                    "Nothing was charged."
+                )
+            plan |= again
+    return plan
+
+
+def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level) -> Mechanism:
+    if "change" in entry:
+        return open_noise(entry["family"], entry["change"], level)
+    return made(entry["family"], question.max_count if size < 0 else size, level)
+
+
+def _digest(plan: Mapping[int, Mechanism]) -> str:
+    """One digest over the distributions of all sizes, which may be as many as groups: citations may change, distributions not."""
+    together, laws = hashlib.sha256(), dict[int, str]()
+    for size, m in plan.items():
+        if id(m) not in laws:  # one mechanism may serve many sizes
+            laws[id(m)] = json.dumps(files.law(m), sort_keys=True)
+        together.update(f"{size} {laws[id(m)]}\n".encode())
+    return f"sha256:{together.hexdigest()}"
