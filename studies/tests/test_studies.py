@@ -55,6 +55,7 @@ VERDICTS = {
     "noise-laws": [NO, NO, YES, YES, YES, NO, YES],
     "tradeoff-curves": [YES, YES, PART, PART, YES, YES],
     "side-information": [YES, PART, PART, YES, YES, YES, YES, NO, PART],
+    "uneven-sensitivity": [YES, NO, PART, YES],
     "colluding-users": [YES, YES, YES, YES, YES, YES, YES, YES],
     "collusion-strategies": [YES, NO, NO, NO, YES],
     "cascaded-users": [YES, YES, PART],
