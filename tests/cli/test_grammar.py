@@ -36,6 +36,7 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--out": 6,
+    "--relation": 2,  # of a data set, where groups are public; of one query, where it says what --records is
     "--sensitivity": 2,
     "--step": 3,
     "--then": 2,  # a second stage, a second loss
