@@ -54,7 +54,7 @@ VERDICTS = {
     "three-graphs": [YES, YES, YES, PART, PART],
     "noise-laws": [NO, NO, YES, YES, YES, NO, YES],
     "tradeoff-curves": [YES, YES, PART, PART, YES, YES],
-    "side-information": [YES, PART, PART, YES, YES, YES],
+    "side-information": [YES, PART, PART, YES, YES, YES, YES, NO, PART],
     "uneven-sensitivity": [YES, NO, PART, YES],
     "colluding-users": [YES, YES, YES, YES, YES, YES, YES, YES],
     "collusion-strategies": [YES, NO, NO, NO, YES],

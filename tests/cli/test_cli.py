@@ -24,6 +24,7 @@ import discreet as dt
 from discreet import files, verify
 from discreet.cli import main
 from discreet.cli.app import app
+from discreet.designs import Cells
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -1453,6 +1454,20 @@ def test_a_file_of_numbers_is_not_written_over_by_what_is_made_of_it(run, words)
 
 
 # What the library says is what the command line prints
+
+
+def test_designs_for_values_and_for_cells(run):
+    level = ("--alpha", "1/4", "--sensitivity", "3")
+    made = dt.design([-3, 0, 1, 5], alpha="1/4", sensitivity=3)
+    assert json.loads(run("design", "--values", "-3,0,1,5", *level, "--json").out) == made.to_dict()
+    assert "the reports: -3, 0, 1, 5" in run("design", "--values", "-3, 0, 1, 5", *level).out
+    cells = dt.design(Cells([0, 1, 2, 5]), alpha="1/4", sensitivity=3, prior="beta(2, 5)")
+    told = json.loads(run("design", "--edges", "0 1 2 5", *level, "--prior", "beta(2, 5)", "--json").out)
+    assert told == cells.to_dict()
+    assert told["reports"] == [str(report) for report in cells.reports]
+    refused = run("design", "--edges", "0,1,2", "--n", "8", *level)
+    assert refused.code == 2
+    assert "give one of them" in refused.err
 
 
 def test_json_is_what_to_dict_has(run, gm):

@@ -20,7 +20,19 @@ import pytest
 
 import discreet as dt
 from discreet.cli.app import COMMANDS, KINDS, app
-from discreet.cli.options import PROFILE, QUESTION, RELEASE, meaning, parameters
+from discreet.cli.options import (
+    CASCADE,
+    COLLUDE,
+    COMPARE_QUERY,
+    DESIGN,
+    PLAN_EPSILON,
+    PLAN_REPORTS,
+    PROFILE,
+    QUESTION,
+    RELEASE,
+    meaning,
+    parameters,
+)
 from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
@@ -36,7 +48,7 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--out": 6,
-    "--relation": 2,  # of a data set, where groups are public; of one query, where it says what --records is
+    "--relation": 2,  # of a data set that is protected, of the records of a query
     "--sensitivity": 2,
     "--step": 3,
     "--then": 2,  # a second stage, a second loss
@@ -127,11 +139,18 @@ def test_a_command_has_what_all_have(name):
 def test_help_is_what_the_library_says():
     """The tables of its docstrings, read without importing it: the same parameters, the same words."""
     for place, thing in (
+        (CASCADE, dt.sharing.cascade),
+        (COLLUDE, dt.sharing.collude),
+        (COMPARE_QUERY, dt.queries.compare_query),
+        (DESIGN, dt.design),
+        (PLAN_EPSILON, dt.plan_epsilon),
+        (PLAN_REPORTS, dt.plan_reports),
         (PROFILE, dt.profile),
         (QUESTION, dt.Question),
         (RELEASE, dt.release),
     ):
         known = parameters(place)
+        assert known, place
         words = " ".join((inspect.getdoc(thing) or "").split())
         assert {*known} <= {*inspect.signature(thing).parameters}
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
@@ -140,6 +159,12 @@ def test_help_is_what_the_library_says():
     assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
     assert known["--share"][1] == "A condition whose share is wanted, written like --count."
+    assert options(ALL["design"])["--among"][1] == "With --risk worst: the truths that are possible, such as 0,1,2."
+    assert options(ALL["plan-epsilon"])["--error"][1] == "The error to keep to, in the answer's units."
+    assert (
+        options(ALL["make"])["--width"][1]
+        == "square-wave: how many steps from the truth is near; by default as in the paper."
+    )
     for name in ("count", "sum", "by", "weights", "max_count", "max_groups", "pool_other", "measure_totals", "purpose"):
         sentence = parameters(QUESTION)[name].partition(". ")[0]
         assert known[f"--{name.replace('_', '-')}"][1].lower().startswith(sentence.lower())

@@ -55,7 +55,12 @@ def received(name: str, typed: dict[str, str]) -> dict[str, object]:
     _, bound, _ = app.parse_args([*name.split(), *needed, *options], exit_on_error=False, print_error=False)
     values = bound.arguments
     keys = {option: option.removeprefix("--").replace("-", "_") for option in typed}
-    return {option: values[key] if key in values else getattr(values["asked"], key) for option, key in keys.items()}
+    return {option: values[key] if key in values else _shared(values, key) for option, key in keys.items()}
+
+
+def _shared(values: dict[str, object], key: str) -> object:
+    """The value of an option that several commands have in common."""
+    return getattr(next(value for value in values.values() if hasattr(value, key)), key)
 
 
 @for_each("name", ALL)

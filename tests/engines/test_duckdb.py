@@ -324,11 +324,11 @@ def test_several_predicates_in_one_pass_are_each_counted_as_alone(tmp_path_facto
 
 
 def test_several_predicates_read_the_table_once(monkeypatch):
-    from discreet.engines.sources import Source
+    from discreet.engines.sources import TableSource
 
-    passes, handed = [], Source.__arrow_c_stream__
+    passes, handed = [], TableSource.__arrow_c_stream__
     monkeypatch.setattr(
-        Source, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema)
+        TableSource, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema)
     )
     table = pa.table({"g": ["a", "b"], "x": [1, 2]})
     domain = Domain.of({"g": ["a", "b"]})

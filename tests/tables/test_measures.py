@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.tables.draw.measures import mechanisms_for
+from discreet.tables.draw.measures import bounded, mechanisms_for
 
 HALF = dt.Level.of(alpha="1/2")
 
@@ -91,3 +92,9 @@ def test_only_geometric_noise_does_without_an_upper_end():
         planned(-1, purpose="least error", loss="l1")
     with pytest.raises(ReleaseError, match="designs for groups of up to 200, not 201"):
         planned(201, purpose="least error", loss="l1")
+
+
+def test_a_total_is_bounded_by_what_its_cells_are_together():
+    totals = SimpleNamespace(place=np.array([0, 1, 0, 0]))  # of three cells, and of one
+    assert bounded(dt.Question(max_count=5), totals).max_count == 15
+    assert bounded(dt.Question(), totals).max_count is None

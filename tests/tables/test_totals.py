@@ -18,7 +18,7 @@ from discreet.ledger.ledger import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.readings import in_steps
-from discreet.tables.totals.margin_rows import Sums
+from discreet.tables.totals.margin_rows import ReleaseTotals
 
 from .asking import ask
 
@@ -143,7 +143,10 @@ def test_margins_of_sums_means_and_shares_are_ratios_of_totals(people, ledger, d
             "mean age": mine.age.mean(),
             "ill": (mine.sick == "yes").mean(),
         }[line["statistic"]]
-        assert line["low"] - 1e-9 <= truth <= line["high"] + 1e-9
+        # 95 % intervals miss now and then; at six half-widths the noise, whose tails are geometric, does in fewer than 1e-6 runs
+        half = (line["high"] - line["low"]) / 2
+        assert line["low"] - 5 * half - 1e-9 <= truth <= line["high"] + 5 * half + 1e-9
+        assert line["low"] <= line["total"] <= line["high"]
         assert line["total"] == pytest.approx(truth, rel=0.05)
     json.dumps(made.to_dict(), allow_nan=False)
 
@@ -266,7 +269,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = Sums.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
+    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))

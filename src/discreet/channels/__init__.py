@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import FileError
 from ..noise import read_noise
-from .contract import Channel, Fault, Finite, GridRoom, Ratio
+from .contract import Channel, Finite, GridRoom, PropertyFault, Ratio
 from .mixture import Mixture
 from .noisy import Additive, Clamped, Geometric, closed
 from .table import MAX_ENTRIES, Table
@@ -38,12 +38,12 @@ __all__ = [
     "Additive",
     "Channel",
     "Clamped",
-    "Fault",
     "Finite",
     "Geometric",
     "GridRoom",
     "Map",
     "Mixture",
+    "PropertyFault",
     "Ratio",
     "Table",
     "Then",

@@ -69,7 +69,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Fault:
+class PropertyFault:
     """Why a property fails: the probability at `low` (true value, report) should not be below that at `high`.
 
     `high` is None for weak honesty, where the bar is 1 / (number of values).
@@ -444,7 +444,7 @@ class Finite(Channel):
             return Fraction(int(hits.min()), total)
         return Fraction(sum(w * int(h) for w, h in zip(room.weights, hits, strict=True)), total * room.total)
 
-    def faults(self) -> dict[str, Fault] | None:
+    def faults(self) -> dict[str, PropertyFault] | None:
         """What a theorem says about the seven properties (see discreet.measure.description); None: look at the entries."""
         return None
 

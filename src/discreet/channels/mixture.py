@@ -20,7 +20,18 @@ from ..exact.frozen import frozen
 from ..progress import Progress
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, GridRoom, Indices, Integers, Ratio
+from .contract import (
+    MATRIX_ENTRIES,
+    WRITTEN_BITS,
+    Channel,
+    Finite,
+    Floats,
+    GridRoom,
+    Indices,
+    Integers,
+    PropertyFault,
+    Ratio,
+)
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
@@ -264,7 +275,7 @@ class Mixture(Finite):
     def is_structured(self) -> bool:
         return self.other is None and self.keep > 0
 
-    def faults(self) -> dict[str, Fault] | None:
+    def faults(self) -> dict[str, PropertyFault] | None:
         """With uniform draws all seven properties hold."""
         return {} if self.other is None else None
 

@@ -24,7 +24,7 @@ from ..exact.arithmetic import log_of
 from ..noise import DiscreteNoise, GeometricNoise, NoiseDraws
 from ..progress import Progress
 from ..randomness.source import Stream
-from .contract import Channel, Fault, Finite, Floats, GridRoom, Indices, Integers, Ratio
+from .contract import Channel, Finite, Floats, GridRoom, Indices, Integers, PropertyFault, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
 
@@ -443,15 +443,15 @@ class Geometric(Closed):
         solution[-1] += overshoot * (target[-1] - target[-2])
         return solution
 
-    def faults(self) -> dict[str, Fault]:
+    def faults(self) -> dict[str, PropertyFault]:
         """S, RM and RH always hold; for n >= 2 F never, WH iff n >= 2a/(1-a), CM and CH iff a <= 1/2 (Cormode et al. 2018)."""
         if self.n == 1:
             return {}
-        faults = {"F": Fault(low=(1, 1), high=(0, 0))}
+        faults = {"F": PropertyFault(low=(1, 1), high=(0, 0))}
         if self.n * (1 - self.a) < 2 * self.a:
-            faults["WH"] = Fault(low=(1, 1), high=None)
+            faults["WH"] = PropertyFault(low=(1, 1), high=None)
         if self.a > Fraction(1, 2):
-            faults["CM"] = faults["CH"] = Fault(low=(1, 1), high=(1, 0))
+            faults["CM"] = faults["CH"] = PropertyFault(low=(1, 1), high=(1, 0))
         return faults
 
 

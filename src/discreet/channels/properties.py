@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..errors import StructureError
 from ..exact.arithmetic import show
-from .contract import Fault, Integers
+from .contract import Integers, PropertyFault
 
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 
@@ -52,7 +52,7 @@ def letters_of(require: Iterable[str] | str) -> frozenset[str]:
     return letters
 
 
-def shape_faults(weights: Integers, total: int, letters: Iterable[str] = LETTERS) -> dict[str, Fault]:
+def shape_faults(weights: Integers, total: int, letters: Iterable[str] = LETTERS) -> dict[str, PropertyFault]:
     """For each of the properties that fails, the two entries that show it (as positions: true value, report)."""
     found = {letter: _CHECKS[letter](weights, total) for letter in letters}
     return {letter: fault for letter, fault in found.items() if fault is not None}
@@ -63,17 +63,17 @@ def _first(bad: NDArray[Any]) -> tuple[int, int] | None:
     return None if len(where) == 0 else (int(where[0][0]), int(where[0][1]))
 
 
-def _report_honest(w: Integers, total: int) -> Fault | None:
+def _report_honest(w: Integers, total: int) -> PropertyFault | None:
     place = _first(w > np.diag(w)[None, :])
-    return None if place is None else Fault(low=(place[1], place[1]), high=place)
+    return None if place is None else PropertyFault(low=(place[1], place[1]), high=place)
 
 
-def _truth_honest(w: Integers, total: int) -> Fault | None:
+def _truth_honest(w: Integers, total: int) -> PropertyFault | None:
     place = _first(w > np.diag(w)[:, None])
-    return None if place is None else Fault(low=(place[0], place[0]), high=place)
+    return None if place is None else PropertyFault(low=(place[0], place[0]), high=place)
 
 
-def _truth_monotone(w: Integers, total: int) -> Fault | None:
+def _truth_monotone(w: Integers, total: int) -> PropertyFault | None:
     """Along each row of weights (one truth): rising up to the diagonal, falling after it."""
     n = len(w)
     i, j = np.arange(n)[:, None], np.arange(n - 1)[None, :]
@@ -82,31 +82,31 @@ def _truth_monotone(w: Integers, total: int) -> Fault | None:
         return None
     r, c = place
     near, far = ((r, c + 1), (r, c)) if c < r else ((r, c), (r, c + 1))
-    return Fault(low=near, high=far)
+    return PropertyFault(low=near, high=far)
 
 
-def _report_monotone(w: Integers, total: int) -> Fault | None:
+def _report_monotone(w: Integers, total: int) -> PropertyFault | None:
     fault = _truth_monotone(w.T, total)
     if fault is None or fault.high is None:
         return None
-    return Fault(low=fault.low[::-1], high=fault.high[::-1])
+    return PropertyFault(low=fault.low[::-1], high=fault.high[::-1])
 
 
-def _fair(w: Integers, total: int) -> Fault | None:
+def _fair(w: Integers, total: int) -> PropertyFault | None:
     diagonal = np.diag(w).tolist()
     low, high = diagonal.index(min(diagonal)), diagonal.index(max(diagonal))
-    return None if diagonal[low] == diagonal[high] else Fault(low=(low, low), high=(high, high))
+    return None if diagonal[low] == diagonal[high] else PropertyFault(low=(low, low), high=(high, high))
 
 
-def _weakly_honest(w: Integers, total: int) -> Fault | None:
+def _weakly_honest(w: Integers, total: int) -> PropertyFault | None:
     diagonal = np.diag(w).tolist()  # Python integers: the product with n + 1 cannot overflow
     low = diagonal.index(min(diagonal))
-    return None if diagonal[low] * len(w) >= total else Fault(low=(low, low), high=None)
+    return None if diagonal[low] * len(w) >= total else PropertyFault(low=(low, low), high=None)
 
 
-def _symmetric(w: Integers, total: int) -> Fault | None:
+def _symmetric(w: Integers, total: int) -> PropertyFault | None:
     place = _first(w < w[::-1, ::-1])
-    return None if place is None else Fault(low=place, high=(len(w) - 1 - place[0], len(w) - 1 - place[1]))
+    return None if place is None else PropertyFault(low=place, high=(len(w) - 1 - place[0], len(w) - 1 - place[1]))
 
 
 _CHECKS = {

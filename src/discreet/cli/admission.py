@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .app import Answer, apart, command, dump
+from .app import Output, apart, command, dump
 from .options import (
     AS_USUAL,
     PROFILE,
@@ -42,7 +42,7 @@ def profile(
         str | None, target("A domain.json to start from, marked as learned from the data; - for standard output.")
     ] = None,
     overwrite: Overwrite = False,
-) -> Answer | int:
+) -> Output | int:
     """Look at a table that you hold, before anybody asks about it.
 
     Its columns, what is missing, what would not be read as it is meant, and how it compares with --domain. For you alone,
@@ -78,7 +78,7 @@ def profile(
     if out is not None:
         write_whole(Path(out), dump(found.domain()) + "\n", overwrite=overwrite)
         notes = (f"Written: {out}, learned from the data: no release takes it until its keys have a public source.",)
-    return Answer(found, 1 if found.grave else 0, notes=notes, most=1000)
+    return Output(found, 1 if found.grave else 0, notes=notes, most=1000)
 
 
 @command("json", "csv")
@@ -93,7 +93,7 @@ def admit(
     domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
-) -> Answer:
+) -> Output:
     """Admit a table, so that others may ask about it.
 
     All checks of its content are made now, once, for you alone. Each version of a data set is admitted once.
@@ -119,4 +119,4 @@ def admit(
             codes=listed(codes),
             progress=advance,
         )
-    return Answer(found, notes=(f"Admitted as version {version} of {dataset}.",), most=1000)
+    return Output(found, notes=(f"Admitted as version {version} of {dataset}.",), most=1000)

@@ -63,7 +63,7 @@ KINDS = {
         "compare-query": "designs",
         "sample": "mechanisms",
         "audit": "mechanisms",
-        "sensitivity": "queries",
+        "sensitivity": "records",
         "collude": "sharing",
         "compose": "sharing",
         "cascade": "sharing",
@@ -99,7 +99,7 @@ for flag, told in (("--help", "Show this, and exit."), ("--version", "Show the v
 
 
 @dataclass(frozen=True)
-class Answer:
+class Output:
     """What a command found: its document for --json, its rows for --csv, and for people its text, or else its view."""
 
     result: Result | None = None
@@ -141,14 +141,14 @@ class Answer:
             console.print(note, markup=False)
 
 
-def command(*formats: str) -> Callable[[Callable[..., Answer | int]], Callable[..., int]]:
+def command(*formats: str) -> Callable[[Callable[..., Output | int]], Callable[..., int]]:
     """A command. Its options --debug and, of "json" and "csv", the `formats` that it answers in are added here.
 
-    It returns an Answer, which is presented, or an exit code where it has presented everything itself. Each paragraph of its
+    It returns an Output, which is presented, or an exit code where it has presented everything itself. Each paragraph of its
     words becomes one line, since terminals wrap by themselves.
     """
 
-    def declare(function: Callable[..., Answer | int]) -> Callable[..., int]:
+    def declare(function: Callable[..., Output | int]) -> Callable[..., int]:
         hints = get_type_hints(function, include_extras=True)
         own = inspect.signature(function)
         added = {**{name: FORMATS[name] for name in formats}, "debug": Debug}

@@ -13,7 +13,7 @@ from warnings import catch_warnings, simplefilter
 
 from cyclopts import Parameter
 
-from .app import Answer, command, dump, make_console
+from .app import Output, command, dump, make_console
 from .mechanisms import load_mechanism, load_procedure
 from .options import (
     AS_USUAL,
@@ -105,7 +105,7 @@ def perturb(
         summary = perturb_summary(
             table, request, out=out, overwrite=overwrite, engine=engine, master=master, progress=advance
         )
-    Answer(summary).present(json, csv)
+    Output(summary).present(json, csv)
     return 0
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Answer, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .options import (
-    QUERY,
-    RECORD_HIGH,
-    RECORD_LOW,
-    RECORDS,
-    RUNS,
+    COMPARE_QUERY,
+    DESIGN,
+    PLAN_EPSILON,
+    PLAN_REPORTS,
     SEED,
-    SENSITIVITY,
     Alpha,
     EpsilonText,
     Json,
@@ -23,17 +22,25 @@ from .options import (
     N,
     Neighbours,
     Number,
+    OneSensitivity,
     Out,
     Priors,
+    Query,
+    RecordHigh,
+    RecordLow,
+    Records,
     Required,
-    entry,
+    Runs,
+    described,
 )
 
 Sets = Annotated[
     str | None,
-    Parameter(
-        help='Instead of one prior a set, parts separated by semicolons: priors, for all their mixtures ("uniform; '
-        'binomial(0.3)"), or limits of moments, for all priors that keep to them ("x in 2..6; x^2 in ..20").'
+    described(
+        DESIGN,
+        "priors",
+        ', parts separated by semicolons: priors, for all their mixtures ("uniform; binomial(0.3)"), or limits of moments, for '
+        'all priors that keep to them ("x in 2..6; x^2 in ..20")',
     ),
 ]
 
@@ -42,20 +49,31 @@ Sets = Annotated[
 def design(
     *,
     n: N = None,
+    values: Annotated[
+        str | None,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Instead of --n: true values that are not equally spaced, such as 0,1,2,5,10.",
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Instead of --n: the truth is any number of an interval, cut into cells at these edges, such as 0,10,20,50. "
+            "Cells with numbers within the sensitivity of each other are neighbours.",
+        ),
+    ] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     loss: Losses = "l1",
     prior: Priors = None,
     priors: Sets = None,
-    risk: Annotated[
-        Literal["average", "worst"], Parameter(help="Mean loss under the prior, or of the worst truth.")
-    ] = "average",
-    among: Annotated[
-        str | None, Parameter(help="With --risk worst: the truths that are possible, such as 0,1,2.")
-    ] = None,
+    risk: Annotated[Literal["average", "worst"], described(DESIGN, "risk")] = "average",
+    among: Annotated[str | None, described(DESIGN, "among", ", such as 0,1,2")] = None,
     require: Required = "",
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    then: Annotated[str | None, Parameter(help="A second loss, to choose among several best mechanisms.")] = None,
+    sensitivity: OneSensitivity = None,
+    then: Annotated[str | None, described(DESIGN, "then")] = None,
     out: Out = None,
     json: Json = False,
 ) -> int:
@@ -66,6 +84,8 @@ def design(
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --require WH,CM -o best.json
 
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --priors "x in 2..6; x^2 in ..20"
+
+    Example: discreet design --edges 0,20,30,35,40,45,50,60,100 --alpha 1/4 --prior "normal(40, 10)" --sensitivity 20
     """
     from .. import files
     from ..designs.design import design as make
@@ -75,7 +95,7 @@ def design(
     apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
-            _count(n),
+            _truths(n, values, edges),
             alpha=alpha,
             epsilon=epsilon,
             loss=loss,
@@ -100,6 +120,9 @@ def design(
     console = make_console()
     console.print(describe(m).headline, markup=False)
     console.print(str(made), markup=False)
+    if values is not None or edges is not None:
+        shown = ", ".join(str(report) for report in made.reports)
+        console.print(f"true values and reports are numbered from 0; the reports: {shown}", markup=False)
     console.print(
         f"saved to {out}" if out is not None else "not saved: give -o FILE to keep it", style="dim", markup=False
     )
@@ -115,9 +138,9 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
+    sensitivity: OneSensitivity = None,
     neighbours: Neighbours = None,
-) -> Answer:
+) -> Output:
     """Put known mechanisms and the best one side by side.
 
     Levels, properties, losses, and what a rational user makes of the reports; all for the neighbours in the title.
@@ -146,39 +169,32 @@ def compare(
             neighbours=neighbours,
             progress=progress,
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
 @command("json", "csv")
 def compare_query(
-    query: Annotated[str, entry(QUERY)],
+    query: Query,
     /,
     *,
-    records: Annotated[Number | None, entry(RECORDS)] = None,
-    low: Annotated[Number | None, entry(RECORD_LOW)] = None,
-    high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
+    records: Records = None,
+    low: RecordLow = None,
+    high: RecordHigh = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     loss: Losses = "l1",
     prior: Priors = None,
-    sensitivity: Annotated[
-        Number | None,
-        entry("How much one person can change the answer, in its units; by default as the query has it."),
-    ] = None,
-    step: Annotated[
-        Number | None, entry("The step of the true values; by default for 41 to 101 of them, or more.")
-    ] = None,
-    cells: Annotated[
-        str | None, entry("What the two-stage mechanism rounds to; by default one sensitivity apart.")
-    ] = None,
-) -> Answer:
+    sensitivity: Annotated[Number | None, described(COMPARE_QUERY, "sensitivity")] = None,
+    step: Annotated[Number | None, described(COMPARE_QUERY, "step")] = None,
+    cells: Annotated[str | None, described(COMPARE_QUERY, "cells")] = None,
+) -> Output:
     """Put the mechanisms for the answer to one query side by side.
 
     Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
 
     Example: discreet compare-query mean --low -10 --high 10 --records 100 --alpha 0.3
 
-    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
+    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --prior "maximum(100)"
     """
     from ..planning.compare import compare_query as make
     from . import terminal
@@ -198,22 +214,35 @@ def compare_query(
             cells=cells,
             progress=progress,
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
-Confidence = Annotated[Number, Parameter(help="How often the error must be kept to.")]
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What every plan is for: the counts, what is known of them, and between which of them the level holds."""
+
+    n: N = None
+    prior: Priors = None
+    sensitivity: OneSensitivity = None
+    neighbours: Neighbours = None
+
+    def keywords(self) -> dict[str, Any]:
+        """What the library's functions take besides the largest count."""
+        return {"prior": prior_of(self.prior), "sensitivity": self.sensitivity, "neighbours": self.neighbours}
+
+
+FOR_COUNTS = PlanOptions()
+Confidence = Annotated[Number, described(PLAN_EPSILON, "confidence")]
 
 
 @command("json", "csv")
 def plan_epsilon(
     *,
-    n: N = None,
-    error: Annotated[Number, Parameter(help="The error to keep to, in the answer's units.")],
+    counts: PlanOptions = FOR_COUNTS,
+    error: Annotated[Number, described(PLAN_EPSILON, "error")],
     confidence: Confidence = "0.95",
-    prior: Priors = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    neighbours: Neighbours = None,
-) -> Answer:
+) -> Output:
     """Find the smallest epsilon that keeps within an error.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -222,28 +251,18 @@ def plan_epsilon(
     """
     from ..planning.one_report import plan_epsilon as make
 
-    found = make(
-        _count(n),
-        error=error,
-        confidence=confidence,
-        prior=prior_of(prior),
-        sensitivity=sensitivity,
-        neighbours=neighbours,
-    )
-    return Answer(found, text=str(found))
+    plan = make(_count(counts.n), error=error, confidence=confidence, **counts.keywords())
+    return Output(plan, text=str(plan))
 
 
 @command("json", "csv")
 def plan_error(
     *,
-    n: N = None,
+    counts: PlanOptions = FOR_COUNTS,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     confidence: Confidence = "0.95",
-    prior: Priors = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    neighbours: Neighbours = None,
-) -> Answer:
+) -> Output:
     """Find the smallest error that an epsilon gives.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
@@ -252,42 +271,23 @@ def plan_error(
     """
     from ..planning.one_report import plan_error as make
 
-    found = make(
-        _count(n),
-        alpha=alpha,
-        epsilon=epsilon,
-        confidence=confidence,
-        prior=prior_of(prior),
-        sensitivity=sensitivity,
-        neighbours=neighbours,
-    )
-    return Answer(found, text=str(found))
+    plan = make(_count(counts.n), alpha=alpha, epsilon=epsilon, confidence=confidence, **counts.keywords())
+    return Output(plan, text=str(plan))
 
 
 @command("json", "csv")
 def plan_reports(
     *,
-    n: N = None,
-    standard_error: Annotated[
-        Number | None, Parameter(help="Of a recovered mean: how many reports does it need?")
-    ] = None,
-    kantorovich: Annotated[
-        Number | None,
-        Parameter(help="Of a recovered distribution, with --prior as a guess: how many reports (simulated)?"),
-    ] = None,
-    reports: Annotated[
-        Number | None,
-        Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?"),
-    ] = None,
+    counts: PlanOptions = FOR_COUNTS,
+    standard_error: Annotated[Number | None, described(PLAN_REPORTS, "standard_error")] = None,
+    kantorovich: Annotated[Number | None, described(PLAN_REPORTS, "kantorovich")] = None,
+    reports: Annotated[Number | None, described(PLAN_REPORTS, "reports")] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    prior: Priors = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    neighbours: Neighbours = None,
-    method: Annotated[str | None, Parameter(help="How distributions are recovered: auto, mle or ibu.")] = None,
-    runs: Annotated[Number | None, RUNS] = None,
+    method: Annotated[str | None, described(PLAN_REPORTS, "method")] = None,
+    runs: Runs = None,
     seed: Annotated[Number | None, SEED] = None,
-) -> Answer:
+) -> Output:
     """Find how many reports a recovery needs, or how near it comes.
 
     For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
@@ -298,21 +298,31 @@ def plan_reports(
     """
     from ..planning.reports import plan_reports as make
 
-    found = make(
-        _count(n),
+    plan = make(
+        _count(counts.n),
         standard_error=standard_error,
         kantorovich=kantorovich,
         reports=reports,
         alpha=alpha,
         epsilon=epsilon,
-        prior=prior_of(prior),
-        sensitivity=sensitivity,
-        neighbours=neighbours,
         method=method,
         runs=runs,
         seed=seed,
+        **counts.keywords(),
     )
-    return Answer(found, text=str(found))
+    return Output(plan, text=str(plan))
+
+
+def _truths(n: str | None, values: str | None, edges: str | None) -> Any:
+    """The true values of a design: 0..n, a list, or the cells of an interval."""
+    from ..designs.cells import Cells
+    from ..errors import GridError
+
+    if sum(x is not None for x in (n, values, edges)) > 1:
+        raise GridError("--n, --values and --edges each say what the true values are; give one of them.")
+    if edges is not None:
+        return Cells(edges.replace(",", " ").split())
+    return _count(n) if values is None else values.replace(",", " ").split()
 
 
 def _count(n: str | None) -> Any:

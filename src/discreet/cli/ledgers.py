@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from .app import Answer, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, Unit, listed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def create(
             help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
         ),
     ] = None,
-) -> Answer:
+) -> Output:
     """Open a data set's account: what is protected in it, and its budget.
 
     Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
@@ -61,7 +61,7 @@ def create(
             unit=unit,
             per=per or (),
         )
-    return Answer(terms, text=str(terms))
+    return Output(terms, text=str(terms))
 
 
 @ledger.command
@@ -74,7 +74,7 @@ def charge(
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-) -> Answer:
+) -> Output:
     """Record what was spent on a data set elsewhere.
 
     It happened out of sight, and the line says so: "stated, unverified".
@@ -85,7 +85,7 @@ def charge(
 
     with Ledger.existing(ledger) as book:
         left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
-    return Answer(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
+    return Output(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
 
 @ledger.command
@@ -95,7 +95,7 @@ def show(
     /,
     *,
     ledger: LedgerPlace,
-) -> Answer:
+) -> Output:
     """Show budgets: what was granted, what is spent, what is left.
 
     Example: discreet ledger show --ledger budget.db
@@ -109,7 +109,7 @@ def show(
 
 @ledger.command
 @command("json", "csv")
-def history(dataset: Account, /, *, ledger: LedgerPlace) -> Answer:
+def history(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
     """List every line of a data set's account, and what it was about.
 
     Example: discreet ledger history survey-2026 --ledger budget.db
@@ -132,7 +132,7 @@ def verify(
     head: Annotated[
         str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")
     ] = None,
-) -> Answer | int:
+) -> Output | int:
     """Check that no line of a data set's account was edited or removed.
 
     Exit code 1 when one was.
@@ -154,12 +154,12 @@ def verify(
         except LedgerError as error:
             print(f"discreet: {error}", file=sys.stderr)
             return 1
-    return Answer(text=f"{dataset}: {found.count} lines, all in order", document=_head(dataset, found))
+    return Output(text=f"{dataset}: {found.count} lines, all in order", document=_head(dataset, found))
 
 
 @ledger.command
 @command("json")
-def head(dataset: Account, /, *, ledger: LedgerPlace) -> Answer:
+def head(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
     """Print the head of a data set's account, to be kept elsewhere.
 
     Example: discreet ledger head survey-2026 --ledger budget.db
@@ -168,7 +168,7 @@ def head(dataset: Account, /, *, ledger: LedgerPlace) -> Answer:
 
     with Ledger.existing(ledger) as book:
         found = book.head(dataset)
-    return Answer(text=str(found), document=_head(dataset, found))
+    return Output(text=str(found), document=_head(dataset, found))
 
 
 @ledger.command
@@ -205,12 +205,12 @@ for _place, _name in enumerate(("create", "show", "history", "charge", "verify",
     ledger[_name].sort_key = _place
 
 
-def _lines(view: View) -> Answer:
+def _lines(view: View) -> Output:
     """Lines of a ledger, all of them."""
     from ..present.views import plain
 
     rows = [plain(dict(zip(view.columns, row, strict=True))) for row in view.rows]
-    return Answer(view=view, document=rows, most=len(rows))
+    return Output(view=view, document=rows, most=len(rows))
 
 
 def _head(dataset: str, head: Head) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import Answer, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .options import (
     HIGH,
     LOW,
     REQUIRE,
     SEED,
-    SENSITIVITY,
     STEP,
     Alpha,
     Clamp,
@@ -26,9 +25,11 @@ from .options import (
     N,
     Neighbours,
     Number,
+    OneSensitivity,
     Out,
     entry,
     is_heading,
+    meaning,
     place_of,
     read_rows,
     read_text,
@@ -51,10 +52,11 @@ def _family(kind: Any, tokens: Any) -> Any:
     return convert(kind, [token.value.replace("_", "-") for token in tokens])
 
 
-def _option(help: str, name: str = "") -> Parameter:
-    """An option's help; with its name in the registry, the families that take it come first."""
-    takers = ", ".join(f.word for f in FAMILIES if name in f.takes)
-    return entry(f"{takers}: {help}" if takers else help)
+def _option(name: str, written: str = "", help: str = "") -> Parameter:
+    """An option that some families take: which ones, and its `help`, or what the first of them says of it."""
+    takers = [f for f in FAMILIES if name in f.takes]
+    sentence = meaning(f"{takers[0].home}:{takers[0].name}", name, written) if not help else ""
+    return entry(f"{', '.join(f.word for f in takers)}: {help or sentence[0].lower() + sentence[1:]}")
 
 
 @command()
@@ -68,33 +70,22 @@ def make(
     low: Annotated[Number | None, entry(LOW)] = None,
     high: Annotated[Number | None, entry(HIGH)] = None,
     step: Annotated[Number | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    r: Annotated[
-        Number | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")
-    ] = None,
-    cells: Annotated[
-        str | None,
-        _option(
-            'the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"
-        ),
-    ] = None,
-    then: Annotated[
-        str | None, _option("the second stage: geometric (the default), staircase or explicit-fair.", "then")
-    ] = None,
+    sensitivity: OneSensitivity = None,
+    r: Annotated[Number | None, _option("r")] = None,
+    cells: Annotated[str | None, _option("cells", ', "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10"')] = None,
+    then: Annotated[str | None, _option("then")] = None,
     matrix: Annotated[
         str | None,
-        _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input."),
+        entry("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input."),
     ] = None,
-    require: Annotated[str | None, _option(REQUIRE, "require")] = None,
-    base: Annotated[Number | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
-    below: Annotated[Number | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
-    show_zero: Annotated[bool | None, _option("is a count of 0 shown? By default it is.", "show_zero")] = None,
-    width: Annotated[
-        Number | None, _option("how many steps from the truth is near; by default as in the paper.", "width")
-    ] = None,
-    deviation: Annotated[Number | None, _option("the largest noise; by default 5.", "deviation")] = None,
-    variance: Annotated[Number | None, _option("the variance of the noise; by default 2.", "variance")] = None,
-    never_report: Annotated[Number | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
+    require: Annotated[str | None, _option("require", help=REQUIRE)] = None,
+    base: Annotated[Number | None, _option("base")] = None,
+    below: Annotated[Number | None, _option("below")] = None,
+    show_zero: Annotated[bool | None, _option("show_zero")] = None,
+    width: Annotated[Number | None, _option("width")] = None,
+    deviation: Annotated[Number | None, _option("deviation")] = None,
+    variance: Annotated[Number | None, _option("variance")] = None,
+    never_report: Annotated[Number | None, _option("never_report")] = None,
     out: Out = None,
     json: Json = False,
 ) -> int:
@@ -217,7 +208,7 @@ def check(
     epsilon: EpsilonText = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
-) -> Answer:
+) -> Output:
     """Verify a mechanism file, and check the level it claims.
 
     With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
@@ -229,7 +220,7 @@ def check(
     m = load_procedure(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours, group=group)
     good = bool(verdict)
-    return Answer(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
+    return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
 
 
 @command()
@@ -271,7 +262,7 @@ def audit(
     confidence: Annotated[Number, Parameter(help="How sure the bound must be.")] = "0.9999999",
     scalar: Annotated[bool, switch("The function takes one value at a time.")] = False,
     seed: Annotated[Number | None, SEED] = None,
-) -> Answer:
+) -> Output:
     """Draw from a mechanism: do the draws contradict its level?
 
     The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
@@ -297,7 +288,7 @@ def audit(
         scalar=scalar,
         source=None if seed is None else insecure_source(seed),
     )
-    return Answer(found, 1 if found.flagged else 0, text=str(found), style="red" if found.flagged else "green")
+    return Output(found, 1 if found.flagged else 0, text=str(found), style="red" if found.flagged else "green")
 
 
 @command()
@@ -310,8 +301,8 @@ def sample(
             allow_leading_hyphen=True, help="True values, or a file with a column of them; - for standard input."
         ),
     ],
-    value: Annotated[Number | None, _option("One true value.")] = None,
-    size: Annotated[Number | None, _option("So many reports of one true value.")] = None,
+    value: Annotated[Number | None, entry("One true value.")] = None,
+    size: Annotated[Number | None, entry("So many reports of one true value.")] = None,
     column: Column = None,
     clamp: Clamp = False,
     out: Out = None,

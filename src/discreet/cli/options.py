@@ -55,6 +55,11 @@ def meaning(place: str, parameter: str, written: str = "") -> str:
     return f"{named[0].upper()}{named[1:]}{written}."
 
 
+def described(place: str, parameter: str, written: str = "") -> Parameter:
+    """An option that means what the library says of a parameter; its value may begin with a hyphen."""
+    return entry(meaning(place, parameter, written))
+
+
 def switch(help: str) -> Parameter:
     return Parameter(negative=(), help=help)
 
@@ -68,17 +73,25 @@ def mechanism_option(help: str) -> Parameter:
 
 
 # Where the library says what parameters mean
+CASCADE = "sharing.cascades:cascade"
+COLLUDE = "sharing.collusion:collude"
+COMPARE_QUERY = "planning.compare:compare_query"
+DESIGN = "designs.design:design"
+PLAN_EPSILON = "planning.one_report:plan_epsilon"
+PLAN_REPORTS = "planning.reports:plan_reports"
 PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
 RELEASE = "tables.release:release"
 
 # Levels, values and what is wanted of them
-N = Annotated[Number | None, entry("The largest count: true values and reports are 0..n.")]
-Alpha = Annotated[Number | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
+N = Annotated[Number | None, described(DESIGN, "n")]
+Alpha = Annotated[Number | None, described(DESIGN, "alpha", ': "9/10" or "0.9"')]
 EpsilonText = Annotated[
     Number | None,
     Parameter(
-        name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
+        name=["--epsilon", "--eps"],
+        allow_leading_hyphen=True,
+        help=meaning(DESIGN, "epsilon", ': "0.5", "1/3", "ln(2)/10"'),
     ),
 ]
 LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
@@ -92,23 +105,23 @@ PRIOR = Parameter(
     )
 )
 Priors = Annotated[str | None, PRIOR]
-REQUIRE = "Properties that must hold, for example WH,CM."
+REQUIRE = meaning(DESIGN, "require", ", for example WH,CM")
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
 STEP = "The step of the grid; by default 1."
-QUERY = (
-    'A query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as "quantile(0.9)".'
-)
-RECORDS = "The number of records, which is public; with a file, as many as it has."
-RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
-SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
-RUNS = entry("How often to simulate where that is needed.")
-SEED = entry("Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
+Query = Annotated[str, described(COMPARE_QUERY, "query")]
+Records = Annotated[Number | None, described(COMPARE_QUERY, "records", "; with a file, as many as it has")]
+RecordLow = Annotated[Number | None, described(COMPARE_QUERY, "low")]
+RecordHigh = Annotated[Number | None, described(COMPARE_QUERY, "high")]
+OneSensitivity = Annotated[Number | None, described(DESIGN, "sensitivity")]
+Runs = Annotated[Number | None, described(COLLUDE, "runs")]
+SEED = described(COLLUDE, "seed")
 Neighbours = Annotated[
     str | None,
     Parameter(
-        help="Between which values the level holds: a number of steps, any (two values: local privacy) or line (by their "
-        "distance)."
+        help=meaning(
+            DESIGN, "neighbours", ": a number of steps, any (two values: local privacy) or line (by their distance)"
+        )
     ),
 ]
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Answer, command, dump, make_console
+from .app import Output, command, dump, make_console
 from .designs import prior_of
 from .options import (
     LEDGER,
@@ -274,7 +274,7 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-) -> Answer:
+) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
     It takes what discreet release takes, and says of each report its mechanism, standard error and half width.
@@ -297,7 +297,7 @@ def preview(
             **asked.keywords(),
             progress=advance,
         )
-    return Answer(expected, part="rows")
+    return Output(expected, part="rows")
 
 
 @command("json", "csv")
@@ -306,7 +306,7 @@ def check_release(
     /,
     *,
     ledger: Annotated[str | None, LEDGER] = None,
-) -> Answer:
+) -> Output:
     """Check a saved release again, without the data.
 
     Exit code 1 when something does not hold, or could not be checked: without --ledger, whether these are the stored reports.
@@ -319,7 +319,7 @@ def check_release(
     from ..tables.saved.checking import check_release as check
 
     found = check(record, ledger=ledger)
-    return Answer(found, 0 if found else 1)  # what could not be checked counts
+    return Output(found, 0 if found else 1)  # what could not be checked counts
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading

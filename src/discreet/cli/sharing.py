@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import Answer, command
+from .app import Output, command
 from .designs import prior_of
 from .mechanisms import grid_of, load_procedure
 from .options import (
+    CASCADE,
+    COLLUDE,
     HIGH,
     LOW,
-    RUNS,
     SEED,
-    SENSITIVITY,
     STEP,
     Alpha,
     Clamp,
@@ -28,9 +28,12 @@ from .options import (
     Losses,
     N,
     Number,
+    OneSensitivity,
     Out,
     Overwrite,
     Priors,
+    Runs,
+    described,
     entry,
     mechanism_option,
     switch,
@@ -46,29 +49,22 @@ _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 @command("json", "csv")
 def collude(
     *,
-    k: Annotated[
-        Number, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")
-    ],
+    k: Annotated[Number, described(COLLUDE, "k", ", such as 1,3,5,11")],
     mechanism: Annotated[str, mechanism_option("Families, or files of mechanisms, separated by commas.")] = "geometric",
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
-    strategy: Annotated[
-        Literal["median", "mle", "bayes"],
-        Parameter(
-            help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."
-        ),
-    ] = "median",
+    sensitivity: OneSensitivity = None,
+    strategy: Annotated[Literal["median", "mle", "bayes"], described(COLLUDE, "strategy")] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
     no_clamp: Annotated[
         bool,
         switch("Leave a median that lies beyond the true values there; by default it is moved to their end."),
     ] = False,
-    runs: Annotated[Number | None, RUNS] = None,
+    runs: Runs = None,
     seed: Annotated[Number, SEED] = "0",
-) -> Answer:
+) -> Output:
     """Tell what k users learn who share their reports of one answer.
 
     Their error, their chance of the exact answer, and the level that is left.
@@ -104,7 +100,7 @@ def collude(
             seed=seed,
             progress=progress,
         )
-    return Answer(found, part="rows")
+    return Output(found, part="rows")
 
 
 @command()
@@ -154,7 +150,7 @@ def compose(
     with terminal.progress("composing") as progress:
         found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
         asked = deltas, epsilons
-        answer = Answer(document=found.to_dict(*asked)) if json else Answer(view=found.view(*asked))
+        answer = Output(document=found.to_dict(*asked)) if json else Output(view=found.view(*asked))
     answer.present(json, csv)
     return 0
 
@@ -162,17 +158,13 @@ def compose(
 @command()
 def cascade(
     *,
-    alphas: Annotated[
-        str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')
-    ] = None,
-    epsilons: Annotated[
-        str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')
-    ] = None,
+    alphas: Annotated[str | None, described(CASCADE, "levels", ': "3/10,1/2,4/5"')] = None,
+    epsilons: Annotated[str | None, described(CASCADE, "epsilons", ': "1,1/2,ln(2)/10"')] = None,
     n: N = None,
     low: Annotated[Number | None, entry(LOW)] = None,
     high: Annotated[Number | None, entry(HIGH)] = None,
     step: Annotated[Number | None, entry(STEP)] = None,
-    sensitivity: Annotated[Number | None, SENSITIVITY] = None,
+    sensitivity: OneSensitivity = None,
     value: Annotated[
         Number | None,
         entry(
@@ -247,7 +239,7 @@ def cascade(
     if out == "-":
         print(found.text(), end="")
     else:
-        Answer(found).present(json, csv)
+        Output(found).present(json, csv)
     machine = out == "-" or json or csv
     for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
         print(line, file=sys.stderr if machine else sys.stdout)

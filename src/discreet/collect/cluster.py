@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..engines.guard import without_values
 from ..engines.reading import Reading
-from ..engines.sources import Source as Table
+from ..engines.sources import TableSource as Table
 from ..engines.spark import (
     IN_FILE,
     NUMBER,

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from ..engines.guard import without_values
 from ..engines.reading import Reading
-from ..engines.sources import Source as Table
+from ..engines.sources import TableSource as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..errors import PrivacyWarning, TableInputError
 from ..exact.arithmetic import show

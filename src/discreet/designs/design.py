@@ -157,6 +157,7 @@ class Design(Result):
             "epsilon": plain(m.epsilon),
             "properties": property_letters(m),
             "digest": m.digest,
+            **({} if problem.support is None else {"reports": [str(report) for report in self.reports]}),
         }
 
 
@@ -178,16 +179,24 @@ def design(
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
 
-    The true values may also be a list of numbers that are not equally spaced, or any number of an interval that is cut into
-    Cells (see discreet.designs): two cells are neighbours when some number of one lies within the sensitivity of some number
-    of the other, and the risk is what real answers cost at most.
+        n            the largest count: true values and reports are 0..n. Or a Grid, a list of numbers, or Cells
+        alpha        the level alpha = e^-epsilon, exactly as written. "9/10" or "0.9"
+        epsilon      the level as epsilon. "0.5", "1/3" or "ln(2)/10"
+        loss         what a wrong report costs. "l0", "l1", "l2" and others (docs/design.md)
+        prior        what is publicly known about the truth. By default all true values are equally likely
+        priors       instead of one prior a set. A list stands for all mixtures of its priors, and Priors has limits of moments;
+                     the risk is then the largest mean loss under any prior of the set
+        risk         mean loss under the prior, or of the worst truth. "average" or "worst", the largest mean loss of a true value
+        among        with `risk` worst: the truths that are possible
+        require      properties that must hold. {"WH", "CM"} (see `properties`)
+        sensitivity  how much one person can change the answer, in its units; by default 1
+        neighbours   between which values the level holds. A number of steps, "any" two, a graph or a list of pairs; by default
+                     all at most the sensitivity apart
+        then         a second loss, to choose among several best mechanisms
 
-    risk "average" is the mean loss under the prior, or with `priors` the largest such mean under any prior of a set: a list
-    stands for all mixtures of its priors, and Priors has limits of moments; "worst" is the largest mean loss of a true
-    value, or of those in `among`. `require` names properties that must hold (see `properties`). The level is claimed between
-    all values at most the sensitivity apart, or between `neighbours`: a number of steps, "any" two, a graph or a list of
-    pairs. Where there are several best mechanisms, `then` names a second loss to choose by. The result is sealed: level and
-    properties hold on its integers, its risk is theirs.
+    A list of numbers need not be equally spaced. Cells (see discreet.designs) cut an interval of real answers: two of them are
+    neighbours when some number of one lies within the sensitivity of some number of the other, and the risk is what real
+    answers cost at most. The result is sealed: level and properties hold on its integers, its risk is theirs.
 
     >>> import discreet as dt
     >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
@@ -301,7 +310,7 @@ def _values_or_cells(n: Any) -> Values | Cells | None:
     """True values that are no grid: a list, or cells."""
     if isinstance(n, Cells):
         return n
-    is_list = hasattr(n, "__iter__") and not isinstance(n, (str, bytes, Grid))
+    is_list = isinstance(n, (list, tuple, range)) or getattr(n, "ndim", 0) == 1
     return Values(n) if is_list else None
 
 

@@ -17,7 +17,7 @@ from .adding import SumSql
 from .duckdb import bind, lock_up, names_in
 from .guard import Guarded
 from .reading import Reading
-from .settling import Source, unlike
+from .settling import TableSource, unlike
 from .sources import open_table
 
 _MOST_PLACES = 5
@@ -120,7 +120,7 @@ def _people(connection: Any, adding: Sequence[SumSql], rows: str) -> list[int | 
 class _Numbered:
     """A source with where each row stands in a column of its own, named as no other is."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TableSource) -> None:
         import pyarrow as pa
 
         name = unlike("place", source.schema.names)

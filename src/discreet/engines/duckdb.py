@@ -54,7 +54,7 @@ from .counted import Counted, GroupTotals
 from .counted import Counts as Counts
 from .guard import Guarded
 from .reading import Reading
-from .settling import Source
+from .settling import TableSource
 from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 
@@ -204,7 +204,7 @@ def seen_in(
     return Seen(totals, asked, looked_at, query.adding, contents)
 
 
-def names_in(wanted: Iterable[str], source: Source) -> list[str]:
+def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     spelled = []
     for name in wanted:
@@ -243,7 +243,7 @@ def lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def bind(connection: Any, source: Source, used: Sequence[str], person: str | None = None) -> dict[str, str]:
+def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:
     """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED; ids after them."""
     source.bind(used, person)
     connection.register("declared_types", source.schema.empty_table())
@@ -346,7 +346,7 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
 class _EngineRun:
     """The engine at work on one source, and somebody who is told how far it is."""
 
-    def __init__(self, connection: Any, source: Source, progress: Progress | None) -> None:
+    def __init__(self, connection: Any, source: TableSource, progress: Progress | None) -> None:
         self.connection, self.source, self.progress = connection, source, progress
         self.shown = -1
         self.tell(0.0)

@@ -36,7 +36,7 @@ _FARTHEST_SCALE = 1000  # of a decimal that is read
 _KNOWN = ("arrow.uuid",)  # names of extension types that the engine reads itself
 
 
-class Source(ABC):
+class TableSource(ABC):
     """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
 
     `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in

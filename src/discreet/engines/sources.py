@@ -28,7 +28,7 @@ from ..progress import Progress, tell
 from .guard import Guarded
 from .lines import check_wide, has_mark, read_lines
 from .reading import Reading
-from .settling import Source as Source
+from .settling import TableSource as TableSource
 from .settling import distinct
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -46,7 +46,9 @@ serve(given)
 """
 
 
-def open_table(table: Any, again: bool, reading: Reading | None = None, progress: Progress | None = None) -> Source:
+def open_table(
+    table: Any, again: bool, reading: Reading | None = None, progress: Progress | None = None
+) -> TableSource:
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     with Guarded(_unreadable):
         return _opened(table, again, reading or Reading(), progress)
@@ -64,7 +66,7 @@ def _unreadable() -> TableInputError:
     )
 
 
-def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) -> Source:
+def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) -> TableSource:
     import pyarrow as pa
 
     if isinstance(table, (str, os.PathLike)):
@@ -102,7 +104,7 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() in _SEPARATORS
 
 
-class _Text(Source):
+class _Text(TableSource):
     """A text file: no types, and names that nobody vouches for."""
 
     quotable = False
@@ -161,7 +163,7 @@ class _Text(Source):
         self.done = done
 
 
-class _Excel(Source):
+class _Excel(TableSource):
     """A sheet: no types, and names that nobody vouches for, as in a text file."""
 
     quotable = False
@@ -274,7 +276,7 @@ def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tup
         raise ended from None
 
 
-class _Parquet(Source):
+class _Parquet(TableSource):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
@@ -300,7 +302,7 @@ class _Parquet(Source):
                 self.done += batch.num_rows
 
 
-class _ArrowFile(Source):
+class _ArrowFile(TableSource):
     """Record batches in a file (Feather, version 2), one at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -328,7 +330,7 @@ class _ArrowFile(Source):
                 self.done += 1
 
 
-class _Stream(Source):
+class _Stream(TableSource):
     """A reader of record batches, which can be read once."""
 
     def __init__(self, reader: Any) -> None:
@@ -348,7 +350,7 @@ class _Stream(Source):
             yield batch
 
 
-class _Relation(Source):
+class _Relation(TableSource):
     """A query of somebody's own connection to DuckDB, run anew each time."""
 
     def __init__(self, relation: Any) -> None:
@@ -367,7 +369,7 @@ class _Relation(Source):
         yield from self._reader()
 
 
-class _ArrowTable(Source):
+class _ArrowTable(TableSource):
     """An Arrow table in memory."""
 
     def __init__(self, table: Any) -> None:
@@ -387,7 +389,7 @@ class _Frame(_ArrowTable):
     """A table of another library: its used columns as Arrow data, copied only where that library must."""
 
     def __init__(self, frame: Any) -> None:
-        Source.__init__(self)
+        TableSource.__init__(self)
         self.frame, self.names = frame, distinct(frame.collect_schema().names())
 
     def fields(self) -> list[tuple[str, Any]]:

@@ -29,7 +29,7 @@ from ..exact.arithmetic import show
 from .adding import FARTHEST
 from .counted import GroupTotals
 from .guard import Guarded
-from .settling import Source, distinct
+from .settling import TableSource, distinct
 from .spark_folders import checkpoint_folder
 
 T = TypeVar("T")
@@ -199,7 +199,7 @@ def check_safe(settings: Mapping[str, str], master: str) -> None:
         )
 
 
-class SparkTable(Source):
+class SparkTable(TableSource):
     """A data frame of Spark: its names and types are known here, and its rows stay in the cluster."""
 
     def __init__(self, frame: Any) -> None:

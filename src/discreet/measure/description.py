@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..channels import Fault, Finite
+from ..channels import Finite, PropertyFault
 from ..channels.properties import LETTERS, WORDS, shape_faults
 from ..errors import DiscreetError, SizeError, StructureError
 from ..exact.arithmetic import show_above, show_rational
@@ -50,7 +50,7 @@ def _entry_words(m: Procedure, place: tuple[int, int]) -> str:
     return f"Pr[report {m.outputs.value(j)} | truth {m.inputs.value(i)}] = {float(m.finite().entry(i, j)):.6g}"
 
 
-def faults(m: Procedure) -> dict[str, Fault]:
+def faults(m: Procedure) -> dict[str, PropertyFault]:
     """For each property that fails, the two entries that show it (as positions: true value, report)."""
     channel: Finite = procedure_of(m).finite()
     if m.inputs != m.outputs:

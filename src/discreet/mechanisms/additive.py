@@ -91,6 +91,8 @@ def staircase(
     is as long as the sensitivity, D steps, and its upper part r of them: given, or the best for the loss "l1" or "l2". For
     D = 1, counts of people, this is the geometric mechanism; the larger the sensitivity and epsilon, the more it gains.
 
+        r  steps of a stair's upper part, or the loss to be best for; by default l1
+
     >>> import discreet as dt
     >>> dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3)
     <staircase -inf..inf, alpha ~0.367879441, epsilon <= 1>

@@ -58,14 +58,15 @@ def rounded(
 ) -> Mechanism:
     """The answer rounded to one of a few values, by any partition of its range, and then noise on those (Chen et al. 2016).
 
-    `cells` are the values alone, and then each answer goes to the nearest, halves upwards; or {(low, high): value}, from
-    low up to but without high, the last one with its end. Rounding makes what one person changes a jump from cell to
-    cell: the largest one that `sensitivity` allows is found, and `then` is made for it, "geometric", "staircase",
-    "explicit_fair" or any function of a grid, alpha and sensitivity that returns a mechanism. So the level is the one
-    asked for, whatever the cells, and it is proved on the distribution of both stages. Where the values are one sensitivity apart,
-    as in the paper, a jump is one step.
+        cells    the values that answers are rounded to. The values alone, and then each answer goes to the nearest, halves
+                 upwards; or {(low, high): value}, from low up to but without high, the last one with its end
+        then     the second stage: geometric (the default), staircase or explicit-fair. Or any function of a grid, alpha and
+                 sensitivity that returns a mechanism
+        outputs  a wider (or finer) grid for the reports, which else keep to the range of the values
 
-    Reports keep to the range of the values; `outputs` is a wider (or finer) grid for them.
+    Rounding makes what one person changes a jump from cell to cell: the largest one that `sensitivity` allows is found, and the
+    second stage is made for it. So the level is the one asked for, whatever the cells, and it is proved on the distribution of
+    both stages. Where the values are one sensitivity apart, as in the paper, a jump is one step.
 
     >>> import discreet as dt
     >>> m = dt.queries.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)

@@ -25,6 +25,8 @@ def square_wave(
 ) -> Mechanism:
     """A report near the truth, or any other: all within `width` steps are e^epsilon times as likely as all beyond.
 
+        width  how many steps from the truth is near; by default as in the paper
+
     Reports reach `width` steps beyond both ends, so that the window around every value is whole. Any two true values are
     neighbours: the level is one of local privacy. A report says little; from many, `recover` finds the distribution of ordered
     values several times nearer than from randomised response or the geometric mechanism at the same local level.

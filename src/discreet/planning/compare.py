@@ -333,9 +333,17 @@ def compare_query(
     """Mechanisms for the answer to one query side by side: Laplace, staircase, geometric and two-stage mechanism, the
     optimum for the prior, and the best answer without data.
 
-    The query is "mean", "max" and so on with its `records`, `low` and `high`, or a Query. The sensitivity is the query's
-    global one unless given. All are judged on one grid of true values: of the given step, or one of 41 to 101 values of
-    which the sensitivity is whole steps. Reports keep to the range of the answer.
+        query        a query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as
+                     "quantile(0.9)". Or a Query
+        records      the number of records, which is public
+        low          the smallest value that a record can have
+        high         the largest value that a record can have
+        sensitivity  how much one person can change the answer, in its units; by default as the query has it
+        step         the step of the true values; by default for 41 to 101 of them, or more. The sensitivity is whole steps
+        cells        what the two-stage mechanism rounds to; by default one sensitivity apart
+
+    All are judged on one grid of true values. Reports keep to the range of the answer. Level, loss and prior are those of
+    `design`.
 
     >>> import discreet as dt
     >>> found = dt.queries.compare_query("max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)

@@ -46,9 +46,13 @@ def plan_epsilon(
 ) -> Plan:
     """The smallest epsilon that keeps a report within an error, for each family.
 
-    Within the `error`, in the answer's units, with probability at least `confidence`, whatever the truth is; with a
-    `prior`, on average. Randomised response hides any two values from each other, the others neighbours, or all within
-    `sensitivity`; with neighbours="any" all of them hide any two.
+        error        the error to keep to, in the answer's units
+        confidence   how often the error must be kept to. Whatever the truth is; with a `prior`, on average
+        prior        what is publicly known about the truth
+        families     the families to plan with. By default all that can be planned with
+        sensitivity  how much one person can change the answer, in its units; by default 1
+        neighbours   between which values the level holds. By default randomised response hides any two values from each
+                     other, and the others those within the sensitivity; with "any" all of them hide any two
 
     >>> import discreet as dt
     >>> print(dt.plan_epsilon(100, error=5, families=["geometric"]))

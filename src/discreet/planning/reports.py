@@ -83,16 +83,23 @@ def plan_reports(
     any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
-        standard_error   of the unbiased estimate of the mean, or `of` something else: "cell(3)" or "cdf(3)" (the
-                         probability of 3, or of 3 and less), a function of the value, an array. With a `prior` the true
-                         values count as drawn from it; without, the estimate is for the people's own average, and the
-                         number is enough whatever their values are. By a formula (discreet.planning.reports).
-        kantorovich      mean distance of the recovered distribution to the truth, when the truth is the `prior`. Simulated:
-                         `runs` (4 with method="auto", otherwise 16) of recover with the `method` ("auto", "mle" or "ibu",
-                         this with `iterations`) at up to 6 numbers of reports; with "auto" a run takes a second. `seed` is 0.
-        reports          so many: how near the recovered distribution comes when the truth is about the `prior`, predicted
-                         (see predicted_distance); the square wave with the width that is best for the guess. With
-                         `runs`, a `method` or a `seed` the same is simulated beside the prediction.
+        standard_error  the standard error to reach, of a recovered mean. Of the unbiased estimate of the mean, or `of`
+                        something else: "cell(3)" or "cdf(3)" (the probability of 3, or of 3 and less), a function of the
+                        value, an array. With a `prior` the true values count as drawn from it; without, the estimate is for
+                        the people's own average, and the number is enough whatever their values are. By a formula
+                        (discreet.planning.reports)
+        kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
+                        mean distance, simulated at up to 6 numbers of reports
+        reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
+                        Predicted (see predicted_distance); the square wave with the width that is best for the guess. With
+                        `runs`, a `method` or a `seed` the same is simulated beside the prediction
+
+    What is simulated is recover:
+
+        method          how distributions are recovered: auto, mle or ibu. By default "auto"; then a run takes a second
+        iterations      of "ibu"
+        runs            how often to simulate where that is needed. By default 4 times with "auto", otherwise 16
+        seed            makes what is drawn repeatable: for analysis and tests, never for reports about people. By default 0
 
     >>> import discreet as dt
     >>> fair = dt.plan_reports(10, standard_error="0.1", epsilon=1, prior="binomial(0.5)", sensitivity=10)

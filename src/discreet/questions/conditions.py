@@ -83,8 +83,8 @@ def _among(column: Node, constants: list[Node], types: Mapping[str, str]) -> str
     type_name, like = types[column.value], given[0].kind
     held = [text for text in (_constant(part, type_name) for part in given) if text is not None]
     value = _value(column, types, like)
-    found = f"({value} IN ({', '.join(held)}))" if held else _decided(value, False)
-    return found if len(given) == len(constants) else f"({found} OR {_NULL})"
+    condition = f"({value} IN ({', '.join(held)}))" if held else _decided(value, False)
+    return condition if len(given) == len(constants) else f"({condition} OR {_NULL})"
 
 
 def _compared(column: Node, sign: str, other: Node, types: Mapping[str, str]) -> str:
@@ -94,10 +94,10 @@ def _compared(column: Node, sign: str, other: Node, types: Mapping[str, str]) ->
         return _columns(column.value, sign, other.value, types)
     type_name, value = types[column.value], _value(column, types, other.kind)
     if other.kind == "number":
-        found = _threshold(
+        threshold = _threshold(
             sign, Fraction(Decimal(other.value)), "DOUBLE" if family(type_name) == "untyped" else type_name
         )
-        return _decided(value, found) if isinstance(found, bool) else f"({value} {found[0]} {found[1]})"
+        return _decided(value, threshold) if isinstance(threshold, bool) else f"({value} {threshold[0]} {threshold[1]})"
     return f"({value} {sign} {_constant(other, type_name)})"
 
 
@@ -121,8 +121,8 @@ def _constant(node: Node, type_name: str) -> str | None:
     """A constant as one of a column's type; None where that type has none that equals it."""
     kind = family(type_name)
     if node.kind == "number":
-        found = _threshold("=", Fraction(Decimal(node.value)), "DOUBLE" if kind == "untyped" else type_name)
-        return None if isinstance(found, bool) else found[1]
+        threshold = _threshold("=", Fraction(Decimal(node.value)), "DOUBLE" if kind == "untyped" else type_name)
+        return None if isinstance(threshold, bool) else threshold[1]
     moment = iso_time(node.value) if kind in ("date", "timestamp") else None
     if node.kind == "boolean":
         return node.value.upper()

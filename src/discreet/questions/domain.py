@@ -117,20 +117,20 @@ class Domain:
         """The same groups with their columns in another order."""
         if not self.columns or self.columns == tuple(columns):
             return replace(self, columns=tuple(columns))
-        mine = [name.lower() for name in self.columns]  # the engine knows no case
-        if sorted(mine) != sorted(name.lower() for name in columns):
+        own = [name.lower() for name in self.columns]  # the engine knows no case
+        if sorted(own) != sorted(name.lower() for name in columns):
             raise TableInputError(
                 f"Groups are declared for {', '.join(self.columns)}, but the columns to group by are "
                 f"{', '.join(columns) or 'none'}. Declare the same columns."
             )
-        places = [mine.index(name.lower()) for name in columns]
+        places = [own.index(name.lower()) for name in columns]
         recodings = tuple(self.recodings[p] for p in places) if self.recodings else ()
         return Domain(
             tuple(columns),
             tuple(tuple(key[p] for p in places) for key in self.keys),
             recodings,
             self.source,
-            tuple(replace(h, of=columns[places.index(mine.index(h.of.lower()))]) for h in self.hierarchies),
+            tuple(replace(h, of=columns[places.index(own.index(h.of.lower()))]) for h in self.hierarchies),
         )
 
     def contents(self, columns: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ def is_hierarchy(declared: Any) -> bool:
 
 def read_hierarchies(groups: Mapping[str, Any], keys: Mapping[str, Sequence[Any]]) -> tuple[Hierarchy, ...]:
     """Every containing column that is declared, checked against the keys of the columns: each lies in one container."""
-    found: dict[str, Hierarchy] = {}
+    hierarchies: dict[str, Hierarchy] = {}
     waiting = {name: what for name, what in groups.items() if is_hierarchy(what)}
     while waiting:
         ready = {name: what for name, what in waiting.items() if what["of"] not in waiting}
@@ -44,18 +44,18 @@ def read_hierarchies(groups: Mapping[str, Any], keys: Mapping[str, Sequence[Any]
                 f"{show(next(iter(waiting)))} contains itself by way of others; let each column contain a finer one."
             )
         for name, what in ready.items():
-            below = found.get(what["of"])
+            below = hierarchies.get(what["of"])
             finer = tuple(dict.fromkeys(label for _, label in below.containers)) if below else keys.get(what["of"])
             if finer is None:
                 raise TableInputError(
                     f"{show(name)} is declared to contain {show(what['of'])}, for which no values are declared; "
                     "declare them, or correct the spelling."
                 )
-            mine = _containers(name, what, finer)
-            pairs = [(key, mine[label]) for key, label in below.containers] if below else list(mine.items())
-            found[name] = Hierarchy(name, below.of if below else what["of"], tuple(pairs))
+            containers = _containers(name, what, finer)
+            pairs = [(key, containers[label]) for key, label in below.containers] if below else list(containers.items())
+            hierarchies[name] = Hierarchy(name, below.of if below else what["of"], tuple(pairs))
             del waiting[name]
-    return tuple(found.values())
+    return tuple(hierarchies.values())
 
 
 def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) -> dict[Any, Label]:
@@ -74,21 +74,21 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
     if not all(isinstance(label, str) and encodable(label) and label for _, label in pairs):
         raise TableInputError(f"The containers in the map of {show(column)} must be texts.")
     try:
-        found, repeated = dict(pairs), len({key for key, _ in pairs}) < len(pairs)
+        containers, repeated = dict(pairs), len({key for key, _ in pairs}) < len(pairs)
     except TypeError:  # a key that is a list
-        found, repeated = {}, True
+        containers, repeated = {}, True
     if repeated:
         raise TableInputError(f"The map of {show(column)} has a key in two places; each key lies in one container.")
-    lacking = [key for key in finer if key not in found]
+    lacking = [key for key in finer if key not in containers]
     if lacking:
         raise TableInputError(
             f"The map of {show(column)} does not mention {show(lacking[0])}, a declared key of "
             f"{show(declared['of'])}; give every key a container ({len(lacking)} have none)."
         )
-    stray = [key for key in found if key not in set(finer)]
+    stray = [key for key in containers if key not in set(finer)]
     if stray:
         raise TableInputError(
             f"The map of {show(column)} has {show(stray[0])}, which is not a declared key of "
             f"{show(declared['of'])}; correct the spelling or remove it."
         )
-    return {key: found[key] for key in finer}
+    return {key: containers[key] for key in finer}

@@ -41,7 +41,7 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
     known = [*by, *(h.column for h in domain.hierarchies)]
     try:
         listed = [given] if isinstance(given, str) else list(given)
-        margins = [_columns(one, known) for one in listed]
+        margins = [_columns(margin, known) for margin in listed]
     except TypeError:
         raise ReleaseError(
             f'{what} = {show(given)} is not a list of margins; for example {what}=["sex", ["sex", "age"], []].'
@@ -59,10 +59,10 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
                 f"{', '.join(str(name) for name in unknown)}."
             )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
-    found = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
-    if len({margin_name(margin) for margin in found}) < len(found):
+    kept = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
+    if len({margin_name(margin) for margin in kept}) < len(kept):
         raise ReleaseError(f"Two of the {what} have the same name; rename the column with a + in the data.")
-    return found
+    return kept
 
 
 def _columns(given: Any, known: Sequence[str]) -> Margin:

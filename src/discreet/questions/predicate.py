@@ -203,8 +203,8 @@ def _syntax(text: str) -> Any:
     queries = [f"{_PREFIX}x", f"{_PREFIX}{text}", f"{_PREFIX}({text}\n)"]
     try:
         with _parser() as connection:
-            found = connection.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
-        model, plain, inside = (json.loads(tree) for tree in found)
+            parsed = connection.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
+        model, plain, inside = (json.loads(tree) for tree in parsed)
     except MissingExtraError:
         raise
     except Exception:  # whatever the engine says; it is not shown
@@ -283,10 +283,10 @@ class _Reader:
             left, right, sign = right, left, _FLIPPED.get(sign, sign)
         return self.of_column(Node(sign, (left, right)), node)
 
-    def of_column(self, made: Node, node: Any) -> Node:
-        if made.parts[0].kind != "column":
+    def of_column(self, converted: Node, node: Any) -> Node:
+        if converted.parts[0].kind != "column":
             self.refuse("a comparison of constants alone", node)
-        return made
+        return converted
 
     def leaf(self, node: Any, compared: bool = False) -> Node:
         """A column or a constant; a name that a column is `compared` with may be a text without its quotes."""
@@ -296,15 +296,15 @@ class _Reader:
                 self.refuse("a qualified name", node)
             name = find_column(node["column_names"][0], self.names)
             if name is None:
-                told = unknown_column(node["column_names"][0], self.names if self.quotable else None)
+                message = unknown_column(node["column_names"][0], self.names if self.quotable else None)
                 hint = f" A text stands in single quotes: '{node['column_names'][0]}'." if compared else ""
-                raise PredicateError(told + hint)
+                raise PredicateError(message + hint)
             return Node("column", value=name)
         if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
-            found, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
-            if "\0" in text or (found == "number" and not _is_number(text)):
+            literal, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
+            if "\0" in text or (literal == "number" and not _is_number(text)):
                 self.refuse("a constant that cannot be represented", node)
-            return Node(found, value=str(Decimal(text.replace("_", ""))) if found == "number" else text)
+            return Node(literal, value=str(Decimal(text.replace("_", ""))) if literal == "number" else text)
         if kind == "FUNCTION":
             word = str(node["function_name"])
             self.refuse(f"the function {word}()" if word.isidentifier() else f"the operator {word}", node)

@@ -114,9 +114,9 @@ def _spelled(prior: Any) -> str | Law | None:
     if isinstance(prior, Prior):
         return tuple(Fraction(w, prior.total) for w in prior.weights)
     pairs = prior.items() if isinstance(prior, Mapping) else enumerate(prior) if hasattr(prior, "__iter__") else ()
-    found = [(parse_exact(value), parse_entry(chance)) for value, chance in pairs]
-    known = [(value, chance) for value, chance in found if value is not None and chance is not None]
-    if not found or len(known) < len(found):
+    read = [(parse_exact(value), parse_entry(chance)) for value, chance in pairs]
+    known = [(value, chance) for value, chance in read if value is not None and chance is not None]
+    if not read or len(known) < len(read):
         raise ReleaseError(
             'The prior must be public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
             "{value: probability}."

@@ -201,12 +201,13 @@ class Question:
         """A key as it is published, of `columns` or of all: beside the pooled cell all keys are texts, of one type. A CSV has
         nothing for a missing value, so that beside an empty text it has its name too."""
         if self.pool_other:
-            return tuple(MISSING if one is None else str(one) for one in key)
+            return tuple(MISSING if value is None else str(value) for value in key)
         if not self._named_missing:
             return key
         names = self.by if columns is None else columns
         return tuple(
-            MISSING if one is None and c in self._named_missing else one for c, one in zip(names, key, strict=True)
+            MISSING if value is None and c in self._named_missing else value
+            for c, value in zip(names, key, strict=True)
         )
 
     @cached_property
@@ -222,12 +223,12 @@ class Question:
     @property
     def names(self) -> list[str]:
         """The names of what is asked of each group, in the order asked for."""
-        return [one.name for one in self.statistics]
+        return [statistic.name for statistic in self.statistics]
 
     @property
     def name_column(self) -> str:
         """The column that names the statistic, where there are several."""
-        return "count" if all(one.kind == "count" for one in self.statistics) else "statistic"
+        return "count" if all(statistic.kind == "count" for statistic in self.statistics) else "statistic"
 
     def words(self) -> str:
         """What is asked of each group, by which columns, and which totals are measured, for people."""
@@ -236,7 +237,7 @@ class Question:
         pooled = " (one of them of all others)" if self.pool_other and self.by else ""
         measured = [margin_name(margin) for margin, _ in self.tiers]
         totals = f"; totals measured: {_listed(measured)}" if measured else ""
-        return f"{_listed([_statistic_words(one) for one in self.statistics])}{by}{pooled}{totals}"
+        return f"{_listed([_statistic_words(statistic) for statistic in self.statistics])}{by}{pooled}{totals}"
 
     def how_drawn(self) -> str:
         """How it is drawn, for people, where that was said: ", drawn by geometric" or ", for adding"."""
@@ -262,7 +263,7 @@ class Question:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "statistics": [_statistic_dict(one) for one in self.statistics],
+            "statistics": [_statistic_dict(statistic) for statistic in self.statistics],
             "by": list(self.by),
             "domain": _domain_dict(self.domain),
             "max_count": self.max_count,
@@ -290,9 +291,13 @@ class Question:
             ) from None
 
 
-def _statistic_words(one: Statistic) -> str:
-    text = f"{one.kind} of {one.words()}"
-    return text if one.name in (one.kind, one.where, one.column, f"{one.kind} {one.column}") else f"{text} ({one.name})"
+def _statistic_words(statistic: Statistic) -> str:
+    text = f"{statistic.kind} of {statistic.words()}"
+    return (
+        text
+        if statistic.name in (statistic.kind, statistic.where, statistic.column, f"{statistic.kind} {statistic.column}")
+        else f"{text} ({statistic.name})"
+    )
 
 
 def _listed(parts: list[str]) -> str:
@@ -300,19 +305,19 @@ def _listed(parts: list[str]) -> str:
     return ", ".join(parts[:_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _statistic_dict(one: Statistic) -> dict[str, Any]:
-    what = "*" if one.kind == "count" and one.where is None else one.words()
-    return {"name": one.name, "kind": one.kind, "what": what, "weight": str(one.weight)}
+def _statistic_dict(statistic: Statistic) -> dict[str, Any]:
+    what = "*" if statistic.kind == "count" and statistic.where is None else statistic.words()
+    return {"name": statistic.name, "kind": statistic.kind, "what": what, "weight": str(statistic.weight)}
 
 
 def _domain_dict(domain: Domain) -> dict[str, Any]:
     return {
         "keys": [list(key) for key in domain.keys],
-        "recodings": [None if one is None else _labels(one) for one in domain.recodings],
+        "recodings": [None if part is None else _labels(part) for part in domain.recodings],
         "source": domain.source,
         "containers": [
-            {"column": one.column, "of": one.of, "map": [list(pair) for pair in one.containers]}
-            for one in domain.hierarchies
+            {"column": part.column, "of": part.of, "map": [list(pair) for pair in part.containers]}
+            for part in domain.hierarchies
         ],
     }
 
@@ -350,16 +355,16 @@ def _read(written: Mapping[str, Any]) -> Question:
 
     by, given = tuple(written["by"]), written["mechanism"]
     kinds: dict[str, dict[str, Any]] = {}
-    for one in written["statistics"]:
-        kinds.setdefault(one["kind"], {})[one["name"]] = one["what"]
+    for entry in written["statistics"]:
+        kinds.setdefault(entry["kind"], {})[entry["name"]] = entry["what"]
     if not kinds or not kinds.keys() <= {*KINDS}:
         raise ReleaseError("A question asks for counts, sums, means or shares.")
-    measured = {tuple(one["by"]): _rational(one["part"]) for one in written["measure_totals"]}
-    weights = {one["name"]: _rational(one["weight"]) for one in written["statistics"]}
+    measured = {tuple(entry["by"]): _rational(entry["part"]) for entry in written["measure_totals"]}
+    weights = {entry["name"]: _rational(entry["weight"]) for entry in written["statistics"]}
     if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
         raise ReleaseError("The parts of epsilon in this question are not positive numbers that add up to 1.")
     parts: dict[str, Any] = kinds
-    made = Question(
+    question = Question(
         **parts,
         by=by,
         domain=_read_domain(by, written["domain"]),
@@ -371,23 +376,23 @@ def _read(written: Mapping[str, Any]) -> Question:
         if isinstance(given, dict)
         else given,
     )
-    found = {one.name: replace(one, weight=weights[one.name]) for one in made.statistics}
+    weighed = {each.name: replace(each, weight=weights[each.name]) for each in question.statistics}
     aim = written["purpose"]
-    return made.changed(
-        statistics=tuple(found[name] for name in weights),
-        tiers=tuple((margin, measured[margin]) for margin, _ in made.tiers),
-        purpose=made.purpose if aim is None else replace(Purpose.read(aim), declared=True),
+    return question.changed(
+        statistics=tuple(weighed[name] for name in weights),
+        tiers=tuple((margin, measured[margin]) for margin, _ in question.tiers),
+        purpose=question.purpose if aim is None else replace(Purpose.read(aim), declared=True),
     )
 
 
 def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
     keys = Domain.of({"keys": [tuple(key) for key in written["keys"]]} if by else {}, by).keys
     recodings = tuple(
-        None if one is None else Recoding.of(column, _unlabelled(one))
-        for column, one in zip(by, written["recodings"] or [None] * len(by), strict=True)
+        None if entry is None else Recoding.of(column, _unlabelled(entry))
+        for column, entry in zip(by, written["recodings"] or [None] * len(by), strict=True)
     )
     columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
-    maps = {one["column"]: {"of": one["of"], "map": _containers(one["map"])} for one in written["containers"]}
+    maps = {entry["column"]: {"of": entry["of"], "map": _containers(entry["map"])} for entry in written["containers"]}
     return Domain(
         by, keys, recodings if any(recodings) else (), str(written["source"]), read_hierarchies(maps, columns)
     )
@@ -395,7 +400,7 @@ def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
 
 def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
     """The keys of each container."""
-    found: dict[str, list[Any]] = {}
+    containers: dict[str, list[Any]] = {}
     for key, label in pairs:
-        found.setdefault(label, []).append(key)
-    return found
+        containers.setdefault(label, []).append(key)
+    return containers

@@ -48,12 +48,12 @@ class Recoding:
             _refuse(column, "has two labels for missing values")
         bands = tuple(_bands(column, what) for what in declared.values())
         codes = tuple(
-            _codes(column, what) if not mine else () for what, mine in zip(declared.values(), bands, strict=True)
+            _codes(column, what) if not own else () for what, own in zip(declared.values(), bands, strict=True)
         )
         if any(bands) and any(codes):
             _refuse(column, "mixes bands and codes")
-        _check_apart(column, sorted((band for mine in bands for band in mine), key=_low))
-        listed = [code for mine in codes for code in mine]
+        _check_apart(column, sorted((band for own in bands for band in own), key=_low))
+        listed = [code for own in codes for code in own]
         if len({type(code) for code in listed}) > 1:
             _refuse(column, "mixes numbers and texts among its codes")
         if len(set(listed)) < len(listed):
@@ -67,11 +67,11 @@ class Recoding:
     @property
     def of_numbers(self) -> bool:
         """Are the column's values compared as numbers?"""
-        return any(self.bands) or any(isinstance(code, int) for mine in self.codes for code in mine)
+        return any(self.bands) or any(isinstance(code, int) for own in self.codes for code in own)
 
     def to_list(self) -> list[Any]:
         """The same as part of a question's identity: labels with their ends or codes, as texts where they are exact."""
-        ends = [[[None if end is None else str(end) for end in band] for band in mine] for mine in self.bands]
+        ends = [[[None if end is None else str(end) for end in band] for band in own] for own in self.bands]
         return [[*row] for row in zip(self.labels, ends, map(list, self.codes), strict=True)] + [[self.missing]]
 
     def contents(self) -> list[Any]:

@@ -55,18 +55,18 @@ def statistics_of(count: Any, sums: Any, means: Any, shares: Any, weights: Any) 
     """Everything that one call asks of each group, each with a name of its own."""
     nothing = count is None and sums is None and means is None and shares is None
     counted = [("count", None)] if nothing else _conditions("count", count)
-    found = [Statistic(name, "count", where) for name, where in counted]
+    statistics = [Statistic(name, "count", where) for name, where in counted]
     for kind, given in (("sum", sums), ("mean", means)):
-        for name, made in _summed(kind, given):
-            found.append(replace(made, name=_free(name, kind, found)))
+        for name, summed in _summed(kind, given):
+            statistics.append(replace(summed, name=_free(name, kind, statistics)))
     for name, where in _conditions("share", shares):
-        found.append(Statistic(_free(name, "share", found), "share", where))
-    return _weighed(found, weights)
+        statistics.append(Statistic(_free(name, "share", statistics), "share", where))
+    return _weighed(statistics, weights)
 
 
 def _free(name: str, kind: str, taken: Sequence[Statistic]) -> str:
     """A name that is free: the same column may be summed and averaged in one call."""
-    names = {one.name for one in taken}
+    names = {statistic.name for statistic in taken}
     if name in names:
         name = f"{kind} {name}"
     if name in names:
@@ -99,31 +99,36 @@ def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
     if given is not None and not given:
         raise ReleaseError(f'{kind} is {{"income": Grid(0, 100000, 100)}}, or a text such as "income:0..100000/100".')
     try:
-        found = read_sums(given)
+        sums = read_sums(given)
     except DiscreetError as error:
         raise ReleaseError(str(error)) from None
-    for name, one in found.items():
+    for name, asked in sums.items():
         if not (name and encodable(name)):
             raise ReleaseError(f"The name of a {kind} must be a text.")
-        if one.missing is not None and one.grid.place(one.missing) is None:
+        if asked.missing is not None and asked.grid.place(asked.missing) is None:
             raise ReleaseError(
-                f"The {kind} {show(name)} reads a missing value as {one.missing}, which is not on {one.grid}."
+                f"The {kind} {show(name)} reads a missing value as {asked.missing}, which is not on {asked.grid}."
             )
-    return [(name, Statistic(name, kind, one.where, one.column, one.grid, one.missing)) for name, one in found.items()]
+    return [
+        (name, Statistic(name, kind, asked.where, asked.column, asked.grid, asked.missing))
+        for name, asked in sums.items()
+    ]
 
 
-def _weighed(found: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
+def _weighed(statistics: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
     """The statistics with their parts of epsilon, as exact rationals that add up to 1."""
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
         raise ReleaseError('weights are a mapping of names to positive numbers, such as {"count": 1, "income": 3}.')
-    names = [one.name for one in found]
+    names = [statistic.name for statistic in statistics]
     unknown = [name for name in given if name not in names]
     if unknown:
         raise ReleaseError(f"weights name {show(unknown[0])}, but the statistics are named {', '.join(names)}.")
     numbers = [_weight(given.get(name, 1)) for name in names]
     total = sum(numbers, Fraction(0))
-    return tuple(replace(one, weight=number / total) for one, number in zip(found, numbers, strict=True))
+    return tuple(
+        replace(statistic, weight=number / total) for statistic, number in zip(statistics, numbers, strict=True)
+    )
 
 
 def _weight(given: Any) -> Fraction:

@@ -164,11 +164,11 @@ def read_sums(given: Any) -> dict[str, SumOf]:
     if isinstance(given, Mapping):
         return {str(name): _one(str(name), what) for name, what in given.items()}
     listed = [given] if isinstance(given, (str, SumOf)) else given
-    if not isinstance(listed, Sequence) or not all(isinstance(one, (str, SumOf)) for one in listed):
+    if not isinstance(listed, Sequence) or not all(isinstance(asked, (str, SumOf)) for asked in listed):
         raise TableInputError(f'Sums are declared as {{"income": Grid(0, 100000, 100)}}, or as texts; {_HOW}.')
-    sums = [one if isinstance(one, SumOf) else read_sum(one) for one in listed]
-    names = [one.column for one in sums]
-    return {one.column if names.count(one.column) == 1 else str(one): one for one in sums}
+    sums = [asked if isinstance(asked, SumOf) else read_sum(asked) for asked in listed]
+    names = [asked.column for asked in sums]
+    return {asked.column if names.count(asked.column) == 1 else str(asked): asked for asked in sums}
 
 
 def _one(name: str, what: Any) -> SumOf:

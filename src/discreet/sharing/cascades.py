@@ -166,12 +166,17 @@ def _groups(apart: Indices, at_end: NDArray[np.bool_]) -> Iterator[tuple[int, bo
 def cascade(
     levels: Any = None, n: GridLike | None = None, *, epsilons: Any = None, sensitivity: Rational = 1
 ) -> Cascade:
-    """One release for several audiences: `levels` are their alphas, the most accurate (smallest) first, on 0..n or a Grid.
+    """One release for several audiences, each at a level of its own, on 0..n or a Grid.
+
+        levels       the levels, the most accurate (smallest alpha) first. ["3/10", "1/2", "4/5"]
+        n            the largest count: true values and reports are 0..n. Or a Grid
+        epsilons     the levels as epsilons instead, the largest first
+        sensitivity  how much one person can change the answer, in its units; by default 1
 
     Any coalition's reports together are exactly as private as its least private member's (Gupte and Sundararajan 2010),
     so the whole release costs what its most accurate level costs. Each report is one of the geometric mechanism at its
     level: a remap leads from each level to every more private one, which the fair and the weakly honest mechanisms do not
-    have. `epsilons` are the levels as epsilons, the largest first.
+    have.
 
     >>> import discreet as dt
     >>> c = dt.sharing.cascade(["3/10", "1/2", "4/5"], 100)

@@ -245,18 +245,24 @@ def collude(
 ) -> Collusion | Collusions:
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
-    They estimate by the `strategy` "median" (of an even number the lower one in the middle), "mle" (the value that makes the
-    reports likeliest) or "bayes" (the value with the smallest mean `loss` under the posterior: its median for l1, its mode
-    for l0). Of equally good values they take the one nearest to the median report. Where reports go beyond the true values
-    and their median does, it is moved to the end of the true values, which everybody knows; `clamp=False` leaves it.
+        k         how many users share their reports. Several numbers, as several mechanisms by name, give a table
+        strategy  what they make of the reports: the median, the likeliest value, or the best one for loss and prior. "median"
+                  (of an even number the lower one in the middle), "mle" (the value that makes the reports likeliest) or
+                  "bayes" (the value with the smallest mean loss under the posterior: its median for l1, its mode for l0). Of
+                  equally good values they take the one nearest to the median report
+        loss      what a wrong report costs
+        prior     what is publicly known about the truth
+        clamp     move a median that lies beyond the true values, where reports go beyond them, to their end, which
+                  everybody knows. False leaves it
+        runs      how often to simulate where that is needed
+        seed      makes what is drawn repeatable: for analysis and tests, never for reports about people
 
     The median is computed exactly for every mechanism: Pr[median >= t] = Pr[Bin(k, Pr[report >= t]) >= (k+1)/2]. The others
     are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
-    noise, also truncated: its likelihood is a^(sum of distances)); else `runs` are drawn, repeatably by `seed`.
+    noise, also truncated: its likelihood is a^(sum of distances)); else they are simulated.
 
     The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
-    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median. Several k, or several
-    mechanisms by name, give a table.
+    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median.
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")

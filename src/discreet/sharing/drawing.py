@@ -55,7 +55,7 @@ class Coalition:
     strategy: Strategy
     loss: Any
     prior: Any = None
-    clamp: bool = True
+    clamp: bool = True  # a median that lies beyond the true values is moved to their end
     runs: int | None = None
     seed: int = 0
     progress: Progress | None = None

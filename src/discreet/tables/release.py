@@ -33,7 +33,7 @@ from ..sharing.cascades import Cascade
 from .ask.asked import Asked, check_columns, check_relation
 from .ask.spelling import Spelling, spelling_of
 from .count.admitting import Profile, check_admitted, examined
-from .count.true_numbers import Found, counted_for
+from .count.true_numbers import TrueNumbers, counted_for
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
@@ -244,7 +244,7 @@ class _Ready:
 
     sheets: tuple[Sheet, ...]
     cascades: tuple[dict[int, Cascade], ...]  # of each measure, where there are several levels
-    found: Found
+    numbers: TrueNumbers
     spelling: Spelling
     operator: Profile | None
 
@@ -261,33 +261,33 @@ def _counted(
         None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
     )
     reading = None if admission is None else Reading.from_dict(admission.reading)
-    found = counted_for(
+    numbers = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
     )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    check_columns(question, terms, found.columns)
-    spelling = allowed.spelling or spelling_of(asked, found.columns)
+    check_columns(question, terms, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
     make_table = table_maker(table)
-    sheets = tuple(_sheet(asked.at(level), found, allowed, spelling, make_table, coarse) for level in asked.levels)
+    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, coarse) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
         sheets,
         cascades,
-        found,
+        numbers,
         spelling,
-        _operator(table, terms, question, found) if path is None else None,
+        _operator(table, terms, question, numbers) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
 
 
 def _sheet(
-    asked: Asked, found: Found, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
+    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
-    terms, sizes = allowed.terms, found.sizes(allowed.terms.relation)
+    terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
     return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
@@ -298,10 +298,10 @@ def _drawn(
 ) -> _Walk:
     """Charge, draw and store, in this order; or the answer that was stored before."""
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
-    operator, dropped = ready.operator, ready.found.dropped
+    operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        made = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
-        return _Walk(made, Fraction(0), operator, dropped)
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        return _Walk(releases, Fraction(0), operator, dropped)
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
@@ -309,7 +309,7 @@ def _drawn(
             asked.dataset,
             spelling.question,
             epsilon=first.charge,
-            data=spelling.fingerprint(ready.found.each),
+            data=spelling.fingerprint(ready.numbers.each),
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             what=asked.words(),
@@ -323,10 +323,10 @@ def _drawn(
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = [
+    releases = [
         sheet.filled(cells, totals, answer.totals, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)
     ]
-    return _Walk(made, first.charge, operator, dropped)
+    return _Walk(releases, first.charge, operator, dropped)
 
 
 def _repeated(
@@ -339,7 +339,7 @@ def _repeated(
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
-    made = list[Release]()
+    releases = list[Release]()
     stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
     for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
@@ -347,8 +347,8 @@ def _repeated(
         sheet, drawn = served(
             document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
         )
-        made.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
-    return _Walk(made, charged)
+        releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
+    return _Walk(releases, charged)
 
 
 Drawn = tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]  # of each measure, and of each measure of each tier
@@ -356,10 +356,10 @@ Drawn = tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]  # of each measure, 
 
 def _draw_all(ready: _Ready) -> list[Drawn]:
     """The reports at each level: one draw of each mechanism, or one of each cascade."""
-    first, found = ready.sheets[0], ready.found
+    first, numbers = ready.sheets[0], ready.numbers
     if not ready.cascades:
-        return [_draw_sheet(first, found)]
-    truths = [found.truth(measure) for measure in first.measures]
+        return [_draw_sheet(first, numbers)]
+    truths = [numbers.truth(measure) for measure in first.measures]
     levels = [
         draw_levels(cascade, first.sizes, truth, len(ready.sheets))
         for cascade, truth in zip(ready.cascades, truths, strict=True)
@@ -367,12 +367,12 @@ def _draw_all(ready: _Ready) -> list[Drawn]:
     return [(list(reports), []) for reports in zip(*levels, strict=True)]
 
 
-def _draw_sheet(sheet: Sheet, found: Found) -> Drawn:
+def _draw_sheet(sheet: Sheet, numbers: TrueNumbers) -> Drawn:
     most = sheet.question.max_count
-    cells = [_draw(m.plan, sheet.sizes, found.truth(m)) for m in sheet.measures]
+    cells = [_draw(m.plan, sheet.sizes, numbers.truth(m)) for m in sheet.measures]
     totals = [
         [
-            _draw(m.plan, tier.sizes, tier.added(found.truth(m), most if m.counts_people else None))
+            _draw(m.plan, tier.sizes, tier.added(numbers.truth(m), most if m.counts_people else None))
             for m in tier.measures
         ]
         for tier in sheet.tiers
@@ -391,7 +391,7 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     return reports
 
 
-def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Profile | None:
+def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers) -> Profile | None:
     """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
@@ -399,10 +399,10 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Pro
     used = {
         *question.by,
         *([terms.unit] if terms.unit else []),
-        *(name for names in found.columns.values() for name in names),
+        *(name for names in numbers.columns.values() for name in names),
     }
     try:
-        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(found.dropped)
+        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(numbers.dropped)
     except Exception:  # in whatever library, for whatever value
         return None
 

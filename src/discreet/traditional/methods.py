@@ -79,6 +79,8 @@ class Method(Procedure):
 def random_rounding(n: GridLike, base: Rational = 3) -> Method:
     """A count as a multiple of the base: with remainder r, up with probability r/base, else down; multiples stay.
 
+        base  the number whose multiples are reported; by default 3
+
     The mean report is the count (Nargundkar and Saveland 1972). There is no privacy for any n and base: a multiple never
     moves, while its neighbours also reach the next multiple. Counts that are known to lie between two multiples are
     another matter: reports at 1 and 2 differ by a factor of 2 in base 3.
@@ -113,7 +115,10 @@ def random_rounding(n: GridLike, base: Rational = 3) -> Method:
 def suppression(n: GridLike, below: Rational = 5, *, show_zero: bool = True) -> Method:
     """Counts from 1 to below - 1 are suppressed, all others published as they are; -1 stands for "suppressed".
 
-    With show_zero=False a count of 0 is suppressed too. This is primary suppression of small counts (Cox 1980, who also
+        below      the smallest count that is shown; by default 5
+        show_zero  whether a count of 0 is shown; by default it is
+
+    This is primary suppression of small counts (Cox 1980, who also
     says why other cells must then go with them). There is no privacy: the report of a published count is impossible at
     its neighbours. Only where every count from 0 to n is suppressed does the report tell nothing, and alpha is 1.
 
@@ -141,6 +146,10 @@ def suppression(n: GridLike, below: Rational = 5, *, show_zero: bool = True) -> 
 
 def cell_key(n: GridLike, deviation: Rational = 5, variance: Rational = 2, *, never_report: Rational = 0) -> Method:
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
+
+        deviation     the largest noise; by default 5
+        variance      the variance of the noise; by default 2
+        never_report  no report lies in 1..this; by default 0
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census
     (Giessing 2016): no report is negative, and none lies in 1..never_report. The distribution of each count i has the form

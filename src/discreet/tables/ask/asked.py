@@ -47,8 +47,8 @@ class Asked:
     @property
     def levels(self) -> tuple[Level, ...]:
         """Every level at which there are reports, the most accurate first: audiences of one level share its reports."""
-        found = {level.alpha: level for _, level in reversed(self.audiences)} or {self.level.alpha: self.level}
-        return tuple(found[alpha] for alpha in sorted(found))
+        by_alpha = {level.alpha: level for _, level in reversed(self.audiences)} or {self.level.alpha: self.level}
+        return tuple(by_alpha[alpha] for alpha in sorted(by_alpha))
 
     def at(self, level: Level) -> Asked:
         """What the release at one of the levels answers."""
@@ -83,8 +83,13 @@ def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
     if len({file_part(name).lower() for name in given}) < len(given):
         raise ReleaseError("Two audiences have names that would give their files the same name; rename one.")
     return tuple(
-        (name, one if isinstance(one, Level) else Level.of(epsilon=one.strip() if isinstance(one, str) else one))
-        for name, one in given.items()
+        (
+            name,
+            epsilon
+            if isinstance(epsilon, Level)
+            else Level.of(epsilon=epsilon.strip() if isinstance(epsilon, str) else epsilon),
+        )
+        for name, epsilon in given.items()
     )
 
 
@@ -116,7 +121,7 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
-    question.purpose.check([one.kind for one in question.statistics], terms.relation)
+    question.purpose.check([statistic.kind for statistic in question.statistics], terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -126,7 +131,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
                 f"public columns define groups; group by {', '.join(terms.public) or 'nothing'}, or create the data set with "
                 "relation add-remove."
             )
-        if any(one.where is None and not one.of_values for one in question.statistics):
+        if any(statistic.where is None and not statistic.of_values for statistic in question.statistics):
             raise ReleaseError(
                 "Under change-one privacy the size of a group is public: say what to count, for example "
                 "count=\"income = '>50K'\"."
@@ -135,16 +140,20 @@ def check_relation(asked: Asked, terms: Terms) -> None:
             raise ReleaseError(
                 "max_count is for add-remove privacy; under change-one privacy the public size of a group bounds its count."
             )
-        partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
+        partial = [
+            statistic.name
+            for statistic in question.statistics
+            if statistic.kind == "mean" and statistic.where is not None
+        ]
         if partial:
             raise ReleaseError(
                 f"The mean {partial[0]!r} is taken over people chosen by a condition, and under change-one privacy their "
                 "number is private; ask for a sum and a count with that condition."
             )
     counted = [
-        one
-        for one in question.statistics
-        if one.kind == "count" or (one.kind == "share" and terms.relation == "change-one")
+        statistic
+        for statistic in question.statistics
+        if statistic.kind == "count" or (statistic.kind == "share" and terms.relation == "change-one")
     ]
     if not counted and (question.max_count is not None or question.mechanism != "auto"):
         word = "mechanism" if question.max_count is None else "max_count"
@@ -160,13 +169,15 @@ def check_relation(asked: Asked, terms: Terms) -> None:
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
     """Refuse a statistic that the relation does not allow."""
-    for one in question.statistics:
-        columns = {name.lower() for name in looked_at[one.name]}
+    for statistic in question.statistics:
+        columns = {name.lower() for name in looked_at[statistic.name]}
         if terms.unit is not None and terms.unit.lower() in columns:
-            raise ReleaseError(f"The {one.kind} {one.name!r} uses {terms.unit}, which identifies people; leave it out.")
+            raise ReleaseError(
+                f"The {statistic.kind} {statistic.name!r} uses {terms.unit}, which identifies people; leave it out."
+            )
         if terms.relation == "change-one" and columns and columns <= {name.lower() for name in terms.public}:
             raise ReleaseError(
-                f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
+                f"The {statistic.kind} {statistic.name!r} uses public columns alone: its answer is public and needs no noise."
             )
 
 

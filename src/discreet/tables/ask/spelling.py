@@ -25,9 +25,9 @@ class Spelling:
     contents: Mapping[str, Mapping[str, Any]]
     columns: tuple[str, ...]  # that conditions and values are read from, as the table spells them
 
-    def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
+    def fingerprint(self, counted: Mapping[str, Counts | Sums]) -> str:
         """A fingerprint of all the true numbers, whatever the statistics are called."""
-        each = sorted([one_text(dict(self.contents[name])), one.fingerprint] for name, one in found.items())
+        each = sorted([one_text(dict(self.contents[name])), numbers.fingerprint] for name, numbers in counted.items())
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
@@ -35,12 +35,16 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
     question = asked.question
     conditions = {
-        one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
+        statistic.name: None if statistic.where is None else parse(statistic.where, names[statistic.name])
+        for statistic in question.statistics
     }
-    contents = {one.name: _content(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    contents = {
+        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name])
+        for statistic in question.statistics
+    }
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
-    told = {
+    identity = {
         "version": asked.version,
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
@@ -57,23 +61,23 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     }
     used = {name for where in conditions.values() if where is not None for name in where.columns}
     used |= {content["column"] for content in contents.values() if "column" in content}
-    return Spelling(told, contents, tuple(sorted(used)))
+    return Spelling(identity, contents, tuple(sorted(used)))
 
 
-def _content(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def _content(statistic: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
     """The identity of a statistic, whatever its name."""
-    found: dict[str, Any] = {
-        "kind": one.kind,
+    content: dict[str, Any] = {
+        "kind": statistic.kind,
         "where": None if where is None else unordered(where),
-        "part": str(one.weight),
+        "part": str(statistic.weight),
     }
-    if one.column is not None and one.grid is not None:
-        found |= {
-            "column": find_column(one.column, names) or one.column,
-            "grid": [str(one.grid.low), str(one.grid.high), str(one.grid.step)],
-            "missing": None if one.missing is None else str(one.missing),
+    if statistic.column is not None and statistic.grid is not None:
+        content |= {
+            "column": find_column(statistic.column, names) or statistic.column,
+            "grid": [str(statistic.grid.low), str(statistic.grid.high), str(statistic.grid.step)],
+            "missing": None if statistic.missing is None else str(statistic.missing),
         }
-    return found
+    return content
 
 
 def _digest(text: str) -> str:
@@ -82,12 +86,12 @@ def _digest(text: str) -> str:
 
 def _tier_identities(question: Question) -> list[Any]:
     """The identity of tiers: their parts, and which cells each of their totals adds up."""
-    found = []
+    identities = []
     for margin, part in question.tiers:
         groups = groups_of(margin, question.by, question.domain, question.cells)
         order = sorted(range(len(question.by)), key=lambda k: question.by[k].lower())
         cells: list[list[list[Any]]] = [[] for _ in groups.keys]
         for key, place in zip(question.cells, groups.place.tolist(), strict=True):
             cells[place].append([key[k] for k in order])
-        found.append([str(part), sorted(sorted(map(repr, mine)) for mine in cells)])
-    return sorted(found, key=repr)
+        identities.append([str(part), sorted(sorted(map(repr, keys)) for keys in cells)])
+    return sorted(identities, key=repr)

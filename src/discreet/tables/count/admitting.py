@@ -128,18 +128,18 @@ class Profile(Result):
             }
             for f in self.findings
         ]
-        found = View.of("Possible problems:", rows) if rows else View("No problems found.")
+        problems = View.of("Possible problems:", rows) if rows else View("No problems found.")
         return View(
             self._title(),
             ("column", "holds", "different values", "missing"),
             tuple(tuple(column.values()) for column in self.columns),
             (),
-            (found,),
+            (problems,),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The columns, the findings and the way of reading; for the operator too."""
-        told = [
+        entries = [
             {
                 "column": f.column,
                 "finding": f.what,
@@ -155,7 +155,7 @@ class Profile(Result):
             "table": self.name,
             "rows": self.size,
             "columns": [dict(c) for c in self.columns],
-            "findings": told,
+            "findings": entries,
             "reading": self.reading.to_dict(),
         }
 
@@ -231,8 +231,8 @@ def admit(
         report = examined(path, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
-            told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
-            raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
+            reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
+            raise TableInputError(f"{show(path.name)} was not admitted. {reasons}.", report=report)
         digest = file_digest(path)
         if stamp(path) != before:
             raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
@@ -243,26 +243,26 @@ def admit(
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
     with ledger.consult(dataset) as said:
-        found = said.admission(version)
-    return check_admitted(ledger.place, said, path, version, found)
+        admission = said.admission(version)
+    return check_admitted(ledger.place, said, path, version, admission)
 
 
-def check_admitted(place: str, said: Consulted, path: Path, version: str, found: Admission | None) -> Admission:
+def check_admitted(place: str, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
     """The same where the ledger was consulted before, and what it said of the version is `found`."""
     dataset = said.terms.name
     words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
     how = f"discreet admit {shlex.join(words)}"
-    if found is None:
+    if admission is None:
         raise ReleaseError(
             f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
             f"the file runs: {how} {shlex.quote(version)}"
         )
-    if not said.is_admitted(found, file_digest(path)):
+    if not said.is_admitted(admission, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
         )
-    return found
+    return admission
 
 
 def file_digest(path: Path) -> str:
@@ -312,7 +312,7 @@ def examined(
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
     many = f"more than {MOST_VALUES}"
-    told = tuple(
+    shown = tuple(
         {
             "column": c.name,
             "holds": c.kind_in_words,
@@ -327,10 +327,10 @@ def examined(
         "a table" if path is None else path.name,
         size,
         place,
-        told,
+        shown,
         tuple(findings),
         reading,
-        tuple((name, found) for name, found in keys.items() if found),
+        tuple((name, values) for name, values in keys.items() if values),
         most is not None and size >= most,
     )
 
@@ -359,32 +359,32 @@ def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool =
 
 def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) -> set[str]:
     """Columns of codes that only look like numbers: ids, those named as codes, those with declared texts."""
-    found = set()
+    coded = set()
     for name in said:
-        mine = find_column(name, names) if isinstance(name, str) else None
-        if mine is None:
+        column = find_column(name, names) if isinstance(name, str) else None
+        if column is None:
             raise TableInputError(f"There is no column {show(name)} of codes; the columns are {', '.join(names)}.")
-        found.add(mine)
+        coded.add(column)
     for name, keys in {} if domain is None else declared_columns(domain).items():
         lists = keys.values() if isinstance(keys, Mapping) else [keys]
         if any(isinstance(key, str) for some in lists if isinstance(some, (list, tuple)) for key in some):
-            found.add(find_column(name, names) or name)
-    return found
+            coded.add(find_column(name, names) or name)
+    return coded
 
 
 def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
     """The findings about one column by itself."""
-    found = _finding(column, "missing", column.missing, "declare null as a key to count them")
-    found = (
-        [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found]
+    findings = _finding(column, "missing", column.missing, "declare null as a key to count them")
+    findings = (
+        [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in findings]
         if cells
-        else found
+        else findings
     )
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
-        found += _about_decimals(column, reading, codes)
+        findings += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
         advice = f"it would be read as missing: remove the separators{_OR_CODES}"
-        found += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
+        findings += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
     if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
         advice = (
@@ -392,12 +392,12 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
             if words
             else "they are read as missing in a column of numbers"
         )
-        found += _finding(column, "not a number in a column of numbers", column.texts, advice)
+        findings += _finding(column, "not a number in a column of numbers", column.texts, advice)
     elif untyped or column.kind_in_words == "texts":
         words = [word for word in _NULLS if column.values and word in column.values]
         for word in words:
             assert column.values is not None
-            found.append(
+            findings.append(
                 Finding(
                     column.name,
                     f"the text {word}",
@@ -406,10 +406,10 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
                     f'use --null "{word}" if it means missing',
                 )
             )
-        found += _finding(
+        findings += _finding(
             column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
-    return found
+    return findings
 
 
 def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
@@ -423,7 +423,7 @@ def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Findi
 
 def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding]:
     odd = [name for name in names if _is_number(name)]
-    found = [
+    findings = [
         Finding(
             name,
             "a number as the name of a column",
@@ -434,19 +434,19 @@ def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding
         for name in odd
     ]
     if nameless:
-        found.append(
+        findings.append(
             Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: give them names")
         )
     if not size:
-        found.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
-    return found
+        findings.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
+    return findings
 
 
 def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
-    found = _finding(column, "no id", column.missing, "these rows are not counted")
+    findings = _finding(column, "no id", column.missing, "these rows are not counted")
     often = {k: n for k, n in ids.items() if n > _OFTEN}
     if often:
-        found.append(
+        findings.append(
             Finding(
                 column.name,
                 f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
@@ -455,20 +455,20 @@ def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
                 "a person counts once in a group, in at most max_groups groups",
             )
         )
-    return found
+    return findings
 
 
 def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str, Column]) -> list[Finding]:
     """Declared keys compared with the data, column by column, as the engine matches them."""
-    found = []
+    findings = []
     for name, keys in declared_columns(domain).items():
-        mine = find_column(name, columns)
-        if mine is None:
+        own = find_column(name, columns)
+        if own is None:
             advice = f"the columns are {', '.join(columns)}"
-            found.append(Finding(name, "a declared column is missing", 1, (), advice, grave=True))
+            findings.append(Finding(name, "a declared column is missing", 1, (), advice, grave=True))
             continue
-        declared, column = Domain.of({mine: keys}), columns[mine]
-        [counted] = count_each(table, predicates=[None], by=[mine], domain=declared, reading=reading).counts
+        declared, column = Domain.of({own: keys}), columns[own]
+        [counted] = count_each(table, predicates=[None], by=[own], domain=declared, reading=reading).counts
         lost = counted.dropped - (0 if any(key == (None,) for key in declared.keys) else column.missing.count)
         empty = [key[0] for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
         unseen = ["missing values" if key is None else str(key) for key in empty]
@@ -477,41 +477,43 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)
             places = tuple(sorted(column.first[w] for w in words if w in column.first))[:5]
             some = f": {', '.join(words)}" if words else ""
-            found.append(
-                Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
+            findings.append(
+                Finding(own, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
             )
         if unseen:
             more = ", ..." if len(unseen) > _MOST_TOLD else ""
-            found.append(
+            findings.append(
                 Finding(
-                    mine,
+                    own,
                     f"declared keys never seen: {', '.join(unseen[:_MOST_TOLD])}{more}",
                     len(unseen),
                     (),
                     "check their spelling and the encoding",
                 )
             )
-    return found
+    return findings
 
 
 def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: str | None) -> list[Finding]:
     """Values beyond the declared bounds, and values that are not numbers, by the rule that the sum will use."""
-    found = []
-    for one, out in zip(
+    findings = []
+    for bounded, out in zip(
         sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
     ):
-        low, high = one.grid.reach
+        low, high = bounded.grid.reach
         clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
-        missing = "they add nothing" if one.missing is None else f"a person without a number adds {one.missing}"
-        told = (
+        missing = "they add nothing" if bounded.missing is None else f"a person without a number adds {bounded.missing}"
+        notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),
             ("no number to add", out.without, out.places[2], missing),
             (f"people whose rows add up to less than {low}", out.people_below, (), clamp),
             (f"people whose rows add up to more than {high}", out.people_above, (), clamp),
         )
-        found += [Finding(one.column, what, count, places, advice) for what, count, places, advice in told if count]
-    return found
+        findings += [
+            Finding(bounded.column, what, count, places, advice) for what, count, places, advice in notices if count
+        ]
+    return findings
 
 
 def _some(column: Column, wanted: Any) -> list[Any]:

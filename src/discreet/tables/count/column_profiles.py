@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engines.sources import Source
+from ...engines.sources import TableSource
 from ...progress import Progress, tell
 
 MOST_VALUES = 1000  # different values of a column that are kept apart
@@ -34,9 +34,9 @@ class Tally:
     places: list[int] = field(default_factory=list)
 
     def add(self, flags: Flags, numbers: NDArray[np.int64]) -> None:
-        found = int(flags.sum())
-        self.count += found
-        if found and len(self.places) < MOST_PLACES:
+        flagged = int(flags.sum())
+        self.count += flagged
+        if flagged and len(self.places) < MOST_PLACES:
             self.places += numbers[flags][: MOST_PLACES - len(self.places)].tolist()
 
 
@@ -91,10 +91,10 @@ class Column:
         if self.values is None or len(dictionary) > MOST_VALUES:
             self.values = None
             return
-        found = _plain(dictionary)
-        counts = np.bincount(codes[there], minlength=len(found)).tolist()
+        words = _plain(dictionary)
+        counts = np.bincount(codes[there], minlength=len(words)).tolist()
         firsts = numbers[there][np.unique(codes[there], return_index=True)[1]].tolist()
-        for value, count, place in zip(found, counts, firsts, strict=True):
+        for value, count, place in zip(words, counts, firsts, strict=True):
             self.values[value] += count
             self.first.setdefault(value, place)
         if len(self.values) > MOST_VALUES:
@@ -143,7 +143,7 @@ def _matcher(texts: Any) -> Callable[[str], Flags]:
 
 
 def seen_columns(
-    source: Source, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
+    source: TableSource, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
 ) -> tuple[int, list[Column], Counter[Any]]:
     """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows."""
     source.bind(wanted)
@@ -160,7 +160,7 @@ def seen_columns(
     return rows, columns, ids
 
 
-def _batches_with_progress(source: Source, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+def _batches_with_progress(source: TableSource, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
     for numbers, arrays in source.numbered():
         tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
         if len(numbers):

@@ -21,7 +21,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Found:
+class TrueNumbers:
     """Counts and sums by the names of their statistics; `first` has the sizes of the groups."""
 
     question: Question
@@ -42,7 +42,7 @@ class Found:
     @property
     def columns(self) -> dict[str, frozenset[str]]:
         """The columns that each statistic looks at, as the table spells them."""
-        return {name: one.columns for name, one in self.each.items()}
+        return {name: numbers.columns for name, numbers in self.each.items()}
 
     def sizes(self, relation: str) -> Indices:
         """The public size of each group under change-one privacy; -1, for all alike, under add-remove privacy."""
@@ -53,9 +53,9 @@ class Found:
     def truth(self, measure: Measure) -> Indices:
         """The true numbers of a measure, in steps."""
         if measure.name in self.counts:
-            one = self.counts[measure.name]
-            counted = self._cells(one.counts, one.other_count)
-            return self._cells(one.sizes, one.other_size) - counted if measure.part == "v" else counted
+            groups = self.counts[measure.name]
+            counted = self._cells(groups.counts, groups.other_count)
+            return self._cells(groups.sizes, groups.other_size) - counted if measure.part == "v" else counted
         summed = self.sums[measure.name]
         steps = self._cells(summed.sums, summed.other_sum)
         if measure.part != "v":
@@ -70,13 +70,13 @@ class Found:
 
 def counted_for(
     question: Question, terms: Terms, table: Any, progress: Progress | None, reading: Reading | None, vouched: bool
-) -> Found:
+) -> TrueNumbers:
     """Read the table once for everything that is asked of it."""
-    conditions = [one for one in question.statistics if not one.of_values]
-    values = [one for one in question.statistics if one.of_values]
+    conditions = [statistic for statistic in question.statistics if not statistic.of_values]
+    values = [statistic for statistic in question.statistics if statistic.of_values]
     counted = count_each(
         table,
-        predicates=[one.where for one in conditions] or [None],
+        predicates=[statistic.where for statistic in conditions] or [None],
         by=list(question.by),
         domain=question.domain,
         unit=terms.unit,
@@ -85,11 +85,14 @@ def counted_for(
         progress=progress,
         reading=reading,
         vouched=vouched,
-        sums=[one.sum_of(change_of(one, terms)[1]) for one in values],
+        sums=[statistic.sum_of(change_of(statistic, terms)[1]) for statistic in values],
     )
     counts = dict(
-        zip([one.name for one in conditions], counted.counts, strict=False)
+        zip([statistic.name for statistic in conditions], counted.counts, strict=False)
     )  # sizes alone where there are none
-    return Found(
-        question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True))
+    return TrueNumbers(
+        question,
+        counted.counts[0],
+        counts,
+        dict(zip([statistic.name for statistic in values], counted.sums, strict=True)),
     )

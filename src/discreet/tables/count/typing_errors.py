@@ -51,13 +51,13 @@ def other_spellings(
     source = open_table(path, again=True, reading=Reading.from_dict(admission.reading), progress=progress)
     written: dict[str, dict[str, list[str]]] = {}  # by column and form, as they were written
     for column, text in _texts(asked.question, list(source.names)):
-        mine = written.setdefault(column, {}).setdefault(form(text), [])
-        if text not in mine:
-            mine.append(text)
+        alike_there = written.setdefault(column, {}).setdefault(form(text), [])
+        if text not in alike_there:
+            alike_there.append(text)
     if not written:
         return []
     source.bind([name for name in source.names if name in written])
-    found: dict[Other, None] = {}
+    others: dict[Other, None] = {}
     for _, arrays in source.numbered():
         tell(progress, "comparing spellings")
         for column, array in zip(source.used, arrays, strict=True):
@@ -65,10 +65,10 @@ def other_spellings(
             for there in _different(array):
                 alike = wanted.get(form(there), [])
                 if alike and there not in alike:
-                    found |= dict.fromkeys(Other(column, one, there) for one in alike)
-                    if len(found) >= _MOST:
-                        return list(found)[:_MOST]
-    return list(found)
+                    others |= dict.fromkeys(Other(column, spelling, there) for spelling in alike)
+                    if len(others) >= _MOST:
+                        return list(others)[:_MOST]
+    return list(others)
 
 
 def form(text: str) -> str:
@@ -82,9 +82,9 @@ def form(text: str) -> str:
 
 def _texts(question: Question, names: list[str]) -> Iterator[tuple[str, str]]:
     """The texts that values of a column are compared with: in conditions, among keys, among the codes of labels."""
-    for one in question.statistics:
-        if one.where is not None:
-            yield from _compared(parse(one.where, names).tree)
+    for statistic in question.statistics:
+        if statistic.where is not None:
+            yield from _compared(parse(statistic.where, names).tree)
     domain = question.domain
     for k, name in enumerate(question.by):
         column, recoding = find_column(name, names), domain.recodings[k] if domain.recodings else None
@@ -92,7 +92,7 @@ def _texts(question: Question, names: list[str]) -> Iterator[tuple[str, str]]:
             texts = (
                 {key[k] for key in domain.keys}
                 if recoding is None
-                else {code for mine in recoding.codes for code in mine}
+                else {code for codes in recoding.codes for code in codes}
             )
             yield from ((column, text) for text in sorted(text for text in texts if isinstance(text, str)))
 

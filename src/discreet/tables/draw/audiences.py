@@ -80,16 +80,16 @@ class Audiences(Result):
 
     def view(self) -> View:
         """A line for each audience, and what all of it cost."""
-        records = [made.record for made in self.audiences.values()]
+        records = [release.record for release in self.audiences.values()]
         first = records[0]
         lines = [
             {
                 "audience": name,
                 "alpha": record["audience"]["alpha"],
                 "epsilon": amount(record["audience"]["epsilon"]),
-                "reports": made.size,
+                "reports": release.size,
             }
-            for (name, made), record in zip(self.audiences.items(), records, strict=True)
+            for (name, release), record in zip(self.audiences.items(), records, strict=True)
         ]
         paid = (
             "The same question was asked before: these are the stored answers, at no charge."
@@ -106,22 +106,22 @@ class Audiences(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What each audience's release holds, by its name; together as sensitive as the least private."""
-        return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
+        return {"audiences": {name: release.to_dict() for name, release in self.audiences.items()}}
 
 
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
     """One cascade for each size of group, from one measure at all levels, the most accurate first."""
-    found: dict[tuple[Any, ...], Cascade] = {}
+    cascades: dict[tuple[Any, ...], Cascade] = {}
     plan: dict[int, Cascade] = {}
     for size, m in measures[0].plan.items():
         if m is None:
             continue
         key = (m.inputs, measures[0].change)
-        if key not in found:
-            found[key] = _cascade(m.inputs, measures)
-            if tuple(each.plan[size] for each in measures) != found[key].mechanisms:
+        if key not in cascades:
+            cascades[key] = _cascade(m.inputs, measures)
+            if tuple(each.plan[size] for each in measures) != cascades[key].mechanisms:
                 raise ReleaseError("These mechanisms are not those of a cascade. Nothing was charged.")
-        plan[size] = found[key]
+        plan[size] = cascades[key]
     return plan
 
 
@@ -136,20 +136,20 @@ def draw_levels(
     drawn = [np.zeros(len(truth), dtype=np.int64) for _ in range(levels)]
     for size, chosen in members(sizes).items():
         if size in cascades:
-            for mine, reports in zip(
+            for at_level, reports in zip(
                 drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True
             ):
-                mine[chosen] = reports
+                at_level[chosen] = reports
     return drawn
 
 
-def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
+def handed_out(releases: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
     """The releases of all levels by the names of their audiences; each record says its own level, and what was charged for all."""
-    found = {}
+    by_name = {}
     for name, level in asked.audiences:
-        release = made[[one.alpha for one in asked.levels].index(level.alpha)]
-        found[name] = for_audience(release, name, charged)
-    return Audiences(found)
+        release = releases[[at.alpha for at in asked.levels].index(level.alpha)]
+        by_name[name] = for_audience(release, name, charged)
+    return Audiences(by_name)
 
 
 def for_audience(release: Release, name: str, charged: Fraction) -> Release:

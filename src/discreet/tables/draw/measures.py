@@ -103,9 +103,9 @@ def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | No
     """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
     that the cells get, or another."""
     part = asked.question.cells_part if part is None else part
-    found = [_measures(one, asked, terms, sizes, part) for one in asked.question.statistics]
-    check_granted([measure for mine in found for measure in mine], asked, terms)
-    return tuple(measure for mine in found for measure in mine)
+    measures = [_measures(statistic, asked, terms, sizes, part) for statistic in asked.question.statistics]
+    check_granted([measure for own in measures for measure in own], asked, terms)
+    return tuple(measure for own in measures for measure in own)
 
 
 def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
@@ -115,43 +115,43 @@ def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> No
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 
-def _measures(one: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
-    level = level_of(asked, terms, one.weight * part)
-    if terms.relation == "add-remove" and one.kind in ("mean", "share"):
-        return _pair(one, level, sizes)
-    if not one.of_values:
-        return [Measure(one, "", 1, level, mechanisms_for(asked.question, level, sizes))]
-    change, origin = change_of(one, terms)
+def _measures(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
+    level = level_of(asked, terms, statistic.weight * part)
+    if terms.relation == "add-remove" and statistic.kind in ("mean", "share"):
+        return _pair(statistic, level, sizes)
+    if not statistic.of_values:
+        return [Measure(statistic, "", 1, level, mechanisms_for(asked.question, level, sizes))]
+    change, origin = change_of(statistic, terms)
     best = open_noise("geometric", change, level) if asked.audiences else total_noise(change, level)
-    return [Measure(one, "", change, level, _alike(best, sizes), origin)]
+    return [Measure(statistic, "", change, level, _alike(best, sizes), origin)]
 
 
-def change_of(one: Statistic, terms: Terms) -> tuple[int, Fraction]:
+def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
     """How many steps one person can move a sum within one group (or a pair, together), and where a part counts from."""
-    grid = one.grid
+    grid = statistic.grid
     assert grid is not None
     assert grid.low is not None
     assert grid.high is not None
-    everybody = one.missing is not None and one.where is None  # adds a value within the bounds
-    if everybody if terms.relation == "change-one" else one.kind == "mean":
-        return whole_change(one)
+    everybody = statistic.missing is not None and statistic.where is None  # adds a value within the bounds
+    if everybody if terms.relation == "change-one" else statistic.kind == "mean":
+        return whole_change(statistic)
     if (grid.low / grid.step).denominator != 1:
         why = "what a person adds" if terms.relation == "add-remove" else "a missing value or the condition"
         raise ReleaseError(
-            f"The bounds of {show(one.words())} must be multiples of its step: otherwise the remainder of the sum "
+            f"The bounds of {show(statistic.words())} must be multiples of its step: otherwise the remainder of the sum "
             f"reveals {why}. Move the bounds, or choose a step that divides them."
         )
     if terms.relation == "add-remove":
-        return _steps(one, max(abs(grid.low), abs(grid.high))), Fraction(0)
-    return _steps(one, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
+        return _steps(statistic, max(abs(grid.low), abs(grid.high))), Fraction(0)
+    return _steps(statistic, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
 
 
-def whole_change(one: Statistic) -> tuple[int, Fraction]:
+def whole_change(statistic: Statistic) -> tuple[int, Fraction]:
     """From one bound to the other, counted from the lower one."""
-    assert one.grid is not None
-    assert one.grid.n is not None
-    assert one.grid.low is not None
-    return one.grid.n, one.grid.low
+    assert statistic.grid is not None
+    assert statistic.grid.n is not None
+    assert statistic.grid.low is not None
+    return statistic.grid.n, statistic.grid.low
 
 
 def family_of(m: Mechanism | None) -> str:
@@ -163,16 +163,16 @@ def digest_of(m: Mechanism | None) -> str:
     return "" if m is None else m.digest
 
 
-def _steps(one: Statistic, change: Fraction) -> int:
-    assert one.grid is not None
-    return int(change / one.grid.step)
+def _steps(statistic: Statistic, change: Fraction) -> int:
+    assert statistic.grid is not None
+    return int(change / statistic.grid.step)
 
 
-def _pair(one: Statistic, level: Level, sizes: Indices) -> list[Measure]:
+def _pair(statistic: Statistic, level: Level, sizes: Indices) -> list[Measure]:
     """u and v with noise of the level beta, beta^D >= alpha: one person moves them by x and D - x, D together."""
-    change, origin = (1, Fraction(0)) if one.grid is None else whole_change(one)
+    change, origin = (1, Fraction(0)) if statistic.grid is None else whole_change(statistic)
     plan = _alike(open_noise("geometric", change, level), sizes)
-    return [Measure(one, part, change, level, plan, origin) for part in ("u", "v")]
+    return [Measure(statistic, part, change, level, plan, origin) for part in ("u", "v")]
 
 
 def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
@@ -211,21 +211,21 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
 
     An empty public group needs none: its count is 0, exactly.
     """
-    found: dict[int, Mechanism | None] = {}
+    plan: dict[int, Mechanism | None] = {}
     occurring = np.unique(sizes).tolist()
     question.purpose.check_sizes(len(occurring))
     for size in occurring:
         if size == 0:
-            found[size] = None
+            plan[size] = None
             continue
         top = question.max_count if size < 0 else size
         if isinstance(question.mechanism, Mechanism):
-            found[size] = _given(question.mechanism, top, level)
+            plan[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
-            found[size] = chosen(question.purpose, top, level)
+            plan[size] = chosen(question.purpose, top, level)
         else:
-            found[size] = made(question.mechanism, top, level)
-    return found
+            plan[size] = made(question.mechanism, top, level)
+    return plan
 
 
 def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
@@ -331,15 +331,15 @@ def tiers_for(asked: Asked, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
 def _tier(asked: Asked, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
     question = asked.question
     groups = groups_of(margin, question.by, question.domain, question.cells)
-    mine = sizes_of(groups, terms, sizes)
-    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, mine, part)
+    own = sizes_of(groups, terms, sizes)
+    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, own, part)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
             raise ReleaseError(
                 f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
                 "have no unbiased estimate. Use mechanism geometric, or a larger epsilon."
             )
-    return Tier(groups, part, mine, measures)
+    return Tier(groups, part, own, measures)
 
 
 def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:

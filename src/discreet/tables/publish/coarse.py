@@ -163,9 +163,9 @@ class MergedReports:
         if self._in_steps:
             steps = {x: (Fraction(x) - self._line.anchor) / self._line.step for x in {*shown} - {None}}
             shown = [None if x is None else int(steps[x]) if steps[x].denominator == 1 else steps[x] for x in shown]
-        found = np.empty(len(shown), dtype=object)
-        found[:] = shown
-        return found
+        cells = np.empty(len(shown), dtype=object)
+        cells[:] = shown
+        return cells
 
     def interval(self, places: Indices, error: Fraction) -> tuple[Indices, Indices]:
         cells = self.cells(places)

@@ -65,14 +65,14 @@ def rows_table(
     sized = bool(shown) and "n" in shown[0]
     shares = sized and kind == "count"
     fitted = bool(shown) and shown[0].get("fitted") is not None
-    told = _percent if kind == "share" else _number
+    written = _percent if kind == "share" else _number
     spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
     for row, span in zip(shown, spans, strict=True):
         exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
-        ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
-        report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
+        ends = ["any" if row[name] is None else written(row[name], out) for name, out in _OUTWARD.items()]
+        report = _absent(row, value, kind) if row[value] is None else written(row[value]) + exact
         numbers = [*([_number(row["n"])] if sized else []), report]
         numbers += [_number(row["fitted"])] if fitted else []
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
@@ -81,17 +81,17 @@ def rows_table(
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
-    end = _percent if shares else told
+    end = _percent if shares else written
     words = (
         f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
     )
     caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
-    made = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
+    html = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
     if scale.cut:
-        made += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
+        html += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
-        made += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
-    return made
+        html += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
+    return html
 
 
 _OUTWARD = {"low": ROUND_FLOOR, "high": ROUND_CEILING}  # an interval that is rounded must not become narrower
@@ -134,7 +134,7 @@ def release_page(release: Release) -> str:
     """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
     record = release.record
     asked = record["statistics"]
-    what = asked_in_words(record) if len(asked) == 1 else ", ".join(one["name"] for one in asked)
+    what = asked_in_words(record) if len(asked) == 1 else ", ".join(statistic["name"] for statistic in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
@@ -143,21 +143,25 @@ def release_page(release: Release) -> str:
         f"{escape(moment(str(record['released'])))}</p>",
         statement(record),
     ]
-    for margin, totals in sorted(release.margins.items(), key=lambda one: one[0] != TOTAL):  # what is in all, first
+    for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
         its = "its" if margin == TOTAL else "their"
         parts.append(f"<h2>{escape(totals_title(margin))}, matching {its} parts</h2>")
-        for one in asked:
-            mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
-            keys = [name for name in (mine or [{}])[0] if name not in (*OF_TOTALS, several)]
-            caption = _caption(one, f"by {' and '.join(keys)}" if keys else "in all")
-            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
+        for statistic in asked:
+            own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
+            keys = [name for name in (own or [{}])[0] if name not in (*OF_TOTALS, several)]
+            caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else "in all")
+            parts.append(
+                rows_table(own[:most], keys, "total", len(own) - most, caption=caption, kind=statistic["kind"])
+            )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
-    for k, one in enumerate(asked):
-        mine = release.rows(most, start=k * size)[:size]
+    for k, statistic in enumerate(asked):
+        own = release.rows(most, start=k * size)[:size]
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
         parts.append(
-            rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"])
+            rows_table(
+                own, record["by"], "report", size - len(own), caption=_caption(statistic, by), kind=statistic["kind"]
+            )
         )
     left = record["budget"]
     parts.append(
@@ -170,9 +174,9 @@ def release_page(release: Release) -> str:
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
 
 
-def _caption(one: Mapping[str, Any], by: str) -> str:
-    named = f"{one['name']}: " if one["name"] not in (one["what"], one["kind"]) else ""
-    return f"{named}{one['kind']} of {one['what']} {by}".strip()
+def _caption(statistic: Mapping[str, Any], by: str) -> str:
+    named = f"{statistic['name']}: " if statistic["name"] not in (statistic["what"], statistic["kind"]) else ""
+    return f"{named}{statistic['kind']} of {statistic['what']} {by}".strip()
 
 
 _READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot

@@ -42,13 +42,13 @@ class Preview(Result):
     def view(self) -> View:
         parts = [
             {
-                "statistic": one["name"],
-                "kind": one["kind"],
-                "what": one["what"],
-                "part of epsilon": one["part"],
-                "epsilon of each report": one["epsilon"],
+                "statistic": statistic["name"],
+                "kind": statistic["kind"],
+                "what": statistic["what"],
+                "part of epsilon": statistic["part"],
+                "epsilon of each report": statistic["epsilon"],
             }
-            for one in self.record["statistics"]
+            for statistic in self.record["statistics"]
         ]
         keys = set(self.record["by"])
         shown = View.of(
@@ -104,12 +104,12 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
         return {"n": 0, "mechanism": "none", "epsilon": "0", "standard error": 0.0, "half width": 0.0}
     reading = sheet.readings[k][size]
     error = reading.standard_error * step
-    each = next(one["epsilon"] for one in sheet.record["statistics"] if one["name"] == measure.name)
-    told = {"n": None if size < 0 else size, "mechanism": m.recipe.family, "epsilon": each}
+    each = next(statistic["epsilon"] for statistic in sheet.record["statistics"] if statistic["name"] == measure.name)
+    row = {"n": None if size < 0 else size, "mechanism": m.recipe.family, "epsilon": each}
     if measure.part:
-        return {**told, "standard error": None, "half width": None, "error by size": error}
+        return {**row, "standard error": None, "half width": None, "error by size": error}
     over = size if measure.statistic.kind in ("mean", "share") else 1
     middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
     low, high = reading.interval(positions(m.outputs, middle, clamp=True), error_of(measure))
     width = float(high[0] - low[0]) / 2 * step / over
-    return {**told, "standard error": error / over if math.isfinite(error) else error, "half width": width}
+    return {**row, "standard error": error / over if math.isfinite(error) else error, "half width": width}

@@ -44,9 +44,9 @@ def release_record(
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
     used = [
         (m, reading)
-        for measure, mine in zip(measures, readings, strict=True)
+        for measure, own in zip(measures, readings, strict=True)
         if measure.part != "v"
-        for m, reading in ((m, mine[n]) for n, m in measure.plan.items() if m is not None)
+        for m, reading in ((m, own[n]) for n, m in measure.plan.items() if m is not None)
     ]
     families = sorted({m.recipe.family for m, _ in used})
     no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
@@ -115,37 +115,37 @@ def release_record(
 
 
 def _number(question: Question) -> str:
-    return "count" if all(one.kind == "count" for one in question.statistics) else "number"
+    return "count" if all(statistic.kind == "count" for statistic in question.statistics) else "number"
 
 
 def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
     """One statistic: what it is, its part of the charge, and the level of each of its reports."""
-    one = measure.statistic
+    statistic = measure.statistic
     return {
-        "name": one.name,
-        "kind": one.kind,
-        "what": one.words(),
-        "where": one.where,
-        **_summed(one),
-        "part": str(one.weight),
-        "epsilon": str(charge * one.weight * question.cells_part / groups_of_one(question, terms)),
+        "name": statistic.name,
+        "kind": statistic.kind,
+        "what": statistic.words(),
+        "where": statistic.where,
+        **_summed(statistic),
+        "part": str(statistic.weight),
+        "epsilon": str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)),
         "alpha": str(measure.level.alpha),
         "change": measure.change,
         "pair": bool(measure.part),
     }
 
 
-def _summed(one: Statistic) -> dict[str, Any]:
-    grid = one.grid
-    told = (None, None, None) if grid is None else (str(grid.low), str(grid.high), str(grid.step))
-    missing = None if one.missing is None else str(one.missing)
-    return {"column": one.column, "low": told[0], "high": told[1], "step": told[2], "missing": missing}
+def _summed(statistic: Statistic) -> dict[str, Any]:
+    grid = statistic.grid
+    ends = (None, None, None) if grid is None else (str(grid.low), str(grid.high), str(grid.step))
+    missing = None if statistic.missing is None else str(statistic.missing)
+    return {"column": statistic.column, "low": ends[0], "high": ends[1], "step": ends[2], "missing": missing}
 
 
 def _same(texts: Iterable[str]) -> str | None:
     """The text that all of them share, if they do."""
-    found = set(texts)
-    return found.pop() if len(found) == 1 else None
+    different = set(texts)
+    return different.pop() if len(different) == 1 else None
 
 
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,20 +173,22 @@ def _person(terms: Terms, question: Question) -> str:
     return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
 
 
-def _about(one: Statistic, terms: Terms) -> list[str]:
+def _about(statistic: Statistic, terms: Terms) -> list[str]:
     """Caveats about one statistic."""
-    if one.grid is None:
-        unknown = one.kind == "share" and terms.relation == "add-remove"
-        return [f"{one.name}: nothing is claimed about an empty group."] if unknown else []
+    if statistic.grid is None:
+        unknown = statistic.kind == "share" and terms.relation == "add-remove"
+        return [f"{statistic.name}: nothing is claimed about an empty group."] if unknown else []
     person = "what a person adds in a group" if terms.unit is not None else "a value"
-    said = [f"{one.name}: {person} is rounded to the nearest number of {one.grid}, and clamped to its ends."]
-    if one.missing is not None:
-        said.append(f"{one.name}: a missing value counts as {one.missing}.")
+    said = [
+        f"{statistic.name}: {person} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."
+    ]
+    if statistic.missing is not None:
+        said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
     elif terms.relation == "change-one":
-        divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
-        said.append(f"{one.name}: a missing value adds nothing{divided}.")
-    elif one.kind == "mean":
-        said.append(f"{one.name}: people without a value are left out; nothing is claimed about an empty group.")
+        divided = ", and is in the size that is divided by" if statistic.kind == "mean" else ""
+        said.append(f"{statistic.name}: a missing value adds nothing{divided}.")
+    elif statistic.kind == "mean":
+        said.append(f"{statistic.name}: people without a value are left out; nothing is claimed about an empty group.")
     return said
 
 
@@ -203,8 +205,8 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
             "where there are such people, counts are too low."
         )
-    for one in question.statistics:
-        warnings += _about(one, terms)
+    for statistic in question.statistics:
+        warnings += _about(statistic, terms)
     if terms.relation == "change-one":
         warnings.append(
             "The count of an empty group is an exact zero without noise; its mechanism is named public zero."

@@ -60,8 +60,8 @@ def kind_of(table: Any) -> str:
         import narwhals as nw
     except ImportError:
         raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-    found = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
-    return found if found in ("pandas", "polars", "pyarrow") else "pyarrow"
+    kind = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
+    return kind if kind in ("pandas", "polars", "pyarrow") else "pyarrow"
 
 
 def _known(nw: Any, table: Any) -> bool:
@@ -211,9 +211,9 @@ class Release(Result):
             notes.append(
                 f"Empty groups: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Check their spelling."
             )
-        cost, mine = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
-        if mine is not None:
-            own, charged = amount(mine["epsilon"]), amount(mine["charged"])
+        cost, audience = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
+        if audience is not None:
+            own, charged = amount(audience["epsilon"]), amount(audience["charged"])
             cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
@@ -234,7 +234,8 @@ def amount(written: str) -> str:
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
     return ", ".join(
-        one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"]
+        statistic["what"] if statistic["kind"] == "count" else f"{statistic['kind']} of {statistic['what']}"
+        for statistic in record["statistics"]
     )
 
 

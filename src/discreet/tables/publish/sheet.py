@@ -25,7 +25,7 @@ from ..ask.asked import Asked, groups_of_one
 from ..ask.spelling import Spelling
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
-from ..totals.margin_rows import Sums, totals_beware, totals_record
+from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .readings import Reading, as_shown, error_of, in_steps, published
 from .record import release_record
@@ -52,7 +52,7 @@ class Sheet:
     readings: tuple[Mapping[int, Reading], ...]  # of each measure
     columns: Mapping[str, list[Any]]
     tiers: tuple[Tier, ...]  # totals that are measured too
-    sums: Sums | None  # where there are margins
+    sums: ReleaseTotals | None  # where there are margins
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
@@ -78,7 +78,9 @@ class Sheet:
         columns |= {"fitted": []} if margins or tiers else {}
         own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
         sums = (
-            Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
+            ReleaseTotals.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse))
+            if margins or tiers
+            else None
         )
         record = release_record(
             asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse
@@ -146,11 +148,11 @@ class Sheet:
         parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
         shown = [
-            published([self.measures[k] for k in mine], [parts[k] for k in mine], self.sizes)
-            for mine in self.places.values()
+            published([self.measures[k] for k in places], [parts[k] for k in places], self.sizes)
+            for places in self.places.values()
         ]
         for name in set().union(*shown):
-            columns[name] = [x for one in shown for x in one.get(name) or [None] * len(self.sizes)]
+            columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
             columns["fitted"], fitted = self.sums.filled(self.places, parts, drawn, totals)
@@ -245,16 +247,18 @@ def _fixed_columns(
     keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
-        columns[question.name_column] = [one.name for one in asked for _ in keys]
+        columns[question.name_column] = [statistic.name for statistic in asked for _ in keys]
     columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
     if terms.relation == "change-one":
         columns["n"] = sizes.tolist() * len(asked)
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
-    used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
-    labels = [str(charge * one.weight * question.cells_part / groups_of_one(question, terms)) for one in asked]
-    columns["mechanism"] = [family_of(m) for mine in used for m in mine]
-    columns["digest"] = [digest_of(m) for mine in used for m in mine]
-    columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
+    used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
+    labels = [
+        str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)) for statistic in asked
+    ]
+    columns["mechanism"] = [family_of(m) for row in used for m in row]
+    columns["digest"] = [digest_of(m) for row in used for m in row]
+    columns["epsilon"] = ["0" if m is None else label for row, label in zip(used, labels, strict=True) for m in row]
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns

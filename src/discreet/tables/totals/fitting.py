@@ -217,8 +217,8 @@ class WeightedBound:
         if len(sizes) == 0:
             return 0.0
         steps = np.ceil(np.log(sizes) * 1000).astype(np.int64)  # weights rounded up by at most a thousandth
-        found, counts = np.unique(kinds * _STEPS + steps, return_counts=True)  # one number for both: sorted quickly
-        pairs = np.stack([(found + _STEPS // 2) // _STEPS, (found + _STEPS // 2) % _STEPS - _STEPS // 2])
+        different, counts = np.unique(kinds * _STEPS + steps, return_counts=True)  # one number for both: sorted quickly
+        pairs = np.stack([(different + _STEPS // 2) // _STEPS, (different + _STEPS // 2) % _STEPS - _STEPS // 2])
         grid = np.geomspace(1e-3, 20.0, 120) / self._unit / max(math.exp(pairs[1].max() / 1000), 1e-300)
         scaled = grid[None, :] * np.exp(pairs[1] / 1000)[:, None]
         place = np.searchsorted(self._t, scaled * (1 + 1e-12))

@@ -96,7 +96,7 @@ class Adding:
         self._ways = [self._choose(groups) for groups in self.margins]
         # from the coarsest to the finest, whatever the order that they were asked for in
         self._nested = sorted(
-            self.margins, key=lambda one: (len(one.keys), sorted(name.lower() for name in one.margin))
+            self.margins, key=lambda total: (len(total.keys), sorted(name.lower() for name in total.margin))
         )
 
     def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
@@ -107,16 +107,16 @@ class Adding:
         ways: list[tuple[str, Any]] = []
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            found: list[tuple[float, str, Any]] = [(self._width(drawn), "", drawn)]
+            ways_here: list[tuple[float, str, Any]] = [(self._width(drawn), "", drawn)]
             if measured is not None:
                 at = self._place_of(groups, place, self.own[measured])
-                found.append((self.own[measured].width(at), OWN, (measured, at)))
+                ways_here.append((self.own[measured].width(at), OWN, (measured, at)))
             if weighted is not None and self._system is not None:
                 weights = np.concatenate(self._system.weights(chosen))
                 weights[self._all_kinds < 0] = 0.0
                 width = weighted.half_width(self._all_kinds, weights)
-                found.append((2 * width, FITTED, (chosen, width)))
-            ways.append(min(found, key=lambda one: one[0])[1:])
+                ways_here.append((2 * width, FITTED, (chosen, width)))
+            ways.append(min(ways_here, key=lambda way: way[0])[1:])
         return ways
 
     def _width(self, drawn: Indices) -> float:
@@ -160,11 +160,13 @@ class Adding:
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
-        known = all(np.isfinite(one["centre"]).all() for one in (part, *own))  # of a hidden report nothing may be
+        known = all(
+            np.isfinite(reading["centre"]).all() for reading in (part, *own)
+        )  # of a hidden report nothing may be
         if self._system is None or not known:
             return np.asarray(part["centre"])
-        found = self._system.estimate(part["centre"], [o["centre"] for o in own])
-        return np.asarray(np.round(found, 6))  # the last digits depend on the order of sums
+        estimate = self._system.estimate(part["centre"], [o["centre"] for o in own])
+        return np.asarray(np.round(estimate, 6))  # the last digits depend on the order of sums
 
     def fit(self, estimates: Floats) -> NDArray[Any]:
         """Whole parts that match all margins; None (of an object array) in groups of the finest margin with a part that has
@@ -176,11 +178,11 @@ class Adding:
         if len(usable) == 0:
             return fitted
         ends = np.array(self._ends(usable), dtype=np.float64)
-        most, mine, errors = ends[:, 1], estimates[usable], self._errors[usable]
+        most, estimated, errors = ends[:, 1], estimates[usable], self._errors[usable]
         # where nothing bounds a sum from below, a place that no fit reaches
-        least = np.maximum(ends[:, 0], np.floor(mine - 64 * errors) - 1)
+        least = np.maximum(ends[:, 0], np.floor(estimated - 64 * errors) - 1)
         places = [_numbered(groups.place[usable]) for groups in self._nested]
-        whole = fit_parts(mine - least, errors, most - least, places) + least.astype(np.int64)
+        whole = fit_parts(estimated - least, errors, most - least, places) + least.astype(np.int64)
         fitted[usable] = whole.tolist()
         return fitted
 
@@ -256,7 +258,7 @@ def _numbers(column: list[float]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Sums:
+class ReleaseTotals:
     """Everything about the totals of a release that its reports do not change."""
 
     question: Question
@@ -278,7 +280,7 @@ class Sums:
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
         merged: bool = False,
-    ) -> Sums:
+    ) -> ReleaseTotals:
         """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
         hidden, where nothing may follow from the reports themselves."""
         wanted = {
@@ -295,7 +297,7 @@ class Sums:
                 measure,
                 sizes,
                 margins,
-                [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)],
+                [Own(tier, tier.measures[k], of_tier[k]) for tier, of_tier in zip(tiers, own, strict=True)],
                 order,
                 merged,
             )
@@ -317,17 +319,17 @@ class Sums:
         estimates = [adding.estimates(parts[k], own[k]) for k, adding in enumerate(self.adding)]
         fits = [adding.fit(estimates[k]) for k, adding in enumerate(self.adding)]
         column: list[Any] = []
-        for mine in places.values():
-            column += self._fitted([self.measures[k] for k in mine], [fits[k] for k in mine])
+        for ks in places.values():
+            column += self._fitted([self.measures[k] for k in ks], [fits[k] for k in ks])
         rows: dict[str, list[dict[str, Any]]] = {}
         for which, groups in enumerate(self.margins):
             sizes = sizes_of(groups, self.terms, self.sizes)
             rows[margin_name(groups.margin)] = lines = []
-            for name, mine in places.items():
-                read = [self.adding[k].totals(which, parts[k], drawn[k], own[k], estimates[k], fits[k]) for k in mine]
-                shown = published([self.measures[k] for k in mine], [part for part, _ in read], sizes)
+            for name, ks in places.items():
+                read = [self.adding[k].totals(which, parts[k], drawn[k], own[k], estimates[k], fits[k]) for k in ks]
+                shown = published([self.measures[k] for k in ks], [part for part, _ in read], sizes)
                 named = {self.question.name_column: name} if len(places) > 1 else {}
-                measured = self._measured(groups, mine, own)
+                measured = self._measured(groups, ks, own)
                 for k, key in enumerate(groups.keys):
                     line = {
                         **named,
@@ -353,15 +355,15 @@ class Sums:
             parts.append({"report": numbers, "low": numbers, "high": numbers, "estimate": none, "standard_error": none})
         return [_said(x) for x in published(measures, parts, self.sizes)["report"]]
 
-    def _measured(self, groups: Groups, mine: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
+    def _measured(self, groups: Groups, ks: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
         """What was reported of totals that were measured, and by which mechanisms; nothing of others.
 
         Both number the same totals as they come among the cells, so they stand in the same order."""
         for t, tier in enumerate(self.tiers):
             if set(tier.groups.margin) == set(groups.margin):
-                shown = published([tier.measures[k] for k in mine], [own[k][t] for k in mine], tier.sizes)
+                shown = published([tier.measures[k] for k in ks], [own[k][t] for k in ks], tier.sizes)
                 parts = ("report_u", "report_v") if any(m.part for m in self.measures) else ()
-                used = [tier.measures[mine[0]].plan[size] for size in tier.sizes.tolist()]  # both of a pair have one
+                used = [tier.measures[ks[0]].plan[size] for size in tier.sizes.tolist()]  # both of a pair have one
                 return {
                     **{name: shown.get(name) or [None] * len(used) for name in ("report", *parts)},
                     "mechanism": [family_of(m) for m in used],

@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Answer, command
+from .app import Output, command
 from .options import (
-    QUERY,
-    RECORD_HIGH,
-    RECORD_LOW,
-    RECORDS,
     Clamp,
     Column,
     EpsilonText,
     Number,
+    Query,
+    RecordHigh,
+    RecordLow,
+    Records,
     entry,
     is_heading,
     place_of,
@@ -42,11 +42,11 @@ def sensitivity(
     file: Annotated[str | None, entry("A CSV file with a column of records; - for standard input.")] = None,
     /,
     *,
-    query: Annotated[str, entry(QUERY)],
+    query: Query,
     column: Column = None,
-    low: Annotated[Number | None, entry(RECORD_LOW)] = None,
-    high: Annotated[Number | None, entry(RECORD_HIGH)] = None,
-    records: Annotated[Number | None, entry(RECORDS)] = None,
+    low: RecordLow = None,
+    high: RecordHigh = None,
+    records: Records = None,
     at_least: Annotated[
         Number | None,
         entry("In place of --records: a lower bound of the number of records, which is all that is public."),
@@ -61,7 +61,7 @@ def sensitivity(
     beta: Annotated[Number | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,
-) -> Answer:
+) -> Output:
     """Tell how much one record can change an answer.
 
     On any data set, and, where a file is given, near that one: that part is PRIVATE, do not publish it. Without --beta it
@@ -99,7 +99,7 @@ def sensitivity(
         if position is not None and lines:
             told = told.replace(f"at position {position} ", f"in line {lines[position]} ")
         raise OutOfRangeError(told, **vars(error)) from None
-    return Answer(found)
+    return Output(found)
 
 
 def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
