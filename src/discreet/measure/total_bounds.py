@@ -246,9 +246,10 @@ class ChernoffBound:
 
     def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
         self._goal = math.log(2 / float(error))
-        errors = [channel.standard_error for channel in channels]  # where there is none, neither is a moment
-        self._units = [error if 0 < error < math.inf else 1.0 for error in errors]
+        spreads = [channel.standard_error for channel in channels]  # where there is none, neither is a moment
+        self._units = np.array([spread if 0 < spread < math.inf else 1.0 for spread in spreads])
         self._channels = list(channels)
+        self._curves: dict[int, Floats] = {}  # of the channels that were asked for
 
     def half_width(self, kinds: Indices, weights: Floats, counts: Indices | None = None) -> float:
         """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i, of
@@ -262,13 +263,14 @@ class ChernoffBound:
         different, which = np.unique(kinds * _STEPS + steps, return_inverse=True)  # one number for both: sorted quickly
         times = np.bincount(which, counts)
         names, logs = (different + _STEPS // 2) // _STEPS, (different + _STEPS // 2) % _STEPS - _STEPS // 2
-        scaled = np.exp(logs / 1000) * np.array(self._units)[names]  # the standard error of each report in the sum
+        scaled = np.exp(logs / 1000) * self._units[names]  # the standard error of each report in the sum
         grid = _RATES / scaled.max()
         moments = np.zeros(len(grid))
         for name in np.unique(names).tolist():
             chosen = names == name
-            curve = _moments(self._channels[name], self._units[name])
-            moments += times[chosen] @ _on_chords(scaled[chosen, None] * grid, curve)
+            if name not in self._curves:
+                self._curves[name] = _moments(self._channels[name], float(self._units[name]))
+            moments += times[chosen] @ _on_chords(scaled[chosen, None] * grid, self._curves[name])
         return float(((moments + self._goal) / grid).min()) * (1 + 1e-9)
 
 
