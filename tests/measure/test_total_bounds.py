@@ -157,6 +157,15 @@ def test_two_cells_of_six_are_off_by_eight():
     )
 
 
+def test_one_part_is_as_wide_as_its_own_interval():
+    """What is said before the draw, by which ways are compared, is what the interval is then."""
+    channel = dt.geometric(OPEN, epsilon="1/2").channel
+    bound, kinds, reports = TotalBound([channel], ERROR), np.array([0]), np.array([50])
+    way = bound.bounds(kinds)
+    low, high, method = bound.interval(kinds, reports, reports.astype(float))
+    assert (50 - low, high - 50, method) == (way.below, way.above, way.method) == (6, 6, EXACT)
+
+
 @pytest.mark.parametrize("name", ["upwards", "closed", "fair", "open", "stairs"])
 def test_simulated_totals_are_covered(name):
     """10^4 totals of 12 parts, half of them nobody; half the width misses more often than it may."""
