@@ -37,8 +37,16 @@ from .chain import (
     total_of,
 )
 from .periods import TOTAL_BITS, Period, Running, chargeable, fits, rational_text, read_caps
-from .stores import Run
+from .stores import Rows, Run
 
+# A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
+ACCOUNT = (
+    "SELECT d.name, d.budget, d.spent, d.salt, d.count, d.head, d.running, (SELECT proof FROM discreet_ledger), "
+    "COALESCE(f.number, 0), COALESCE(f.body, ''), COALESCE(f.hash, ''), "
+    "COALESCE(e.number, 0), COALESCE(e.body, ''), COALESCE(e.hash, '') FROM discreet_data_set d "
+    "LEFT JOIN discreet_entry f ON f.name = d.name AND f.number = 1 "
+    "LEFT JOIN discreet_entry e ON e.name = d.name AND e.number >= d.count WHERE d.name = :name ORDER BY e.number"
+)
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 _LONGEST = 1000  # characters of what somebody writes about a charge
 _STORED = (
@@ -118,6 +126,12 @@ def append(
     return facts
 
 
+def account_of(rows: Rows) -> Account:
+    """What `ACCOUNT` gave, a row for each line at the end."""
+    first, end = (rows[0][8:11],), tuple(row[11:] for row in rows)
+    return replace(Account(*rows[0][:8]), first=first if first[0][0] else (), end=end if end[0][0] else ())
+
+
 def time_of(run: Run, account: Account) -> str:
     """The time of the next line: the later of the clock and the last line."""
     now = periods.clock()
@@ -132,7 +146,7 @@ def time_of(run: Run, account: Account) -> str:
 
 def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
     """A line of a data set: number, body and hash; None where there is none. What was read with the account is not read again."""
-    for line in account.lines:
+    for line in (*account.first, *account.end):
         if line[0] == number:
             return line
     rows = run(f"{ENTRIES} AND number = :number", name=account.name, number=number)
