@@ -26,8 +26,7 @@ from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
 from .guard import Guarded
-from .lines import check_wide, has_mark, read_lines
-from .reading import Reading
+from .reading import Reading, check_wide, has_mark, read_lines
 from .settling import TableSource as TableSource
 from .settling import distinct
 

@@ -56,17 +56,19 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .consulting import Consulted, charging, read_admission
 from .entries import (
     ACCOUNT,
     ENTRIES,
+    Consulted,
     account_of,
     agreed,
     answer_of,
     append,
+    charging,
     check_epsilon,
     keeping,
     kept_answer,
+    read_admission,
     report_of,
     running_of,
     store_answer,

@@ -24,13 +24,13 @@ from ...engines.reading import Reading
 from ...engines.sources import open_table, stamp
 from ...errors import MissingExtraError, ReleaseError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.consulting import Consulted
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Admission, Ledger, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column
-from ...questions.sums import SumOf, read_sums
+from ...questions.statistic import SumOf, read_sums
 from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
 
 ALONE = "For you alone, not for publication."

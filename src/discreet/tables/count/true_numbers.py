@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engines.counted import Counts, Sums
+from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
 from ...engines.reading import Reading
 from ...ledger.ledger import Terms
