@@ -8,6 +8,7 @@ is read value by value, so that none can break the rest.
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib.util
 import json
 import marshal
@@ -488,3 +489,10 @@ def stamp(path: Path) -> tuple[int, ...]:
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    stamp(path)
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

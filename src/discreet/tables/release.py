@@ -31,8 +31,8 @@ from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
-from .count.admitting import Profile, check_admitted, examined
-from .count.true_numbers import TrueNumbers, counted_for
+from .count.admitting import Profile, examined
+from .count.true_numbers import TrueNumbers, check_admitted, counted_for
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
