@@ -75,7 +75,6 @@ TESTED_IN = {
     "exact.intake": "test_sampling.py",
     "questions.domain": "questions/test_hierarchy.py questions/test_question.py tables/test_release.py",
     "questions.statistic": "engines/test_adding.py tables/test_statistics.py",
-    "randomness.alias": "randomness/test_alias.py randomness/test_digits.py",
     "recovery.tallies": "recovery/test_tallies.py recovery/test_recovery.py",
     "results": "test_house.py present/test_results.py",
     "registry": "test_registry.py test_documentation.py",

@@ -20,7 +20,8 @@ from discreet.exact.arithmetic import ball
 from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, Laplace, OnGrid, Staircase, StaircaseNoise
 from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws
-from discreet.randomness.alias import GeometricDraws, RealAlias, high_part
+from discreet.randomness.alias import RealAlias
+from discreet.randomness.digits import GeometricDraws, high_part
 from discreet.randomness.source import insecure_source
 from tests.cells import for_each
 from tests.randomness.test_alias import exact_law, exact_law_of_shifted, law_of_alias
@@ -630,9 +631,9 @@ def test_the_far_tail_of_one_sided_noise_is_geometric_again(a, monkeypatch):
     beyond = draws.count << draws.shift
     assert a**beyond < Fraction(1, 2**8)
     assert beyond < 10**6
-    monkeypatch.setattr("discreet.randomness.alias.slow_geometric", lambda a, word, bits: 17)
+    monkeypatch.setattr("discreet.randomness.digits.slow_geometric", lambda a, word, bits: 17)
     assert draws._tail(None) == beyond + 17
-    monkeypatch.setattr("discreet.randomness.alias.slow_geometric", lambda a, word, bits: 10**7)
+    monkeypatch.setattr("discreet.randomness.digits.slow_geometric", lambda a, word, bits: 10**7)
     assert draws._tail(None) == 10**6
     assert upper_law(draws)[-1] == a**beyond  # the tail outcome stands for everything from there on
 

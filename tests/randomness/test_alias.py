@@ -17,18 +17,8 @@ import discreet as dt
 from discreet.channels import Map, Mixture, Table, Then
 from discreet.channels.table import cells
 from discreet.exact.arithmetic import ball
-from discreet.randomness.alias import (
-    Alias,
-    GeometricDraws,
-    RealAlias,
-    alias_row,
-    exact_bernoulli,
-    high_part,
-    low_digit,
-    slow_geometric,
-    uniform_integer,
-    uniform_integers,
-)
+from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
+from discreet.randomness.digits import GeometricDraws, exact_bernoulli, high_part, low_digit, slow_geometric
 from tests import reference
 from tests.cells import for_each
 from tests.profiles import examples
@@ -278,7 +268,7 @@ def test_the_far_tail_is_geometric_again(a, monkeypatch):
     noise = GeometricDraws.of(a, 10**6, largest=2, word_bits=8)
     assert noise.count << noise.shift < 10**6
     beyond = noise.count << noise.shift
-    monkeypatch.setattr("discreet.randomness.alias.slow_geometric", lambda a, word, bits: 17)
+    monkeypatch.setattr("discreet.randomness.digits.slow_geometric", lambda a, word, bits: 17)
     assert noise._tail(None) == beyond + 1 + 17
     for sign in (1, -1):  # one at a time and together
         outcome = sign * (noise.count + 1)

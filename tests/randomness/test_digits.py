@@ -14,11 +14,11 @@ import pytest
 
 from discreet.exact.arithmetic import ball
 from discreet.exact.grid import FARTHEST
-from discreet.randomness import alias
-from discreet.randomness.alias import (
+from discreet.randomness import digits
+from discreet.randomness.alias import RealAlias
+from discreet.randomness.digits import (
     REACH,
     GeometricDraws,
-    RealAlias,
     exact_bernoulli,
     high_part,
     low_digit,
@@ -195,7 +195,7 @@ def answered(draws, answers: list[int], monkeypatch) -> set[int]:
 )
 @pytest.mark.parametrize("more", [0, 4])
 def test_beyond_the_table_the_law_begins_anew_and_saturates(shift, reach, more, monkeypatch):
-    monkeypatch.setattr(alias, "slow_geometric", lambda a, word, bits: more)
+    monkeypatch.setattr(digits, "slow_geometric", lambda a, word, bits: more)
     half, count = Fraction(1, 2), 40 >> shift  # the table ends at 40
     empty = low_digit(half, 0, 1)
     low = (empty,) if shift else ()
@@ -218,7 +218,7 @@ def test_the_far_tail_asks_for_words_of_its_own_item(monkeypatch):
             asked.append(item)
             return 0
 
-    monkeypatch.setattr(alias, "slow_geometric", lambda a, word, bits: word())
+    monkeypatch.setattr(digits, "slow_geometric", lambda a, word, bits: word())
 
     empty = low_digit(Fraction(1, 2), 0, 1)
     for kind, far in ((GeometricDraws, 6), (one_sided_draws, 5)):
@@ -303,7 +303,7 @@ def test_an_exact_bernoulli_decides_what_its_words_decide_and_nothing_else(p, bi
 
 def test_slow_geometric_is_made_of_its_independent_bits(monkeypatch):
     """All outcomes of all its questions: those of the law, with the overflow at the end."""
-    monkeypatch.setattr(alias, "REACH", 5)  # three bits
+    monkeypatch.setattr(digits, "REACH", 5)  # three bits
     a = Fraction(2, 3)
     law: Counter = Counter()
     for answers in product((False, True), repeat=4):
@@ -313,7 +313,7 @@ def test_slow_geometric_is_made_of_its_independent_bits(monkeypatch):
             asked.append(float(p()))
             return answers[len(asked) - 1]
 
-        monkeypatch.setattr(alias, "exact_bernoulli", ask)
+        monkeypatch.setattr(digits, "exact_bernoulli", ask)
         x = slow_geometric(a, lambda: 0)
         chances = [a**8, *(bit_probability(k, a) for k in range(3))][: len(asked)]
         assert asked == pytest.approx([float(p) for p in chances], rel=1e-14)

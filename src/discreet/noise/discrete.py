@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError
 from ..exact.arithmetic import ball
-from ..randomness.alias import REACH, GeometricDraws, RealAlias
+from ..randomness.alias import RealAlias
+from ..randomness.digits import REACH, GeometricDraws
 from ..randomness.source import Stream
 from .distributions import DiscreteNoise, log_of_level
 from .expectation import Floats

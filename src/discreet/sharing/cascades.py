@@ -43,7 +43,8 @@ from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, Procedure, allows
 from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
-from ..randomness.alias import REACH, GeometricDraws, RealAlias, floor_of, slow_geometric
+from ..randomness.alias import RealAlias
+from ..randomness.digits import REACH, GeometricDraws, floor_of, slow_geometric
 from ..randomness.source import Source, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 

@@ -24,7 +24,7 @@ import flint
 
 from ..exact.arithmetic import ball, float_above, precision
 from ..exact.level import Epsilon
-from ..randomness.alias import floor_of
+from ..randomness.digits import floor_of
 from .pairs import OnePair, Pairs
 
 MOST_REPORTS = 6  # that are gone through

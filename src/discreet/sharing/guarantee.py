@@ -17,7 +17,7 @@ from ..exact.level import Level
 from ..measure.privacy import Verdict, tight_level
 from ..mechanism import Procedure
 from ..present.views import plain
-from ..randomness.alias import floor_of
+from ..randomness.digits import floor_of
 
 _KEPT_BITS = 64  # of a level that is too long to write out
 _LARGEST_EPSILON = 2700.0

@@ -29,7 +29,7 @@ from ..exact.given import positive, share
 from ..exact.level import Epsilon
 from ..noise import Gauss
 from ..present.views import Result, View, plain
-from ..randomness.alias import floor_of
+from ..randomness.digits import floor_of
 from .enumeration import exp_bounds
 from .losses import losses_of
 from .pairs import OnePair, upper_hull
