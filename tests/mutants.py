@@ -63,7 +63,7 @@ TESTED_IN = {
     "collect.cluster": "engines/test_spark.py",
     "engines.arrow_columns": "engines/test_arrow_columns.py collect/test_hostile.py collect/test_placing.py",
     "engines.reading": "engines/test_reading.py engines/test_duckdb.py",
-    "engines.settling": "engines/test_arrow_types.py engines/test_arrow_columns.py",
+    "engines.settling": "engines/test_arrow_types.py engines/test_arrow_columns.py engines/test_guard.py",
     "engines.count_sql": "engines/test_duckdb.py engines/test_adding.py",
     "engines.bounds": "engines/test_adding.py",
     "errors": "test_errors.py",

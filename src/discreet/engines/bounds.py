@@ -15,9 +15,8 @@ from ..questions.predicate import parse, quoted
 from ..questions.statistic import SumOf
 from .adding import SumSql
 from .duckdb import bind, lock_up, names_in
-from .guard import Guarded
 from .reading import Reading
-from .settling import TableSource, unlike
+from .settling import Guarded, TableSource, unlike
 from .sources import open_table
 
 _MOST_PLACES = 5

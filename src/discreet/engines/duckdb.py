@@ -51,9 +51,8 @@ from ..questions.statistic import SumOf
 from .adding import SumSql
 from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, row_digest
 from .count_sql import Counts as Counts
-from .guard import Guarded
 from .reading import Reading
-from .settling import TableSource
+from .settling import Guarded, TableSource
 from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 

@@ -1,8 +1,8 @@
 """Tables of every kind opened as sources: text files, sheets, Parquet, Arrow files and streams, DuckDB's relations, data frames.
 
 Nothing is guessed: types come from a schema, and a text file declares none. How the values of each type are handed over is the
-matter of settling.py; what another library says on the way never leaves this house (guard.py). What a column of objects holds
-is read value by value, so that none can break the rest.
+matter of settling.py; what another library says on the way never leaves this house (`Guarded`, there too). What a column of
+objects holds is read value by value, so that none can break the rest.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
-from .guard import Guarded
 from .reading import Reading, check_wide, has_mark, read_lines
+from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
-from .settling import distinct
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")

@@ -28,8 +28,7 @@ from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from .adding import FARTHEST
 from .count_sql import GroupTotals
-from .guard import Guarded
-from .settling import TableSource, distinct
+from .settling import Guarded, TableSource, distinct
 from .spark_folders import checkpoint_folder
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from typing import Any
 
 from ...engines.bounds import outside_bounds
 from ...engines.duckdb import count_each
-from ...engines.guard import Guarded
 from ...engines.reading import Reading
+from ...engines.settling import Guarded
 from ...engines.sources import file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
