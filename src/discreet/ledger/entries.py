@@ -289,7 +289,7 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
         text=answer,
     )
     if not first:  # the transaction is undone, with the line
-        raise LedgerError(f"Charge {charge} of {name!r} already already has its answer. Ask again to get it.")
+        raise LedgerError(f"Charge {charge} of {name!r} already has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
     epsilon = total_of(name, str(facts["epsilon"]))
     return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=account.totals)

@@ -433,9 +433,8 @@ class Ledger:
         the first time, all of its history is audited, and before every change the end of it.
         """
         store = self._store()
-        audited = (
-            name not in store.inspected and store.inspect()
-        )  # before the row is looked for: a damaged index hides it
+        # before the row is looked for, which a damaged index hides
+        audited = name not in store.inspected and store.inspect()
         account = self._account(run, name, lock=True)
         if audited:
             audit(account, *self._lines(run, name), None)
