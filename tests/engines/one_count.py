@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.engines.counted import Counts
+from discreet.engines.count_sql import Counts
 from discreet.engines.duckdb import count_each
 
 

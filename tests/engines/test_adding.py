@@ -21,7 +21,7 @@ from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
-from discreet.questions.sums import SumOf, read_sum, read_sums
+from discreet.questions.statistic import SumOf, read_sum, read_sums
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

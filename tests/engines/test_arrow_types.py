@@ -18,7 +18,7 @@ from discreet.exact.grid import Grid
 from discreet.questions.conditions import typed_sql
 from discreet.questions.domain import Domain
 from discreet.questions.predicate import parse
-from discreet.questions.sums import SumOf
+from discreet.questions.statistic import SumOf
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")

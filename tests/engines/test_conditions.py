@@ -16,7 +16,7 @@ from discreet.engines.duckdb import count_each
 from discreet.exact.grid import Grid
 from discreet.questions import conditions
 from discreet.questions.domain import Domain
-from discreet.questions.sums import SumOf
+from discreet.questions.statistic import SumOf
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -656,11 +656,11 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, 
 
     Also beyond the first block that is read: small blocks for short lines, true ones for the longest.
     """
-    from discreet.engines import lines
+    from discreet.engines import reading
 
     line, why = BAD_LINES[bad]
     if before == 1500:
-        monkeypatch.setattr(lines, "_BLOCK", 4096)
+        monkeypatch.setattr(reading, "_BLOCK", 4096)
     path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,t\n" + GOOD * before + line + GOOD * after)
     number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
@@ -671,10 +671,10 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, 
 @pytest.mark.parametrize(("before", "after"), dict.fromkeys((before, after) for _, before, after in BAD_FILES))
 def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, before, after):
     """The control of the test above."""
-    from discreet.engines import lines
+    from discreet.engines import reading
 
     if before == 1500:
-        monkeypatch.setattr(lines, "_BLOCK", 4096)
+        monkeypatch.setattr(reading, "_BLOCK", 4096)
     path = tmp_path / "t.csv"
     path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
     found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
@@ -685,7 +685,7 @@ def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, bef
 @pytest.mark.parametrize("shift", range(-2, 3))
 def test_how_long_a_line_may_be_does_not_hang_on_the_lines_before_it(tmp_path, end, shift):
     """A record of the greatest length that begins where a block of the file ends; one byte more is too long."""
-    from discreet.engines.lines import _BLOCK, LONGEST
+    from discreet.engines.reading import _BLOCK, LONGEST
 
     path = tmp_path / "t.csv"
     before = b"g,t\na," + b"y" * (_BLOCK + shift - len(b"g,t\na,\n")) + b"\n"
@@ -742,7 +742,7 @@ values = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
 )
 def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, columns, mark, last, block):
     """Any texts, as RFC 4180 has them written, come back; so does what Python's own reader makes of the same file."""
-    from discreet.engines import lines
+    from discreet.engines import reading
 
     rows = data.draw(st.lists(st.tuples(*[values] * columns), max_size=6))
     text = ",".join(f"c{k}" for k in range(columns)) + "\n"
@@ -759,8 +759,8 @@ def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, col
     path = tmp_path_factory.mktemp("rfc") / "t.csv"
     path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_BLOCK", block)
-        parts = lines.read_lines(path, Reading(), ",", columns, range(columns), lambda done: None)
+        patch.setattr(reading, "_BLOCK", block)
+        parts = reading.read_lines(path, Reading(), ",", columns, range(columns), lambda done: None)
         found = [row for part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
     assert found == [tuple(v or None for v in row) for row in rows]
     with path.open(encoding="utf-8-sig", newline="") as file:

@@ -21,8 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, groups_of_one
-from ..ask.spelling import Spelling
+from ..ask.asked import Asked, Spelling, groups_of_one
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
