@@ -30,7 +30,7 @@ PER_STEP = {
 
 
 def truth(name: str) -> Floats:
-    """The law "binomial", "4-point" or "both" (six parts of the one to four of the other)."""
+    """The law "binomial", "4-point" or "both" (six parts of the one to four of the other); "binomial p" has another p."""
     if name == "both":
         return 0.6 * truth("binomial") + 0.4 * truth("4-point")
     if name == "4-point":
@@ -39,7 +39,7 @@ def truth(name: str) -> Floats:
         return law
     from scipy.stats import binom
 
-    return np.asarray(binom.pmf(np.arange(N + 1), N, 0.5), dtype=np.float64)
+    return np.asarray(binom.pmf(np.arange(N + 1), N, float(name.partition(" ")[2] or 0.5)), dtype=np.float64)
 
 
 def drawn(name: str, size: int, seed: int) -> NDArray[np.int64]:
