@@ -11,7 +11,7 @@ from discreet.present.views import View
 
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
-from .cells import NAMES, SIZES, drawn, mechanism, off, recovered, reports_of
+from .cells import NAMES, SIZES, drawn, mechanism, off, ratio_interval, recovered, reports_of
 
 TRUTHS = ("binomial", "4-point")
 OTHER_PS = ("0.1", "0.3")  # of binomial truths
@@ -75,6 +75,7 @@ def work(setting: Setting) -> Found:
         [r for (t, _), r in ratios.items() if t == "4-point"],
         [r for (t, _), r in ratios.items() if t == "binomial"],
     )
+    spread = {(t, n): ratio_interval(found[t, "kRR", "ibu", n], found[t, "geometric", "ibu", n]) for t, n in ratios}
     others = {p: _ratios(p, sizes, 2 if setting.quick else 10) for p in OTHER_PS}
     better = {
         kind: [mean[t, kind, "auto", n] <= mean[t, kind, "ibu", n] for t in TRUTHS for n in sizes] for kind in NAMES
@@ -86,7 +87,10 @@ def work(setting: Setting) -> Found:
             "the distances for the geometric mechanism are lower than those for kRR",
             f"in {sum(r > 1 for r in ratios.values())} of {len(ratios)} cells, means of {runs} runs; kRR's over the geometric "
             "mechanism's, with 95 % intervals: "
-            + ", ".join(f"{r:.1f} ({_interval(found, *cell)}; {cell[0]}, {cell[1]:,})" for cell, r in ratios.items()),
+            + ", ".join(
+                f"{r:.1f} ({spread[cell][0]:.2g} to {spread[cell][1]:.2g}; {cell[0]}, {cell[1]:,})"
+                for cell, r in ratios.items()
+            ),
             verdict([r > 1 for r in ratios.values()]),
             quote=(
                 "This shows the distributions produced by the geometric mechanism are much closer to the true "
@@ -151,18 +155,6 @@ def _ratios(p: str, sizes: tuple[int, ...], runs: int) -> list[float]:
         ]
         ratios.append(far[1] / far[0])
     return ratios
-
-
-def _interval(found: dict[tuple[str, str, str, int], list[float]], truth: str, size: int) -> str:
-    """A 95 % interval of the ratio of two means, by Student's t on their logarithms (delta method; few runs, wide intervals)."""
-    from scipy.stats import t
-
-    krr, geo = (np.array(found[truth, kind, "ibu", size]) for kind in ("kRR", "geometric"))
-    parts = [float(x.var(ddof=1) / len(x) / x.mean() ** 2) for x in (krr, geo)]
-    degrees = sum(parts) ** 2 / sum(part**2 / (len(krr) - 1) for part in parts)  # Welch and Satterthwaite
-    half = float(t.ppf(0.975, degrees)) * sum(parts) ** 0.5
-    ratio = float(krr.mean() / geo.mean())
-    return f"{ratio * np.exp(-half):.2g} to {ratio * np.exp(half):.2g}"
 
 
 def _draw(mean: Any, found: Any, sizes: tuple[int, ...], ratios: dict[tuple[str, int], float]) -> object:

@@ -55,9 +55,9 @@ VERDICTS = {
     "noise-laws": [NO, NO, YES, YES, YES, NO, YES],
     "tradeoff-curves": [YES, YES, PART, PART, YES, YES],
     "side-information": [YES, PART, PART, YES, YES, YES, YES, NO, PART],
-    "uneven-sensitivity": [YES, NO, PART, YES],
+    "uneven-sensitivity": [YES, PART, PART, YES],
     "colluding-users": [YES, YES, YES, YES, YES, YES, YES, YES],
-    "collusion-strategies": [YES, NO, NO, NO, YES],
+    "collusion-strategies": [YES, NO, NO, PART, YES],
     "cascaded-users": [YES, YES, PART],
 }
 
