@@ -301,7 +301,7 @@ def _of_the_paper(
         Claim(
             "section 6",
             "with side information the heuristic betters staircase and Laplace for scalar queries",
-            f"at the declared sensitivity of 10, as in the paper: at {sum(x > 0 for x in gain.values())} of {len(gain)} levels. "
+            f"at the declared sensitivity of 10, as in the paper: in {sum(x > 0 for x in gain.values())} of {len(gain)} cells. "
             f"With reports clamped to the range, which is public and costs nothing, on both sides: {at_mean}{at_max}",
             verdict([*(x > 0 for x in gain.values()), *kept.values()]),
             "As a main result, we conjecture that a heuristic DP mechanism betters the Staircase and Laplace mechanism for scalar "
@@ -355,9 +355,9 @@ def _of_the_optimum(
         Claim(
             "R3 and section 5.2.3, observation 3",
             "open question: is there an optimal mechanism for the side information, in a single stage?",
-            f"the optimum of real answers is known to {apart:.0%} or better, by a mechanism of a single stage and a bound that "
-            f"none goes below, both proved: at a = {float(first)} it lies between {best['mean', first][0]:.4f} and "
-            f"{best['mean', first][1]:.4f} (mean), and between {best['max', first][0]:.5f} and {best['max', first][1]:.5f} (max). "
+            f"the optimum of real answers is known to {math.ceil(1000 * apart) / 10} % or better, by a mechanism of a single stage "
+            f"and a bound that none goes below, both proved: at a = {float(first)} it lies between "
+            f"{_outwards(best['mean', first], 4)} (mean), and between {_outwards(best['max', first], 5)} (max). "
             f"If answers were rounded to steps of {finest} it would be {steps[finest]['mean']:.4f} and "
             f"{steps[finest]['max']:.5f}: a coarse grid says too little. On the grid in steps of 1/2, for any mixture of "
             f"N(-2, 1), N(0, 1) and N(2, 1), {robust[first][0]:.3f} can be had",
@@ -376,8 +376,7 @@ def _of_the_optimum(
             + " and ".join(
                 f"{1 - loss[q, 'two reports', alphas[-1]] / loss[q, 'no data', alphas[-1]]:.1e} ({q})" for q in PRIORS
             )
-            + ", about (1-a)^2/(8 f (1+a)) for the density f at the median. On the grid in steps of 1/2, whose cells hold much "
-            "of the prior, the optimum stops using the data; for real answers it never does",
+            + ", about (1-a)^2/(8 f (1+a)) for the density f at the median",
             verdict(useful),
             refuted_if="the two reports had no less loss than the median of the prior at some level",
             ours=True,
@@ -425,14 +424,20 @@ def _of_the_sensitivity(
             f"for the mean at {sum(t < 1 for t in times)} of {len(times)} levels: it has {min(times):.0f} times the loss of "
             f"staircase noise for 1/5, or more. For the maximum, where two jumps must be hidden, with the three cells at "
             f"{wins(three)} of {len(alphas)}; with two cells, -10 and 10, at {wins(two)}. The optimum for the maximum hardly "
-            f"changes, since nearly all answers lie within 10 of each other: at a = {float(first)} it lies between {own[0]:.5f} "
-            f"and {own[1]:.5f} for 20",
+            f"changes, since nearly all answers lie within 10 of each other: at a = {float(first)} it lies between "
+            f"{_outwards(own, 5)} for 20",
             verdict([two[a] < stairs["max"][a] for a in alphas] + [mean[a] < stairs["mean"][a] for a in alphas]),
             refuted_if="the heuristic for the mean had less loss than staircase noise for 1/5, or that with two cells for the "
             "maximum more than staircase noise for 20, at some level",
             ours=True,
         ),
     ]
+
+
+def _outwards(bounds: tuple[float, float], digits: int) -> str:
+    """Two bounds in words, the lower one rounded down and the upper one up."""
+    low, high = math.floor(bounds[0] * 10**digits), math.ceil(bounds[1] * 10**digits)
+    return f"{low / 10**digits:.{digits}f} and {high / 10**digits:.{digits}f}"
 
 
 def _open(right: float, alpha: float, step: int) -> float:

@@ -88,7 +88,8 @@ def row_monotone(problem: Problem, weakly: bool) -> Fraction | None:
         return None
     far = problem.posterior(2)
     bounds = (
-        _first_report_alone(problem)
+        n >= 4
+        and _first_report_alone(problem)
         and gain <= (1 - a) * problem.curvature
         and gain <= _second_step(problem)
         and a * gain <= far[1] - far[2]

@@ -1226,6 +1226,20 @@ def test_recovering_from_files_of_reports_and_of_counts(run):
     assert low < told["direct"]["mean"] < high
 
 
+def test_recovering_names_and_numbers(run):
+    dt.randomized_response(4, epsilon=2).save("r.json")
+    Path("counts.csv").write_text("y,count\n0,900\n1,300\n2,200\n3,180\n4,170\n")
+    asked = "recover", "counts.csv", "-m", "r.json"
+    names, same, numbers = (run(*asked, *more) for more in ([], ["--names"], ["--ordered"]))
+    assert [one.code for one in (names, same, numbers)] == [0, 0, 0]
+    assert "interval of the mean" not in names.out + same.out
+    assert "values are names (the mechanism treats all alike" in names.out
+    assert "values are names (ordered=False)" in same.out
+    assert "interval of the mean" in numbers.out
+    assert json.loads(run(*asked, "--json").out)["ordered"] is False
+    assert json.loads(run(*asked, "--ordered", "--json").out)["ordered"] is True
+
+
 @pytest.mark.parametrize("output", [[], ["--json"], ["--csv"], ["-o", "e.json"], ["-o", "-"]], ids=str)
 def test_reports_that_do_not_fit_the_mechanism_are_told_and_the_exit_code_says_so(run, output):
     """Ends that a geometric mechanism cannot leave so rare: without noise there would be -10 % at 4."""
