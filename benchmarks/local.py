@@ -62,7 +62,9 @@ def distances(m: dt.Mechanism, number: int, runs: int) -> list[list[float]]:
     """Of the law that is recovered by default, for each shape and run."""
     return [
         [
-            dt.measure.kantorovich(dt.recover(drawn(m, law, number, run, k), m, kind="counts").distribution, law)
+            dt.measure.kantorovich(
+                dt.recover(drawn(m, law, number, run, k), m, kind="counts", ordered=True).distribution, law
+            )
             for run in range(runs)
         ]
         for k, law in enumerate(shapes().values())
@@ -150,7 +152,9 @@ def widths(runs: int) -> list[str]:
             m = dt.square_wave(TOP, epsilon=1, width=best_width(dt.Grid(0, TOP), level, law, number))
             for run in range(runs):
                 counts = drawn(m, law, number, run, k)
-                each.append(dt.measure.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
+                each.append(
+                    dt.measure.kantorovich(dt.recover(counts, m, kind="counts", ordered=True).distribution, law)
+                )
         best.append(mean(each))
     told = ", ".join(f"{name} {a} and {b}" for name, (a, b) in chosen.items())
     lines.append(f"| chosen for the law ({told}) | {best[0]:.2f} | | {best[1]:.2f} | |")
@@ -172,7 +176,7 @@ def longest() -> list[str]:
         chances = m.finite().push(law)
         counts = np.random.default_rng([SEED, n]).multinomial(1_000_000, chances / chances.sum())
         start = time.process_time()
-        found = dt.recover(counts, m, kind="counts")
+        found = dt.recover(counts, m, kind="counts", ordered=True)
         taken = time.process_time() - start
         far = dt.measure.kantorovich(found.distribution, law) / n * TOP
         lines.append(f"| {n} | {rate / 1e6:.0f} million/s | {taken:.1f} s | {far:.2f} |")

@@ -39,6 +39,7 @@ WARNING = {
 }
 SILENT = {
     "Mechanism.sample": lambda source, _: G.sample([1, 2], source=source),  # bare numbers: for studies of the noise too
+    "Design.sample": lambda source, _: dt.design(3, alpha="1/2").sample(1, source=source),
     "Method.sample": lambda source, _: dt.traditional.random_rounding(20).sample([1, 2], source=source),
     "SmoothNoise.draw": lambda source, _: LAW.draw(3, 0, source),  # a part of release, in steps
     "audit": lambda source, _: dt.audit(G, draws=1000, source=source),  # about no data; it names its source

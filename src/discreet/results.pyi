@@ -20,6 +20,7 @@ from .present.views import View as View
 from .queries.add_remove import AddRemoveQuery as AddRemoveQuery
 from .queries.calculator import Sensitivity as Sensitivity
 from .queries.curves import Tradeoff as Tradeoff
+from .queries.databases import DataSets as DataSets
 from .queries.private import PrivateNumber as PrivateNumber
 from .queries.queries import Query as Query
 from .queries.refinement import ContinuousBounds as ContinuousBounds

@@ -7,6 +7,7 @@ PAPER = Paper(
     "a is alpha = e^-epsilon, D the sensitivity. The loss is the mean |error|, divided by D unless said otherwise. Means and "
     "maxima are numbers on the line; counts are whole numbers with D = 1, and Laplace and staircase noise are rounded for them. "
     "The heuristic rounds an answer on -10..10 to -10, 0 or 10 and adds geometric noise in steps of D = 10. Side information "
-    "is a prior: N(0, 1) for the mean, that of the largest of 100 uniform records for the maximum; there answers "
-    "are on a grid in steps of 1/2.",
+    "is a prior: N(0, 1) for the mean, that of the largest of 100 uniform records for the maximum; answers are real numbers "
+    "on [-10, 10]. There D = 10 is what the paper declares: of 100 records on [-10, 10] the sensitivity of the maximum is 20, "
+    "that of the mean 1/5.",
 )

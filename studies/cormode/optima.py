@@ -5,24 +5,27 @@ remap is optimal. For a uniform truth this gives a closed form of what is never 
 the least value it reports is the one for the report 0, whose posterior is proportional to a^i, i = 0..n. For L1 that is its
 median: the least m with a^(m+1) <= (1 + a^(n+1))/2. For L2 it is the nearest integer to its mean,
 a/(1-a) - (n+1) a^(n+1)/(1 - a^(n+1)). By symmetry nothing above n - m is reported either; where m = n/2 the best mechanism
-answers n/2 whatever the truth. (At a tie there are several optima.) With properties the optima are tabulated.
+answers n/2 whatever the truth. (At a tie there are several optima.) With properties there are closed forms in parts of the
+plane of n and alpha (closed_forms.py, proved in docs/theory/optima.md); elsewhere the optima are tabulated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from discreet import design
+from discreet import design, theory
 from discreet.channels.properties import LETTERS
 from discreet.present import plot
 from discreet.present.views import View
 
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
+from .closed_forms import closed_form
 from .subsets import subsets
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -35,6 +38,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "F": ("F",),
     "all seven": LETTERS,
 }
+FORMS = KINDS | {"RM WH": ("RM", "WH"), "F RH": ("F", "RH")}  # one set of each kind that the theorems tell apart
 EXPECTED = {  # the mean loss at n = 4, alpha = 9/10
     "l1 none": (1.2, 1e-9),
     "l1 WH": (1.417, 6e-4),
@@ -47,10 +51,16 @@ EXPECTED = {  # the mean loss at n = 4, alpha = 9/10
     "l2 F": (3.411, 6e-4),
     "l2 all seven": (3.465, 6e-4),
     "closed forms that fail": (0, 0),
+    "closed forms with properties that fail": (0, 0),
+    "sets with a closed form, l1": (128, 0),
+    "sets with a closed form, l2": (128, 0),
+    "different closed forms, l1": (2, 0),
+    "different closed forms, l2": (5, 0),
     "price of S": (0, 1e-7),
     "cells beaten by guessing the middle": (0, 0),
 }
 _SAME = 1e-7
+_EXACT = 8  # the largest n whose optima are computed as fractions
 
 
 def least_reported(n: int, alpha: Fraction, loss: str) -> int:
@@ -78,6 +88,8 @@ def work(setting: Setting) -> Found:
     alphas = [Fraction(text) for text in ("1/2 9/10" if setting.quick else "1/2 31/50 3/4 9/10 97/100").split()]
     sizes = [4, 7, 30] if setting.quick else [4, 7, 10, 20, 35, 50, 70, 100]
     checked, failed = _closed_forms(range(2, 13) if setting.quick else range(2, 61), alphas)
+    forms = _with_properties(setting)
+    covered = {loss: _over_all_sets(loss) for loss in ("l1", "l2")}
     table = _over_sizes(setting, sizes, alphas)
     prices, different = _over_subsets(setting, [4] if setting.quick else [4, 7])
     cell = {row["loss"]: row for row in table if (row["n"], row["alpha"]) == (4, "9/10")}
@@ -104,12 +116,17 @@ def work(setting: Setting) -> Found:
             "summary, posed as a question",
             "there are closed forms for L1 and L2",
             "without properties there is one, with a proof: for a uniform truth nothing below m or above n - m is reported, "
-            f"m from the posterior of report 0; {checked} designs agree, {failed} do not. With properties the optima "
-            f"are tabulated; the ones "
+            f"m from the posterior of report 0; {checked} designs agree, {failed} do not. With properties five theorems "
+            "(docs/theory/optima.md) give closed forms in parts of the plane of n and alpha: they apply in "
+            f"{sum(row['closed form'] for row in forms)} of {sum(row['cells'] for row in forms)} cells that were tried, "
+            f"and fail in {sum(row['fails'] for row in forms)} (compared as fractions up to n = {_EXACT}, above within "
+            f"the certified gap). At n = 4, alpha = 2/5 all {covered['l1'][0] - 1} sets have one, with {covered['l1'][1]} "
+            f"different values for L1 and {covered['l2'][1]} for L2. Elsewhere the optima are tabulated; the ones "
             f"for CH and for CM cost the same in {'every cell' if same else 'not every cell'}",
-            "holds in part" if failed == 0 else "does not hold",
+            "holds in part" if failed + sum(row["fails"] for row in forms) == 0 else "does not hold",
             quote="Find closed form solutions for other objective functions (L1, L2)",
-            refuted_if="a design reported a value outside m..n-m, or left out m",
+            refuted_if="a design reported a value outside m..n-m, or left out m, or the optimum under properties was not "
+            "the closed form where a theorem applies",
         ),
         Claim(
             "beyond the paper",
@@ -152,12 +169,17 @@ def work(setting: Setting) -> Found:
         ),
     ]
     values |= {"closed forms that fail": failed, "cells beaten by guessing the middle": len(beaten)}
+    values["closed forms with properties that fail"] = sum(row["fails"] for row in forms)
+    for loss, (sets, outcomes) in covered.items():
+        values[f"sets with a closed form, {loss}"] = sets
+        values[f"different closed forms, {loss}"] = outcomes
     values["price of S"] = max(float(p["largest price"]) for p in prices if p["property"] == "S")
     tables = [
         View.of(
             "the least mean loss at a uniform truth; m: the least value that the optimum without properties reports",
             table,
         ),
+        View.of("closed forms with properties: cells tried, where a theorem applies, where it fails", forms),
         View.of("what a property costs at most, added to any set of the others (relative)", prices),
     ]
     return Found(claims, tables, [Picture("optima", lambda: _draw(table))], values)
@@ -176,6 +198,40 @@ def _closed_forms(sizes: Any, alphas: list[Fraction]) -> tuple[int, int]:
                 checked += 1
                 failed += (int(used[0]), int(used[-1])) != (min(m, n - m), max(m, n - m))
     return checked, failed
+
+
+def _with_properties(setting: Setting) -> list[dict[str, Any]]:
+    """For each loss and kind of set: how many cells were tried, in how many a theorem applies, and in how many it fails."""
+    sizes = [3, 4, 5] if setting.quick else [*range(3, 13), 20, 35, 50]
+    levels = "1/3 1/2 11/20 9/10" if setting.quick else "1/10 1/3 2/5 1/2 11/20 31/50 3/4 9/10 97/100"
+    rows = []
+    for loss in ("l1", "l2"):
+        for kind, letters in FORMS.items():
+            setting.tell(f"closed forms, {loss}, {kind}")
+            cells = [(n, Fraction(level)) for n in sizes for level in levels.split()]
+            forms = {cell: closed_form(*cell, int(loss[1]), set(letters)) for cell in cells}
+            fails = sum(
+                form is not None and not _is_optimum(form, *cell, loss, letters) for cell, form in forms.items()
+            )
+            applies = sum(form is not None for form in forms.values())
+            rows.append({"loss": loss, "properties": kind, "cells": len(cells), "closed form": applies, "fails": fails})
+    return rows
+
+
+def _over_all_sets(loss: str, n: int = 4, level: str = "2/5") -> tuple[int, int]:
+    """How many of the 128 sets (one is empty) have a closed form that is the optimum, and how many values these have."""
+    sets = [frozenset[str](), *subsets()]
+    forms = {letters: closed_form(n, Fraction(level), int(loss[1]), letters) for letters in sets}
+    right = [form for letters, form in forms.items() if form is not None and _is_optimum(form, n, level, loss, letters)]
+    return len(right), len(set(right))
+
+
+def _is_optimum(form: Fraction, n: int, level: Fraction | str, loss: str, letters: Iterable[str]) -> bool:
+    """Is a closed form the least loss: as a fraction where that is computed, else within the gap of the certificate?"""
+    best = design(n, alpha=level, loss=loss, require=set(letters))
+    if n <= _EXACT:
+        return form == theory.uniqueness(best).optimum
+    return best.certificate is not None and best.certificate.bound <= form <= best.certificate.objective
 
 
 def _over_sizes(setting: Setting, sizes: list[int], alphas: list[Fraction]) -> list[dict[str, Any]]:

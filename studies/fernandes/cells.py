@@ -90,7 +90,7 @@ def reports_of(m: Mechanism, counts: NDArray[np.int64], seed: int) -> NDArray[np
 def recovered(m: Mechanism, histogram: NDArray[np.int64], method: str) -> Estimate:
     """By the paper's 5000 steps ("ibu"), "mle" or "auto"."""
     more: dict[str, Any] = {"iterations": STEPS} if method == "ibu" else {}
-    return recover(histogram, m, method, kind="counts", **more)
+    return recover(histogram, m, method, kind="counts", ordered=True, **more)
 
 
 def off(e: Estimate, counts: NDArray[np.int64]) -> float:

@@ -15,43 +15,64 @@ from studies.chen import tradeoff_curves as curves
 
 pytestmark = pytest.mark.outside("studies")
 
-ANSWERS = np.arange(-10, 10.25, 0.5)
+PARTS = 8_000  # of [-10, 10], each with its middle: sums are then right to 1e-6
 
 
-def prior(query: str, mu: float = 0.0) -> np.ndarray:
-    """Of an answer that is rounded to the grid."""
-
-    def below(x: float) -> float:
-        if query == "max":
-            return min(max((x + 10) / 20, 0.0), 1.0) ** 100
-        return 0.5 * math.erfc((mu - x) / math.sqrt(2))
-
-    ends = [-math.inf if query == "max" else -10.25, *(ANSWERS[1:] - 0.25), 10.25]
-    chances = np.diff([below(x) for x in ends])
-    return chances / chances.sum()
+def real_answers(query: str, mu: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Middles of small parts of [-10, 10], and the prior's probabilities of the parts."""
+    edges = np.linspace(-10, 10, PARTS + 1)
+    below = (
+        ((edges + 10) / 20) ** 100 if query == "max" else np.array([math.erfc((mu - x) / math.sqrt(2)) for x in edges])
+    )
+    chances = np.diff(below)
+    return (edges[1:] + edges[:-1]) / 2, chances / chances.sum()
 
 
-def heuristic(weights: np.ndarray, alpha: float, clamped: bool) -> float:
+def heuristic(answers: np.ndarray, weights: np.ndarray, alpha: float, clamped: bool) -> float:
     """The sum over answers and noise, written out."""
-    cells = np.where(ANSWERS < -5, -10, np.where(ANSWERS < 5, 0, 10))
-    noise = np.arange(-2000, 2001)
-    reports = cells[:, None] + 10.0 * noise
-    if clamped:
-        reports = np.clip(reports, -10, 10)
-    chances = (1 - alpha) / (1 + alpha) * alpha ** np.abs(noise)
-    return float(weights @ (np.abs(reports - ANSWERS[:, None]) @ chances)) / 10
+    cells, total = np.where(answers < -5, -10, np.where(answers < 5, 0, 10)), 0.0
+    for noise in range(-80, 81):
+        reports = cells + 10.0 * noise
+        reports = np.clip(reports, -10, 10) if clamped else reports
+        total += (1 - alpha) / (1 + alpha) * alpha ** abs(noise) * float(weights @ np.abs(reports - answers))
+    return total / 10
 
 
 @pytest.mark.parametrize(("query", "mu"), [("mean", 0), ("max", 0), ("mean", 2)])
 def test_the_heuristic_by_sums_of_their_own(query, mu):
-    name = side_information.PRIORS[query] if not mu else f"normal({mu}, 1)"
-    for alpha in (Fraction(1, 20), Fraction(9, 20), Fraction(7, 10)):
-        found = side_information.losses(name, ("two-stage, open", "two-stage", "no data"), [alpha])
-        weights = prior(query, mu)
-        assert found["two-stage, open", alpha].loss == pytest.approx(heuristic(weights, float(alpha), False), rel=1e-8)
-        assert found["two-stage", alpha].loss == pytest.approx(heuristic(weights, float(alpha), True), rel=1e-8)
-        guesses = np.abs(ANSWERS[:, None] - ANSWERS) @ weights / 10
-        assert found["no data", alpha].loss == pytest.approx(guesses.min(), rel=1e-8)
+    answers, weights = real_answers(query, mu)
+    for alpha in (Fraction(1, 20), Fraction(7, 10)):
+        found = side_information.losses(query, ("two-stage, open", "two-stage"), [alpha], mu)
+        for name, clamped in (("two-stage, open", False), ("two-stage", True)):
+            assert found[name, alpha] == pytest.approx(heuristic(answers, weights, float(alpha), clamped), abs=1e-6), (
+                name
+            )
+
+
+@pytest.mark.parametrize("query", ["mean", "max"])
+def test_guesses_and_two_reports_by_sums_of_their_own(query):
+    answers, weights = real_answers(query)
+    median = float(answers[np.searchsorted(np.cumsum(weights), 0.5)])
+    alone = float(weights @ np.abs(answers - median)) / 10
+    for alpha in (0.05, 0.5, 0.95):
+        found = side_information.losses(query, ("no data", "two reports"), [Fraction(str(alpha))])
+        assert found["no data", Fraction(str(alpha))] == pytest.approx(alone, abs=1e-6)
+        losses = []
+        for apart in (1 - alpha) * (1.0 if query == "mean" else 0.2) * np.linspace(0, 1, 41):
+            near, far = (median + side * np.where(answers > median, apart, -apart) for side in (1, -1))
+            losses.append(float(weights @ (np.abs(answers - near) + alpha * np.abs(answers - far))) / (1 + alpha) / 10)
+        assert min(losses) < losses[0] == pytest.approx(alone)  # some distance is better than none
+        assert found["two reports", Fraction(str(alpha))] == pytest.approx(min(losses), rel=0.03)
+        assert found["two reports", Fraction(str(alpha))] < alone
+
+
+def test_a_clamped_staircase_by_draws():
+    rng, alpha = np.random.default_rng(3), Fraction(1, 4)
+    noise = dt.noise.staircase(alpha=alpha, sensitivity=10).quantile((rng.integers(0, 2**53, 10**6) + 0.5) / 2**53)
+    for query, answers in (("mean", rng.normal(size=10**6)), ("max", 20 * rng.random(10**6) ** 0.01 - 10)):
+        errors = np.abs(np.clip(answers + noise, -10, 10) - answers) / 10
+        found = side_information.losses(query, ("staircase, kept",), [alpha])["staircase, kept", alpha]
+        assert found == pytest.approx(errors.mean(), abs=5 * errors.std() / 1000)
 
 
 def test_the_medians_of_figure_4_by_draws():

@@ -24,6 +24,7 @@ import discreet as dt
 from discreet import files, verify
 from discreet.cli import main
 from discreet.cli.app import app
+from discreet.designs import Cells
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -1222,6 +1223,20 @@ def test_recovering_from_files_of_reports_and_of_counts(run):
     assert low < told["direct"]["mean"] < high
 
 
+def test_recovering_names_and_numbers(run):
+    dt.randomized_response(4, epsilon=2).save("r.json")
+    Path("counts.csv").write_text("y,count\n0,900\n1,300\n2,200\n3,180\n4,170\n")
+    asked = "recover", "counts.csv", "-m", "r.json"
+    names, same, numbers = (run(*asked, *more) for more in ([], ["--names"], ["--ordered"]))
+    assert [one.code for one in (names, same, numbers)] == [0, 0, 0]
+    assert "interval of the mean" not in names.out + same.out
+    assert "values are names (the mechanism treats all alike" in names.out
+    assert "values are names (ordered=False)" in same.out
+    assert "interval of the mean" in numbers.out
+    assert json.loads(run(*asked, "--json").out)["ordered"] is False
+    assert json.loads(run(*asked, "--ordered", "--json").out)["ordered"] is True
+
+
 @pytest.mark.parametrize("output", [[], ["--json"], ["--csv"], ["-o", "e.json"], ["-o", "-"]], ids=str)
 def test_reports_that_do_not_fit_the_mechanism_are_told_and_the_exit_code_says_so(run, output):
     """Ends that a geometric mechanism cannot leave so rare: without noise there would be -10 % at 4."""
@@ -1450,6 +1465,20 @@ def test_a_file_of_numbers_is_not_written_over_by_what_is_made_of_it(run, words)
 
 
 # What the library says is what the command line prints
+
+
+def test_designs_for_values_and_for_cells(run):
+    level = ("--alpha", "1/4", "--sensitivity", "3")
+    made = dt.design([-3, 0, 1, 5], alpha="1/4", sensitivity=3)
+    assert json.loads(run("design", "--values", "-3,0,1,5", *level, "--json").out) == made.to_dict()
+    assert "the reports: -3, 0, 1, 5" in run("design", "--values", "-3, 0, 1, 5", *level).out
+    cells = dt.design(Cells([0, 1, 2, 5]), alpha="1/4", sensitivity=3, prior="beta(2, 5)")
+    told = json.loads(run("design", "--edges", "0 1 2 5", *level, "--prior", "beta(2, 5)", "--json").out)
+    assert told == cells.to_dict()
+    assert told["reports"] == [str(report) for report in cells.reports]
+    refused = run("design", "--edges", "0,1,2", "--n", "8", *level)
+    assert refused.code == 2
+    assert "give one of them" in refused.err
 
 
 def test_json_is_what_to_dict_has(run, gm):

@@ -99,6 +99,16 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a random remap": lambda: dt.theory.minimax_remap(G, "l0"),
     "bounds for an interval": lambda: dt.queries.continuous_bounds(0, 1, sensitivity="1/2", alpha="1/2", cells=[4, 6]),
     "a query": lambda: MEDIAN,
+    "a query where records come and go": lambda: dt.queries.query(
+        "median", relation="add-remove", records=9, low=0, high=10, empty=0
+    ),
+    "data sets": lambda: dt.queries.data_sets(max, domain=range(3), records=2),
+    "a design over data sets": lambda: dt.queries.data_sets(max, domain=range(3), records=2).design(
+        alpha="1/2", loss="l1"
+    ),
+    "a design for cells": lambda: dt.design(
+        dt.designs.Cells.evenly(0, 1, 4), alpha="1/2", sensitivity="1/2", loss="l1"
+    ),
     "a sensitivity": lambda: dt.queries.sensitivity("mean", records=100, low=0, high=120),
     "a sensitivity near data": lambda: dt.queries.sensitivity(MEDIAN, [1, 2, 3, 5, 8]),
     "a sensitivity of a function": lambda: dt.queries.sensitivity(max, domain=range(3), records=2),
@@ -117,6 +127,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
         EVIL, G, 3, ReportLevels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)
     ),
     "a composition": lambda: dt.sharing.compose(G, 20),
+    "a promise with a delta": lambda: dt.sharing.approximate(epsilon=1, delta="1e-6"),
+    "normal noise, as a promise": lambda: dt.sharing.approximate(dt.noise.gauss(3)),
     "a recalibration": lambda: dt.sharing.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),

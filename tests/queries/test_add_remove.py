@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 import statistics
 from collections import Counter
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.cli import main
 from discreet.errors import DiscreetError, GridError, OutOfRangeError, ReleaseError, SizeError, TableInputError
 
 ANSWERS = {
@@ -177,3 +179,23 @@ def test_data_that_make_no_sense():
     far = dt.queries.query("median", records=10**5, low=0, high=1, relation="add-remove", empty=0)
     with pytest.raises(SizeError, match="give a larger beta"):
         far.smooth_sensitivity(["1/2"] * 40_000, beta="1e-6")
+
+
+def test_the_command_takes_relation_and_at_least(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def told(*words):
+        with pytest.raises(SystemExit) as stopped:
+            main(["sensitivity", *map(str, words)])
+        return stopped.value.code, *capsys.readouterr()
+
+    ages = ("--query", "mean", "--low", 0, "--high", 120)
+    assert json.loads(told(*ages, "--at-least", 100, "--json")[1])["global"] == "6/5"
+    opened = (*ages, "--records", 100, "--relation", "add-remove")
+    assert json.loads(told(*opened, "--empty", 40, "--json")[1])["global"] == "80"
+    code, _, error = told(*opened)
+    assert code != 0
+    assert "declare the mean of none" in error
+    assert told("--query", "standard-deviation", "--records", 5, "--low", 0, "--high", 10)[1].startswith(
+        "standard deviation of 5 records in 0..10: global sensitivity 4"
+    )

@@ -157,5 +157,5 @@ def test_what_at_least_does_not_know():
         dt.queries.query("mean", low=0, high=1)
     with pytest.raises(ReleaseError, match="open number of records"):
         dt.queries.query("median", at_least=3, low=0, high=1).smooth_noise(step="1/10", epsilon=1)
-    with pytest.raises(DiscreetError, match="give records, not at_least"):
+    with pytest.raises(DiscreetError, match="give records, and leave out at_least"):
         dt.queries.sensitivity(max, domain=[0, 1], at_least=3)

@@ -79,3 +79,12 @@ def test_bad_input_is_one_clear_sentence(run, words):
     assert err.startswith("discreet: ")
     assert err.count("\n") == 1
     assert len(err) < 400
+
+
+def test_a_median_beyond_the_true_values_is_moved_or_left(run):
+    """One report of a square wave, by hand: 11/12 where it is moved to an end of 0..3, 7/6 where it is left."""
+    words = ("collude", "--n", 3, "--alpha", "1/3", "--k", 1, "--mechanism", "square-wave")
+    for more, loss, told in (((), 11 / 12, "is moved to the end"), (("--no-clamp",), 7 / 6, "as it is")):
+        (row,) = json.loads(run(*words, *more, "--json")[1])
+        assert row["expected_loss"] == pytest.approx(loss, abs=1e-14)
+        assert told in run(*words, *more)[1]

@@ -168,13 +168,12 @@ def test_reports_of_several_columns_are_asked_about(guest):
         assert (answer.status_code, "write a point" in answer.json()["detail"]) == (422, True)
 
 
-def recovered(guest, tmp_path, m, counts):
+def recovered(guest, tmp_path, m, counts, **more):
     m.save(tmp_path / "m.json")
     name = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()["name"]
     text = "y,count\n" + "".join(f"{m.outputs.value(k)},{c}\n" for k, c in enumerate(counts) if c)
-    return promised(
-        guest, "/api/recover", mechanism=name, reports=guest.post("/api/upload/reports", content=text).json()["name"]
-    )
+    reports = guest.post("/api/upload/reports", content=text).json()["name"]
+    return promised(guest, "/api/recover", mechanism=name, reports=reports, **more)
 
 
 def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):
@@ -186,13 +185,24 @@ def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):
     assert law["report_step"] == float(m.outputs.step)
 
 
+def test_names_have_no_mean_and_an_interval_each(guest, tmp_path):
+    m = dt.randomized_response(20, epsilon=2)
+    counts = np.random.default_rng(6).multinomial(900, np.eye(1, 21, 4)[0] @ m.matrix)
+    names = recovered(guest, tmp_path, m, counts)
+    assert names["mean"].startswith("The values are names, which have no mean.")
+    assert "most frequent" in names["told"]
+    assert len(names["intervals"]) == 21
+    numbers = recovered(guest, tmp_path, m, counts, ordered=True)
+    assert "lies in" in numbers["mean"]
+
+
 def test_reports_that_do_not_fit_are_told_before_any_number(guest, tmp_path):
     rng, bell = np.random.default_rng(5), np.array([0.3, 0.4, 0.2, 0.1, *[0.0] * 17])
     counts = rng.multinomial(2300, bell @ dt.randomized_response(20, epsilon=1).matrix)
     wrong = recovered(guest, tmp_path, dt.geometric(20, epsilon="1/5"), counts)
     assert (wrong["fits"], "lies in" in wrong["mean"]) == (False, False)
     assert "do not fit the mechanism" in wrong["misfit"]
-    right = recovered(guest, tmp_path, dt.randomized_response(20, epsilon=1), counts)
+    right = recovered(guest, tmp_path, dt.randomized_response(20, epsilon=1), counts, ordered=True)
     assert (right["fits"], right["misfit"]) == (True, "")
     assert "lies in" in right["mean"]
     assert all(0 <= span["low"] < span["high"] <= 1 for span in right["intervals"])

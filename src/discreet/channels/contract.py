@@ -39,6 +39,7 @@ _ACCEPTED = 2**20  # entries whose acceptance is decided in integers
 _SINGULAR = 1e-15  # a reciprocal condition number below this is rounding noise: there is no inverse
 _DENSE = 2**12  # values up to which a dense system is solved
 _NO_ROW = "a position without a row was to be drawn for; nothing was drawn, and this is a fault of discreet's own"
+_ALIKE = 1e-9  # numbers that differ by this part of the largest are alike: a sealed matrix is rounded
 _SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
 
 
@@ -120,6 +121,10 @@ class GridRoom:
         # the mean of min(i, k) is the sum over j = 1..k of Pr[i >= j], that of min(n-i, k) of Pr[i <= n-j]
         k, sums = min(k, n), self._sums_of_sums
         return 1 + Fraction(k * self.total - sums[k] + sums[n] - sums[n - k], self.total)
+
+
+def _is_constant(numbers: Floats) -> bool:
+    return bool(np.ptp(numbers) <= _ALIKE * np.abs(numbers).max())
 
 
 class Channel(Frozen, ABC):
@@ -352,6 +357,33 @@ class Finite(Channel):
     def is_structured(self) -> bool:
         """Are products O(n), and does the distribution of the reports determine that of the true values?"""
         return False
+
+    @property
+    def knows_distances(self) -> bool:
+        """Are some true values harder to tell apart than others? False where any two are equally far apart, as under
+        randomised response: then reports are the same whichever numbers the values have.
+
+        Two values x and z are as far apart as the sum over reports y of (C[x, y] - C[z, y])^2 / (C[., y] on average) says.
+        With two values there is nothing to compare, and a matrix too large to be written out is not looked at: True.
+        """
+        if self.rows < 3 or self.rows * self.reports > MATRIX_ENTRIES:
+            return True
+        chances = self.matrix.mean(axis=0)
+        scaled = self.matrix[:, chances > 0] / np.sqrt(chances[chances > 0])
+        if not _is_constant((scaled @ scaled[0])[1:]):
+            return True
+        products = scaled @ scaled.T
+        return not (_is_constant(np.diag(products)) and _is_constant(products[~np.eye(self.rows, dtype=bool)]))
+
+    @property
+    def kept_and_guessed(self) -> tuple[float, float] | None:
+        """(k, g) where a report y has the probability g + k p_y if the true values have the distribution p; else None."""
+        if self.rows != self.reports or not self.rows >= 2 or self.rows * self.reports > MATRIX_ENTRIES:
+            return None
+        kept, guessed = np.diag(self.matrix), self.matrix[~np.eye(self.rows, dtype=bool)]
+        if not (_is_constant(kept) and _is_constant(guessed) and 0 < guessed[0] < kept[0]):
+            return None
+        return float(kept[0] - guessed[0]), float(guessed[0])
 
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""

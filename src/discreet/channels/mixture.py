@@ -275,6 +275,17 @@ class Mixture(Finite):
     def is_structured(self) -> bool:
         return self.other is None and self.keep > 0
 
+    @property
+    def knows_distances(self) -> bool:
+        """With uniform draws any two values are equally far apart."""
+        return self.other is not None and super().knows_distances
+
+    @property
+    def kept_and_guessed(self) -> tuple[float, float] | None:
+        if self.other is not None:
+            return super().kept_and_guessed
+        return (float(self.keep), float(self._guess)) if 0 < self.keep < 1 else None
+
     def faults(self) -> dict[str, PropertyFault] | None:
         """With uniform draws all seven properties hold."""
         return {} if self.other is None else None

@@ -352,6 +352,11 @@ class Geometric(Closed):
         return self.a
 
     @property
+    def knows_distances(self) -> bool:
+        """A report is likelier, the nearer it is to the true value."""
+        return True
+
+    @property
     def is_structured(self) -> bool:
         return True
 

@@ -206,6 +206,11 @@ class Window(Finite):
     # Short ways
 
     @property
+    def knows_distances(self) -> bool:
+        """Windows of two values share less, the farther apart they are."""
+        return True
+
+    @property
     def is_structured(self) -> bool:
         """The window's left ends tell the distribution: p[x] - p[x - length] is a difference of two chances."""
         return True

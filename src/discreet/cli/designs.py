@@ -49,6 +49,21 @@ Sets = Annotated[
 def design(
     *,
     n: N = None,
+    values: Annotated[
+        str | None,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Instead of --n: true values that are not equally spaced, such as 0,1,2,5,10.",
+        ),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Instead of --n: the truth is any number of an interval, cut into cells at these edges, such as 0,10,20,50. "
+            "Cells with numbers within the sensitivity of each other are neighbours.",
+        ),
+    ] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     loss: Losses = "l1",
@@ -69,6 +84,8 @@ def design(
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --require WH,CM -o best.json
 
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --priors "x in 2..6; x^2 in ..20"
+
+    Example: discreet design --edges 0,20,30,35,40,45,50,60,100 --alpha 1/4 --prior "normal(40, 10)" --sensitivity 20
     """
     from .. import files
     from ..designs.design import design as make
@@ -78,7 +95,7 @@ def design(
     apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
-            _count(n),
+            _truths(n, values, edges),
             alpha=alpha,
             epsilon=epsilon,
             loss=loss,
@@ -103,6 +120,9 @@ def design(
     console = make_console()
     console.print(describe(m).headline, markup=False)
     console.print(str(made), markup=False)
+    if values is not None or edges is not None:
+        shown = ", ".join(str(report) for report in made.reports)
+        console.print(f"true values and reports are numbered from 0; the reports: {shown}", markup=False)
     console.print(
         f"saved to {out}" if out is not None else "not saved: give -o FILE to keep it", style="dim", markup=False
     )
@@ -174,7 +194,7 @@ def compare_query(
 
     Example: discreet compare-query mean --low -10 --high 10 --records 100 --alpha 0.3
 
-    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
+    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --prior "maximum(100)"
     """
     from ..planning.compare import compare_query as make
     from . import terminal
@@ -291,6 +311,18 @@ def plan_reports(
         **counts.keywords(),
     )
     return Output(plan, text=str(plan))
+
+
+def _truths(n: str | None, values: str | None, edges: str | None) -> Any:
+    """The true values of a design: 0..n, a list, or the cells of an interval."""
+    from ..designs.cells import Cells
+    from ..errors import GridError
+
+    if sum(x is not None for x in (n, values, edges)) > 1:
+        raise GridError("--n, --values and --edges each say what the true values are; give one of them.")
+    if edges is not None:
+        return Cells(edges.replace(",", " ").split())
+    return _count(n) if values is None else values.replace(",", " ").split()
 
 
 def _count(n: str | None) -> Any:

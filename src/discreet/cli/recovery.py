@@ -40,6 +40,14 @@ def recover(
         Literal["auto", "mle", "ibu", "inverse"],
         Parameter(help="A regularised distribution, the likeliest one, the iterative Bayesian update, or the inverse."),
     ] = "auto",
+    ordered: Annotated[
+        bool | None,
+        Parameter(
+            negative="--names",
+            help="Values are numbers in their order, or only names; by default as the mechanism says: names where it treats all "
+            "values alike.",
+        ),
+    ] = None,
     iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,
     confidence: Annotated[Number, entry("How often the intervals cover.")] = "0.95",
     out: Out = None,
@@ -71,7 +79,7 @@ def recover(
     for name in reports:
         data.take(_read(name, column, counts))
     with terminal.progress("recovering") as progress:
-        found = run(data, m, method, iterations=iterations, progress=progress)
+        found = run(data, m, method, ordered=ordered, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
     if out is not None and out != "-":
         write_whole(out, dump(told) + "\n")

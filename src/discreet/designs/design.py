@@ -157,6 +157,7 @@ class Design(Result):
             "epsilon": plain(m.epsilon),
             "properties": property_letters(m),
             "digest": m.digest,
+            **({} if problem.support is None else {"reports": [str(report) for report in self.reports]}),
         }
 
 
@@ -309,7 +310,7 @@ def _values_or_cells(n: Any) -> Values | Cells | None:
     """True values that are no grid: a list, or cells."""
     if isinstance(n, Cells):
         return n
-    is_list = hasattr(n, "__iter__") and not isinstance(n, (str, bytes, Grid))
+    is_list = isinstance(n, (list, tuple, range)) or getattr(n, "ndim", 0) == 1
     return Values(n) if is_list else None
 
 

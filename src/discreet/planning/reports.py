@@ -17,6 +17,11 @@ add the information N J diag(1/m) J^T, J the derivatives of their chances m by t
 inverse is the covariance of what remains unknown (Laplace's approximation). A distribution function that is off at a value by
 a normal of standard deviation s is off by sqrt(2/pi) s on average, and the sum of that over all values is the mean
 Kantorovich distance: the criterion. A tenth of the guess is spread over all values, since a guess is one.
+
+So what is predicted is the mean distance over truths that scatter around the guess as such curves do, not the distance when the
+truth is the guess. For truths drawn like that recover came to between 0.8 and 1.8 times the prediction (n = 50, binomial guess,
+3,000 and 50,000 reports of three mechanisms); where the truth is a smooth guess itself, "auto" finds that it is smooth and comes
+up to four times nearer than predicted.
 """
 
 from __future__ import annotations
@@ -91,8 +96,9 @@ def plan_reports(
         kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
                         mean distance, simulated at up to 6 numbers of reports
         reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
-                        Predicted (see predicted_distance); the square wave with the width that is best for the guess. With
-                        `runs`, a `method` or a `seed` the same is simulated beside the prediction
+                        Predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
+                        wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
+                        the truth is the guess itself is simulated beside it: it may be up to four times smaller
 
     What is simulated is recover:
 
@@ -285,11 +291,13 @@ def plan_distance(
         f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    notes = ["Predicted (see discreet.planning.reports); with runs= it is simulated as well."]
+    predicted = "Predicted: the mean over truths that scatter around the guess"
+    notes = [
+        f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
+        "simulated as well."
+    ]
     if way is not None:
-        notes = [
-            f"Predicted (see discreet.planning.reports); simulated by {way}, {way.times} runs, when the truth is {law}."
-        ]
+        notes = [f"{predicted}; simulated by {way}, {way.times} runs, when the truth is {law} itself."]
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
 
 

@@ -126,7 +126,9 @@ def _chances(m: Procedure, law: Floats) -> Floats:
 def _one_run(
     m: Procedure, law: Floats, chances: Floats, number: int, way: Simulation, rng: np.random.Generator
 ) -> float:
-    fit = recover(rng.multinomial(number, chances), m, way.method, kind="counts", iterations=way.iterations)
+    fit = recover(
+        rng.multinomial(number, chances), m, way.method, kind="counts", iterations=way.iterations, ordered=True
+    )
     return float(m.inputs.step) * kantorovich(fit.distribution, law)
 
 

@@ -2,6 +2,7 @@ from ..mechanisms.two_stage import rounded as rounded
 from ..planning.compare import compare_query as compare_query
 from .calculator import sensitivity as sensitivity
 from .curves import tradeoff as tradeoff
+from .databases import data_sets as data_sets
 from .exact_records import exact_mean as exact_mean
 from .exact_records import exact_sum as exact_sum
 from .queries import query as query

@@ -179,7 +179,7 @@ def _of_function(
 ) -> Sensitivity:
     """By definition, on every data set. Those that agree but for one record are neighbours: of each such group the
     smallest and the largest answer are all that is needed."""
-    values = _domain(domain)
+    values = domain_of(domain)
     if records is None and hasattr(data, "__len__"):
         counted: tuple[str, ...] = (_COUNTED.format(len(data)),)
         records = len(data)
@@ -192,7 +192,7 @@ def _of_function(
             f"{len(values)} values for each of {n} records make more than 2^20 data sets; give fewer records or values. "
             "The sensitivity on a coarser domain is a lower bound."
         )
-    answers = {x: _answer(function, x) for x in itertools.product(values, repeat=n)}
+    answers = {x: answer_of(function, x) for x in itertools.product(values, repeat=n)}
     best, pair, local = Fraction(-1), None, dict.fromkeys(answers, Fraction(0))
     for k in range(n):
         for rest in itertools.product(values, repeat=n - 1):
@@ -216,7 +216,7 @@ def _of_function(
     return Sensitivity(what, best, PrivateNumber(local[given]), PrivateNumber(smooth), beta, pair, size, notes)
 
 
-def _domain(domain: Any) -> list[Any]:
+def domain_of(domain: Any) -> list[Any]:
     try:
         values = list(dict.fromkeys(domain))
     except TypeError:
@@ -226,7 +226,7 @@ def _domain(domain: Any) -> list[Any]:
     return values
 
 
-def _answer(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -> Fraction:
+def answer_of(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -> Fraction:
     """Data sets here are made up of the public domain, so that errors may show them."""
     try:
         told = function(data)

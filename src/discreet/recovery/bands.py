@@ -25,7 +25,7 @@ _OUTWARDS = 1e-6  # the solver's tolerance is a tenth of this: ends are moved ou
 _INVERSE = 1e-6  # relative: SciPy's inverse of the incomplete beta function is good to about 1e-7
 
 
-def band_over_laws(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
+def band_over_distributions(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
     """The lowest and the highest curve among distributions whose reports fit; None if there are none.
 
     It covers the true distribution function with at least the probability `confidence`, whatever the distribution and the number of
@@ -104,6 +104,13 @@ def moments(q: Floats, h: Floats, number: int) -> tuple[Floats, Floats]:
     mean = q @ (h - centre)
     spread = np.maximum(q @ (h - centre) ** 2 - mean**2, 0.0)
     return mean + centre, np.sqrt(spread / (number - 1))
+
+
+def leaning(q: Floats, h: Floats) -> Floats:
+    """The third central moment of h over the frequencies q, divided by the variance; 0 where nothing varies."""
+    apart = h - q @ h
+    variance = np.asarray(q @ apart**2)
+    return np.divide(q @ apart**3, variance, out=np.zeros_like(variance), where=variance > 0)
 
 
 def as_distribution_functions(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -34,7 +34,7 @@ from ..mechanism import Procedure
 from ..present import plot
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
-from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
+from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
 from .likelihood import Floats, Trace
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
@@ -44,6 +44,8 @@ _CLOSEST = 1e-15  # the least share that an interval may miss: a normal quantile
 _ROUNDING = 1e-12  # a distribution function reaches a probability up to this
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
 _GROUPS = 21  # intervals of a picture
+_LISTED = 5  # names that are printed
+_NAMED = 60  # names whose intervals a picture has room for
 _WAYS = {
     "auto": "regularised",
     "mle": "maximum likelihood",
@@ -61,11 +63,13 @@ class Direct(NamedTuple):
 
 
 class _Direct(NamedTuple):
-    """The same with what one report more may change, and the least and the most that can be."""
+    """The same with what one report more may change, how far the distribution leans to one side (see leaning), and the least
+    and the most that can be."""
 
     estimate: Any
     error: Any
     one_more: Any
+    lean: Any
     least: Any
     most: Any
 
@@ -75,7 +79,8 @@ class Estimate(Frozen, Result):
     """The distribution of the true values recovered from counts of reports, and how it was found.
 
     `gap` certifies it: no distribution has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
-    reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known.
+    reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known. `ordered` says
+    whether the values are numbers in their order; else they are names, of which no mean is printed.
     """
 
     mechanism: Procedure
@@ -89,6 +94,8 @@ class Estimate(Frozen, Result):
     notes: tuple[str, ...]
     unique: bool | None
     places: tuple[tuple[float, float], ...] = ()  # of the atoms, with their probabilities
+    ordered: bool = True
+    order_given: bool = False  # by the caller; else the mechanism says
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", frozen(self.counts))
@@ -168,7 +175,7 @@ class Estimate(Frozen, Result):
                     found, step = self._linear(self._positions), float(self.mechanism.inputs.step)
                     moved = (self._moved(place) for place in (found.estimate, found.least, found.most))
                     estimate, least, most = moved
-                    return _Direct(estimate, step * found.error, step * found.one_more, least, most)
+                    return _Direct(estimate, step * found.error, step * found.one_more, step * found.lean, least, most)
                 case "variance":
                     return self._variance()
                 case "cells" | "cdf":
@@ -187,13 +194,18 @@ class Estimate(Frozen, Result):
         what can be (a mean between the least and the largest value, a probability in [0, 1], a variance between 0 and that
         of the two ends), which loses no coverage: an estimate beyond is moved to the end, and what sticks out is cut off.
         The standard error counts one report more, of any kind, so that a few reports that are all alike do not make a point.
+        Where few reports decide, as with 95 % zeros, the estimate and its standard error are small together: the interval then
+        reaches farther to the side to which the reports lean (the Cornish-Fisher term of a studentised mean: the third central
+        moment over the variance, times (1 + 2 z^2)/6N).
         """
         miss = 1 - share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
         if miss < _CLOSEST:
             raise RecoveryError(f"confidence = {show(confidence)} is too near 1 for a float; use 0.999999.")
         z = -NormalDist().inv_cdf(float(miss) / 2)
         found = self._direct(of)
-        centre, reach = np.clip(found.estimate, found.least, found.most), z * np.hypot(found.error, found.one_more)
+        shift = found.lean * (1 + 2 * z**2) / (6 * self.reports)
+        centre = np.clip(found.estimate, found.least, found.most) + shift
+        reach = np.hypot(shift, z * np.hypot(found.error, found.one_more))
         ends = np.maximum(centre - reach, found.least), np.minimum(centre + reach, found.most)
         return ends if np.ndim(centre) else (float(ends[0]), float(ends[1]))
 
@@ -223,7 +235,7 @@ class Estimate(Frozen, Result):
         part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
         if by == "distributions" or (by == "auto" and small):
-            found = band_over_laws(channel, self._q, number, part)
+            found = band_over_distributions(channel, self._q, number, part)
             if found is None and by == "distributions":
                 raise RecoveryError(
                     "No distribution of the true values fits the reports at this confidence: ask for more, use "
@@ -233,12 +245,12 @@ class Estimate(Frozen, Result):
             try:
                 direct = direct_band(channel, self._q, self.distribution, number, part, draws, rng)
                 both = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
-                found = both if found is None or _holds_a_law(*both) else found
+                found = both if found is None or _holds_a_distribution(*both) else found
             except SingularError:
                 if found is None:
                     raise
         assert found is not None
-        if not _holds_a_law(*found):
+        if not _holds_a_distribution(*found):
             raise RecoveryError(
                 "No distribution function lies within the band that these reports leave: check that this mechanism "
                 "made them, or ask for more confidence."
@@ -255,7 +267,8 @@ class Estimate(Frozen, Result):
     def _linear(self, f: Floats) -> _Direct:
         """The mean of f over the true distribution; of each column where f is a matrix."""
         h = self._channel.unpull(f)
-        found = *moments(self._q, h, self.reports), np.ptp(h, axis=0) / self.reports, f.min(axis=0), f.max(axis=0)
+        one_more, lean = np.ptp(h, axis=0) / self.reports, leaning(self._q, h)
+        found = *moments(self._q, h, self.reports), one_more, lean, f.min(axis=0), f.max(axis=0)
         return _Direct(*found) if f.ndim > 1 else _Direct(*map(float, found))
 
     def _variance(self) -> _Direct:
@@ -263,7 +276,7 @@ class Estimate(Frozen, Result):
         # around the estimated mean, the square has the influence function of the variance itself
         square = self._linear((self._positions - mean.estimate) ** 2)
         unit, widest = float(self.mechanism.inputs.step) ** 2, (mean.most - mean.least) ** 2 / 4
-        found = square.estimate + mean.error**2, square.error, square.one_more, 0.0, widest
+        found = square.estimate + mean.error**2, square.error, square.one_more, square.lean, 0.0, widest
         return _Direct(*(unit * part for part in found))
 
     def _blocks(self, cumulative: bool) -> Iterator[Floats]:
@@ -300,14 +313,21 @@ class Estimate(Frozen, Result):
     def _title(self) -> str:
         ways = f"{self.method}, {self.iterations} iterations" if self.iterations else self.method
         number = "1 report" if self.reports == 1 else f"{self.reports} reports"
-        return f"{number} of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
+        where = f"{self.mechanism.recipe.family} on {self.mechanism.inputs}"
+        return f"{number} of {where}, by {ways}; {self._order_words()}"
 
-    def view(self) -> View:
-        lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
-        lines.append(
+    def _order_words(self) -> str:
+        if self.ordered:
+            return "values in their order" + (" (ordered=True)" if self.order_given else "")
+        why = "(ordered=False)" if self.order_given else "(the mechanism treats all alike; of numbers say ordered=True)"
+        return f"values are names {why}"
+
+    def _numbers(self) -> list[str]:
+        """Mean, spread and quantiles, for values in their order."""
+        lines = [
             f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
             + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
-        )
+        ]
         try:
             estimate, error = self.direct("mean")
             lines.append(f"the mean directly from the reports: {estimate:.6g} +- {error:.2g} (standard error)")
@@ -315,6 +335,30 @@ class Estimate(Frozen, Result):
             lines.append("these reports do not determine the mean: no unbiased estimate exists")
         except DiscreetError:
             pass  # a single report has no standard error
+        return lines
+
+    def _names(self) -> str:
+        """The most frequent values, with intervals from the reports alone where there are some."""
+        listed = []
+        for place in self._most_frequent():
+            text = f"{self.mechanism.inputs.value(place)}: {self.distribution[place]:.2%}"
+            try:
+                low, high = self.interval(0.95, np.eye(1, len(self.distribution), place)[0])
+                text += f" ({low:.2%} to {high:.2%})"
+            except DiscreetError:
+                pass  # no unbiased estimate, or a single report
+            listed.append(text)
+        intervals = ", with 95 % intervals from the reports alone" if any("(" in text for text in listed) else ""
+        return f"most frequent{intervals}: {', '.join(listed)}"
+
+    def _most_frequent(self) -> list[int]:
+        """The positions of the values with the largest probabilities."""
+        order = np.argsort(-self.distribution, kind="stable")[:_LISTED]
+        return [place for place in order.tolist() if self.distribution[place] > 0]
+
+    def view(self) -> View:
+        lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
+        lines += self._numbers() if self.ordered else [self._names()]
         if self.atoms:
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
         lines.append(
@@ -332,7 +376,7 @@ class Estimate(Frozen, Result):
     def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
         """Everything but the mechanism's own distribution, ready for JSON; what is infinite is null.
 
-        `direct` has the unbiased mean with its interval; null where the reports do not determine it.
+        `direct` has the unbiased mean with its interval; null where the reports do not determine it, and for names.
         """
         return {
             "mechanism": {
@@ -344,6 +388,7 @@ class Estimate(Frozen, Result):
             "reports": self.reports,
             "counts": self.counts.tolist(),
             "method": self.method,
+            "ordered": self.ordered,
             "distribution": self.distribution.tolist(),
             "gap": plain(self.gap),
             "log_likelihood": plain(self.log_likelihood),
@@ -357,6 +402,8 @@ class Estimate(Frozen, Result):
         }
 
     def _direct_mean(self, confidence: Any) -> dict[str, Any] | None:
+        if not self.ordered:
+            return None
         try:
             estimate, error = self.direct("mean")
         except DiscreetError:
@@ -366,7 +413,7 @@ class Estimate(Frozen, Result):
         return {name: plain(value) for name, value in numbers.items()}
 
 
-def _holds_a_law(low: Floats, high: Floats) -> bool:
+def _holds_a_distribution(low: Floats, high: Floats) -> bool:
     """Is there a rising curve between the two?"""
     return bool((np.maximum.accumulate(low) <= high + _ROUNDING).all())
 
@@ -383,12 +430,17 @@ def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any
     what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"
     if kind == "cdf":
         return _function(e, values, law, confidence, seed, what)
-    title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    if e.ordered:
+        title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    else:
+        often = ", ".join(f"{m.inputs.value(k)} ({e.distribution[k]:.1%})" for k in e._most_frequent()[:3])
+        title = f"The most frequent values are {often}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
     title = _warned(e, title)
     held = group_intervals(e, values, confidence)
-    words = f"\ngrey: {float(confidence):.0%} intervals of groups of values, from the reports alone" if held else ""
+    of = "groups of values" if e.ordered else "values"
+    words = f"\ngrey: {float(confidence):.0%} intervals of {of}, from the reports alone" if held else ""
     noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
     true = None if law is None else (values, law)
     return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
@@ -403,8 +455,13 @@ def _warned(e: Estimate, title: str) -> str:
 
 
 def group_intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
-    """Intervals for the mean probability of a value in each group; none where the reports do not determine them."""
-    wide = -(-len(values) // _GROUPS)
+    """Intervals for the mean probability of a value in each group; none where the reports do not determine them.
+
+    Names have no neighbours: each is a group, up to so many.
+    """
+    if not e.ordered and len(values) > _NAMED:
+        return []
+    wide = -(-len(values) // _GROUPS) if e.ordered else 1
     groups = [np.arange(k, min(k + wide, len(values))) for k in range(0, len(values), wide)]
     found = []
     try:

@@ -31,8 +31,9 @@ from ..progress import Progress, tell
 from .likelihood import Floats
 
 SMOOTH = (1.0, 2.0, 3.0)  # b
+WHITE = (0.0,)  # b of a field without an order: an independent number for each value, and no cosines
 SCALES = tuple(2.0**j / 64 for j in range(16))  # t
-_MODES = 256  # cosines, at most
+MODES = 256  # cosines, at most
 _KEPT = 8  # cosines that are kept however little they move
 _STEPS = 30  # of one fit
 _SETTLED = 0.01  # a fit whose next step gains less has arrived
@@ -105,12 +106,19 @@ class _Model:
 
     def __init__(self, data: _Data, smooth: float, scale: float, atoms: tuple[int, ...]) -> None:
         self.data, self.smooth, self.scale, self.atoms = data, smooth, scale, atoms
+        if smooth == WHITE[0]:
+            self.waves = scale * np.eye(data.rows)
+        else:
+            self.waves = self._cosines(data, smooth, scale)
+        self.places = np.array(atoms, dtype=np.int64)
+        self.size = len(self.waves) + (1 + len(atoms) if atoms else 0)
+
+    @staticmethod
+    def _cosines(data: _Data, smooth: float, scale: float) -> Floats:
         deviations = scale * np.arange(1, data.modes + 1) ** -smooth
         least = 1e-3 * min(1.0, math.sqrt(1e4 / data.number))
         count = data.modes if smooth <= 1 else max(int((deviations >= least).sum()), min(_KEPT, data.modes))
-        self.waves = data.waves[:count] * deviations[:count, None]
-        self.places = np.array(atoms, dtype=np.int64)
-        self.size = count + (1 + len(atoms) if atoms else 0)
+        return np.asarray(data.waves[:count] * deviations[:count, None])
 
     def shares(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """The field, what it gives to each value, and what the atoms have."""
@@ -169,7 +177,7 @@ class _Data:
         self.channel, self.counts = channel, counts.astype(np.float64)
         self.rows, self.number = channel.rows, float(counts.sum())
         self.seen = counts > 0
-        self.modes = min(self.rows - 1, _MODES)
+        self.modes = min(self.rows - 1, MODES)
         place = (np.arange(self.rows) + 0.5) / self.rows
         self.waves = math.sqrt(2) * np.cos(math.pi * np.arange(1, self.modes + 1)[:, None] * place)
         self._rows: dict[int, Floats] = {}
@@ -237,7 +245,7 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
     factor = _factorised(hessian)
     half = float(np.log(np.diag(factor[0])).sum())
     evidence = value - half - len(model.atoms) * math.log(data.rows)
-    if model.atoms:
+    if model.atoms and model.smooth > 0:
         evidence += float(np.log(_widths(data, model, masses, chances, scaled, factor)).sum())
     values = theta[: len(model.waves)] @ model.waves
     return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
@@ -273,8 +281,14 @@ def _factorised(matrix: Floats) -> Any:
 class Search:
     """Looks for models of high evidence, and keeps all that it has seen."""
 
-    def __init__(self, channel: Finite | Operator, counts: NDArray[Any], progress: Progress | None = None) -> None:
-        self.data, self.progress = _Data(channel, counts), progress
+    def __init__(
+        self,
+        channel: Finite | Operator,
+        counts: NDArray[Any],
+        progress: Progress | None = None,
+        smooth: tuple[float, ...] = SMOOTH,
+    ) -> None:
+        self.data, self.progress, self.smooth = _Data(channel, counts), progress, smooth
         self.seen: dict[tuple[float, int, tuple[int, ...]], Fitted] = {}
         self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Any, Floats]] = {}
         self.best: Fitted | None = None
@@ -309,17 +323,18 @@ class Search:
 
     def run(self, likeliest: Floats | None) -> None:
         """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest distribution; then moved,
-        and tried with every field."""
-        for smooth in SMOOTH:
+        and tried with every field. Without an order (see WHITE) atoms have no neighbours to move to."""
+        for smooth in self.smooth:
             self._scales(smooth, ())
+        ordered = self.smooth != WHITE
         for j in (6, 8, 0, 10):
-            self._grow(2.0, j)
-        if likeliest is not None:
+            self._grow(2.0 if ordered else WHITE[0], j)
+        if likeliest is not None and ordered:
             self._from_heaps(likeliest)
         now = self._best_with_atoms()
         if now is not None:
-            now = self._shifted(now)
-            for smooth in SMOOTH:
+            now = self._shifted(now) if ordered else now
+            for smooth in self.smooth:
                 self._scales(smooth, now.atoms, now)
 
     def _best_with_atoms(self) -> Fitted | None:
@@ -422,11 +437,21 @@ class Search:
 
     def law(self) -> tuple[Floats, Floats, list[Fitted]]:
         """The average over all models, their weights, and the models."""
-        models = sorted(self.seen.values(), key=lambda f: -f.evidence)
+        models = self.models
         weights = np.exp([f.evidence - models[0].evidence for f in models])
         weights /= weights.sum()
         law: Floats = weights @ np.array([f.law for f in models])
         return law, weights, models
+
+    @property
+    def models(self) -> list[Fitted]:
+        """All models, those of the highest evidence first."""
+        return sorted(self.seen.values(), key=lambda f: -f.evidence)
+
+    @property
+    def evidence_of_uniform(self) -> float:
+        """The log-likelihood of the uniform distribution, which has no parameters."""
+        return self.data.likelihood(self.data.push(self.data.flat))
 
 
 def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:

@@ -9,7 +9,16 @@ from ..channels import Finite
 from ..channels.fit import Fit, Trace, certificate, mean_log_likelihood
 from ..errors import RecoveryError
 
-__all__ = ["Fit", "Floats", "Trace", "certificate", "check_possible", "is_injective", "mean_log_likelihood"]
+__all__ = [
+    "Fit",
+    "Floats",
+    "Trace",
+    "certificate",
+    "check_possible",
+    "is_injective",
+    "is_injective_at_all",
+    "mean_log_likelihood",
+]
 
 Floats = NDArray[np.float64]
 
@@ -44,3 +53,8 @@ def is_injective(channel: Finite, q: Floats) -> bool | None:
         return None
     values = np.linalg.svd(np.column_stack([channel.matrix[:, seen], np.ones(channel.rows)]), compute_uv=False)
     return bool(len(values) == channel.rows and values[-1] > _SMALLEST * values[0])
+
+
+def is_injective_at_all(channel: Finite) -> bool:
+    """Do different distributions imply different chances of the reports? False also where the channel is too large to look at."""
+    return bool(is_injective(channel, np.ones(channel.reports)))

@@ -93,6 +93,7 @@ def recover(
     method: str = "auto",
     *,
     kind: str = "auto",
+    ordered: bool | None = None,
     iterations: int | None = None,
     gap: Rational | None = None,
     start: Any = None,
@@ -114,6 +115,12 @@ def recover(
                     accelerate=False)
         "inverse"   q C^-1, with `projection` "simplex", "clip" or "none" where it is no distribution
 
+    `ordered` says whether the values are numbers in their order, or names that happen to have numbers: brands, diagnoses. Unless
+    you say, it is True where the mechanism itself knows distances (geometric, Laplace, staircase, square wave), and False
+    where it treats all values alike (randomised response): for ages or incomes by randomised response say ordered=True. "auto"
+    then takes values next to each other to be alike; for names it gives the same distribution in every numbering, and
+    no mean is printed.
+
     Reports are private already, so this costs no privacy.
 
     >>> import discreet as dt
@@ -133,6 +140,8 @@ def recover(
             takers = " or ".join(f'"{other}"' for other, names in _OPTIONS.items() if name in names)
             raise RecoveryError(f'{name} is for method={takers}, not "{method}"; leave it out.')
     gap = None if gap is None else float(positive(gap, "gap", example=GAP, error=RecoveryError))
+    if ordered is not None and not isinstance(ordered, (bool, np.bool_)):
+        raise RecoveryError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
     counts = histogram_of(reports, mechanism, kind)
     notes: tuple[str, ...] = ()
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
@@ -141,6 +150,7 @@ def recover(
     if is_marked(reports):
         notes = (*notes, FROM_SEED)
     channel = mechanism.finite()
+    in_order = channel.knows_distances if ordered is None else bool(ordered)
     q = counts / counts.sum()
     check_possible(channel, q)
     fit: Fit
@@ -157,7 +167,7 @@ def recover(
         case _:
             from .auto import auto
 
-            fit = auto(channel, counts, gap=_TIGHT if gap is None else gap, progress=progress)
+            fit = auto(channel, counts, ordered=in_order, gap=_TIGHT if gap is None else gap, progress=progress)
     likelihood = mean_log_likelihood(channel, q, fit.law) * int(counts.sum())
     return Estimate(
         mechanism,
@@ -171,4 +181,6 @@ def recover(
         (*fit.notes, *notes),
         fit.unique,
         fit.atoms,
+        in_order,
+        ordered is not None,
     )

@@ -161,8 +161,8 @@ class Clamped:
         common = math.lcm(*(gap.denominator for gap in gaps))
         step = Fraction(math.gcd(*(int(gap * common) for gap in gaps)), common)
         grid = Grid(first, max(last, first + step), step)
-        values = (min(max(Fraction(reports.value(y)), first), last) for y in range(reports.n + 1))
-        return cls(grid, np.array([int((value - first) / step) for value in values], dtype=np.int64))
+        places = int((reports.anchor - first) / step) + int(reports.step / step) * np.arange(reports.n + 1)
+        return cls(grid, np.clip(places, 0, int((last - first) / step)))
 
 
 def as_floats(weights: NDArray[Any], total: int) -> Floats:

@@ -164,7 +164,7 @@ class OnAnyPairs(Enumerated):
 
 def enumerated(pairs: Sequence[Pairs | OnePair], uses: Sequence[int], one_count: bool) -> Enumerated | None:
     """The curve of few reports of small tables, exactly; None where that is too much work."""
-    if sum(uses) > MOST_REPORTS:
+    if sum(uses) > MOST_REPORTS or max(p.entries for p in pairs) > _MOST_STATES:
         return None
     rows, totals = zip(*(p.written() for p in pairs), strict=True)
     if sum(k * total.bit_length() for total, k in zip(totals, uses, strict=True)) > _MOST_BITS:
@@ -173,8 +173,6 @@ def enumerated(pairs: Sequence[Pairs | OnePair], uses: Sequence[int], one_count:
     if one_count:
         states = max(map(len, rows)) * math.prod(math.comb(k + n - 1, k) for n, k in zip(reports, uses, strict=True))
         return OnOnePair(rows, totals, uses) if states <= _MOST_STATES else None
-    if max(p.entries for p in pairs) > _MOST_STATES:
-        return None
     states = math.prod((len(some) * n) ** k for some, n, k in zip(rows, reports, uses, strict=True))
     states //= min(len(some) for some in rows)  # the last one is asked of one pair
     states *= math.factorial(sum(uses)) // math.prod(math.factorial(k) for k in uses)

@@ -41,6 +41,7 @@ class Dropped(BaseModel):
 class RecoveryForm(Form):
     mechanism: str = Field(max_length=40)
     reports: str = Field(max_length=40)
+    ordered: bool | None = None
 
 
 class Bar(BaseModel):
@@ -121,12 +122,14 @@ async def take_reports(request: Request, column: Text | None = None, counts: Tex
 async def begin(request: Request, asked: RecoveryForm) -> Promise[RecoveredReply]:
     """The distribution behind the reports, or a promise of it."""
     m, seen = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
-    found: Promise[RecoveredReply] = await promised(request, lambda progress: _law(m, seen, progress), soon=1.0)
+    found: Promise[RecoveredReply] = await promised(
+        request, lambda progress: _law(m, seen, asked.ordered, progress), soon=1.0
+    )
     return found
 
 
-def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> RecoveredReply:
-    auto = recover(seen, m, progress=progress)
+def _law(m: Mechanism, seen: dict[Any, int], ordered: bool | None, progress: Any) -> RecoveredReply:
+    auto = recover(seen, m, ordered=ordered, progress=progress)
     likeliest = recover(seen, m, "mle", progress=progress)
     total = sum(seen.values())
     fit = []
@@ -163,6 +166,10 @@ def _bars(values: Any, shares: Any) -> list[Bar]:
 def _mean(estimate: Estimate) -> str:
     if not estimate.fit.holds:
         return "Of a mean, nothing can be said."
+    if not estimate.ordered:
+        return (
+            "The values are names, which have no mean. If they are numbers, such as ages, choose so beside the reports."
+        )
     try:
         low, high = estimate.interval(0.95)
     except DiscreetError as error:

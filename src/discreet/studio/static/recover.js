@@ -56,7 +56,7 @@ async function paint() {
 }
 
 const recover = latest(async (signal) => {
-  const used = { ...dropped };
+  const used = { ...dropped, ordered: $("#ordered").value ? $("#ordered").value === "true" : null };
   $("#found").hidden = true;
   $("#wait").textContent = "At work …";
   const found = await promised("/api/recover", used, signal, (told, how) => {
