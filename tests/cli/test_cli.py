@@ -935,6 +935,7 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     grave = run("profile", "p.csv", *how)
     assert (grave.code, grave.err) == (1, "")
     assert "number with a comma" in grave.out
+    assert run("profile", "p.csv", *how, "-o", "-").code == 1
     looked = run("profile", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
     assert (looked.code, looked.err) == (0, "")
     assert_one_good_error(run("profile", "p.csv", *how, "-o", "learned.json"))  # what is there is kept
