@@ -222,8 +222,8 @@ def test_ordinary_losses_settle_at_every_level(epsilon):
 def test_a_loss_sees_the_values_of_the_grid(step):
     """3 * 0.1 is a float beyond 0.3: a loss that jumps behind the third step must not count it."""
     law = dt.noise.geometric(alpha="1/2", sensitivity=step, step=step)
-    inner = law.law if isinstance(law, dt.noise.OnGrid) else law
-    assert numerical(dt.noise.OnGrid(inner, Fraction(10**400 + 1, 10**400)), "l1") == numerical(inner, "l1")
+    inner = law.law if isinstance(law, dt.noise.ScaledNoise) else law
+    assert numerical(dt.noise.ScaledNoise(inner, Fraction(10**400 + 1, 10**400)), "l1") == numerical(inner, "l1")
     for k in range(1, 30):
         cut = float(k * Fraction(step))
         exact = 2 * float(inner.upper(k + 1))

@@ -18,7 +18,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, GridError, LevelError
 from discreet.exact.arithmetic import ball
 from discreet.exact.grid import FARTHEST
-from discreet.noise import GeometricNoise, Laplace, OnGrid, Staircase, StaircaseNoise
+from discreet.noise import GeometricNoise, Laplace, ScaledNoise, Staircase, StaircaseNoise
 from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import GeometricDraws, high_part
@@ -300,7 +300,7 @@ def test_equation_9_stairs_count_from_zero_outwards():
 @pytest.mark.parametrize(("a", "size", "step"), [("1/4", "1", "1/2"), ("1/2", "6", "3/2"), ("1/2", "1", "1/10")])
 def test_equation_10_geometric_on_a_grid(a, size, step):
     law = dt.noise.geometric(alpha=a, sensitivity=size, step=step)
-    assert isinstance(law, OnGrid)
+    assert isinstance(law, ScaledNoise)
     k = Fraction(size) / Fraction(step)
     root = float(Fraction(a)) ** (1 / float(k))
     x = np.arange(-8, 9) * float(Fraction(step))
@@ -347,7 +347,7 @@ def test_a_grid_of_tenths():
     with pytest.raises(GridError):
         law.exact("a third")
     with pytest.raises(GridError):
-        OnGrid(law.law, Fraction(-1))
+        ScaledNoise(law.law, Fraction(-1))
 
 
 # Privacy, by the densities
@@ -762,7 +762,7 @@ def test_one_and_many_draw_the_same():
         ),
         (lambda size: StaircaseNoise(Fraction(1, 2), size, 1), [1, LONGEST_STAIR], [-1, 0, LONGEST_STAIR + 1]),
         (lambda r: StaircaseNoise(Fraction(1, 2), 3, r), [1, 2, 3], [-1, 0, 4]),
-        (lambda step: OnGrid(GeometricNoise(Fraction(1, 2)), Fraction(step)), ["1/9", 1, 7], [0, -1]),
+        (lambda step: ScaledNoise(GeometricNoise(Fraction(1, 2)), Fraction(step)), ["1/9", 1, 7], [0, -1]),
         (lambda gamma: Staircase(1.0, 1.0, gamma), [1e-9, 1.0], [-0.5, 0.0, 1.0 + 1e-15, 1.5]),
         (Laplace, [1e-300, 1e300], [0.0, -1.0, math.inf]),
         (dt.noise.cauchy, ["1e-300", 2**1022], [0, -1, 2**1023]),

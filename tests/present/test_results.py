@@ -127,8 +127,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
         EVIL, G, 3, ReportLevels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)
     ),
     "a composition": lambda: dt.sharing.compose(G, 20),
-    "a promise with a delta": lambda: dt.sharing.approximate(epsilon=1, delta="1e-6"),
-    "normal noise, as a promise": lambda: dt.sharing.approximate(dt.noise.gauss(3)),
+    "a promise with a delta": lambda: dt.sharing.approximate_dp(epsilon=1, delta="1e-6"),
+    "normal noise, as a promise": lambda: dt.sharing.approximate_dp(dt.noise.gauss(3)),
     "a recalibration": lambda: dt.sharing.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),

@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.exact.arithmetic import precision
 from discreet.sharing.promises import edge
 
-approximate, compose = dt.sharing.approximate, dt.sharing.compose
+approximate, compose = dt.sharing.approximate_dp, dt.sharing.compose
 
 
 def told(first, second, r):

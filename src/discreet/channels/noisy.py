@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
 from ..exact.arithmetic import log_of
-from ..noise import DiscreteNoise, GeometricNoise, NoiseDraws
+from ..noise import DiscreteNoise, GeometricNoise, NoiseSampler
 from ..progress import Progress
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, GridRoom, Indices, Integers, PropertyFault, Ratio
@@ -91,7 +91,7 @@ class Noisy(Channel):
         return self._span
 
     @cached_property
-    def _draws(self) -> NoiseDraws:
+    def _draws(self) -> NoiseSampler:
         low, high = self.ends
         return self.noise.draws(None if low is None or high is None else high - low)
 

@@ -4,7 +4,7 @@ NoiseDistribution     cdf, sf, quantile, moments, expected_loss
 ├── DiscreteNoise     on the integers, with exact probabilities and exact draws
 │   ├── GeometricNoise    geometric(...)
 │   └── StaircaseNoise    discrete_staircase(...)
-├── OnGrid            a discrete distribution in the answer's units, from a step other than 1
+├── ScaledNoise            a discrete distribution in the answer's units, from a step other than 1
 ├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
     ├── Laplace       laplace(...)
@@ -26,9 +26,9 @@ from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
-from .derived import Nearest, OnGrid
+from .derived import Nearest, ScaledNoise
 from .discrete import GeometricNoise, StaircaseNoise
-from .distributions import ContinuousNoise, DiscreteNoise, NoiseDistribution, NoiseDraws, positive
+from .distributions import ContinuousNoise, DiscreteNoise, NoiseDistribution, NoiseSampler, positive
 
 __all__ = [
     "Cauchy",
@@ -39,8 +39,8 @@ __all__ = [
     "Laplace",
     "Nearest",
     "NoiseDistribution",
-    "NoiseDraws",
-    "OnGrid",
+    "NoiseSampler",
+    "ScaledNoise",
     "Staircase",
     "StaircaseNoise",
     "Student",
@@ -76,8 +76,8 @@ def _epsilon(alpha: LevelLike | None, epsilon: LevelLike | None) -> float:
 _Law = TypeVar("_Law", bound=DiscreteNoise)
 
 
-def _on(law: _Law, grid: Grid) -> _Law | OnGrid:
-    return law if grid.step == 1 else OnGrid(law, grid.step)
+def _on(law: _Law, grid: Grid) -> _Law | ScaledNoise:
+    return law if grid.step == 1 else ScaledNoise(law, grid.step)
 
 
 def laplace(
@@ -128,16 +128,16 @@ def geometric(
 @overload
 def geometric(
     *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational
-) -> GeometricNoise | OnGrid: ...
+) -> GeometricNoise | ScaledNoise: ...
 
 
 def geometric(
     *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational = 1
-) -> GeometricNoise | OnGrid:
+) -> GeometricNoise | ScaledNoise:
     """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
     With k = ceil(sensitivity/step), every step keeps the level's k-th root, rounded to the safe side. With a step of 1
-    the distribution is a GeometricNoise on the integers, else an OnGrid in the answer's units.
+    the distribution is a GeometricNoise on the integers, else an ScaledNoise in the answer's units.
 
     >>> geometric(alpha="1/2")
     GeometricNoise(a=Fraction(1, 2))
@@ -162,7 +162,7 @@ def discrete_staircase(
     sensitivity: Rational = 1,
     r: Rational = "l1",
     step: Rational,
-) -> StaircaseNoise | OnGrid: ...
+) -> StaircaseNoise | ScaledNoise: ...
 
 
 def discrete_staircase(
@@ -172,7 +172,7 @@ def discrete_staircase(
     sensitivity: Rational = 1,
     r: Rational = "l1",
     step: Rational = 1,
-) -> StaircaseNoise | OnGrid:
+) -> StaircaseNoise | ScaledNoise:
     """Staircase noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
     r is the length of a stair's upper part in steps, or "l1" or "l2" for the best under that loss.

@@ -1,6 +1,6 @@
 """Noise derived from other noise, on a grid of any step.
 
-OnGrid     a discrete distribution in the answer's units: its integers are steps of a grid
+ScaledNoise     a discrete distribution in the answer's units: its integers are steps of a grid
 Nearest    noise of the line rounded to a grid, for analysis: what adding it to a count and rounding the sum gives
 """
 
@@ -26,7 +26,7 @@ _SAME_STEP = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/
 
 @final
 @dataclass(frozen=True)
-class OnGrid(NoiseDistribution):
+class ScaledNoise(NoiseDistribution):
     """The distribution of step * K, K of the distribution `law`: everything in the answer's units, no probability off the grid.
 
     Draws are those of `law`, in steps.

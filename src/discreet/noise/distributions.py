@@ -26,7 +26,7 @@ NOWHERE: Floats = np.zeros(0)
 LOSSES: dict[str, Loss] = {"l0": lambda e: float(e != 0), "l1": abs, "l2": lambda e: e * e}
 
 
-class NoiseDraws(Protocol):
+class NoiseSampler(Protocol):
     """Exact draws of a discrete distribution, saturating beyond 2^62 steps, twice as far as any grid reaches."""
 
     def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]: ...
@@ -228,7 +228,7 @@ class DiscreteNoise(NoiseDistribution):
         """Pr[X >= k + stride] = Pr[X >= k] / r for every k >= 0, with the r of `shift(1)`."""
 
     @abstractmethod
-    def draws(self, reach: int | None = None) -> NoiseDraws:
+    def draws(self, reach: int | None = None) -> NoiseSampler:
         """How to draw it exactly; beyond `reach` steps it may saturate, where whoever adds it does."""
 
     @abstractmethod

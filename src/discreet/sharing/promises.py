@@ -70,7 +70,7 @@ class Approximate(Result):
         return {"what": self.what, "pure": plain(self.level) if self.level else None}
 
 
-def approximate(
+def approximate_dp(
     noise: Gauss | None = None,
     *,
     sensitivity: Rational = 1,
@@ -83,10 +83,10 @@ def approximate(
     dt.noise.gauss(scale), with the `sensitivity` of what it is added to.
 
     >>> import discreet as dt
-    >>> ten = dt.sharing.compose(dt.sharing.approximate(epsilon="1/10", delta="1e-7"), 10)
+    >>> ten = dt.sharing.compose(dt.sharing.approximate_dp(epsilon="1/10", delta="1e-7"), 10)
     >>> f"{ten.delta(1):.3g} {ten.epsilon('1e-5'):.4g}"                    # the sums are 1 and 1e-06
     '1e-06 0.9943'
-    >>> normal = dt.sharing.compose(dt.sharing.approximate(dt.noise.gauss(10)), 25)       # as one of scale 2
+    >>> normal = dt.sharing.compose(dt.sharing.approximate_dp(dt.noise.gauss(10)), 25)       # as one of scale 2
     >>> f"{normal.epsilon('1e-6'):.3f}"
     '2.254'
     """
