@@ -17,6 +17,7 @@ from tests.cli.test_cli import assert_one_good_error, gm, run, survey  # noqa: F
 
 PARSERS = re.compile(r"[Uu]nused|[Tt]oken|[Uu]nable|convert|[Pp]arameter|positional|[Ii]nvalid value")
 PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
+ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", "1"]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,10 @@ PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
         (["audit", "math:floor"], 'for example --pairs "0,1"'),
         (["audit", "gm.json", "--pairs", "0,x"], 'write for example --pairs "0,1 50,51"'),
         (["audit", "gm.json", "--draws", "ln 2"], '--draws "ln 2" must be a whole number of at least 100'),
+        (["make", "geometric", "--n", "20.000", "--epsilon", "1"], "--n 20.000 may mean 20 or 20000: write 20 or 20000."),
+        (["make", "geometric", "--n", "20", "--epsilon", "0,5"], "--epsilon 0,5 has a comma: write 0.5."),
+        ([*ASKED, "--count", "*", "--max-count", "20.000"], "--max-count 20.000 may mean 20 or 20000"),
+        ([*ASKED, "--sum", "x:0..200.000/100"], "'200.000' in the bounds of the sum of 'x' may mean 200 or 200000"),
         (["perturb", "p.csv", "--column", "x", "-m", "gm.json", "--on-bad", "keep"], "--on-bad keep is not known; use"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",

@@ -205,7 +205,7 @@ def make_console() -> Console:
 _ARGUMENTS = (
     re.compile(r"(?<![\w-])(?P<name>[a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))"),
     re.compile(
-        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|is|cannot|does|has)\b)"
+        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|may|is|cannot|does|has)\b)"
     ),
 )
 _PHRASES = {

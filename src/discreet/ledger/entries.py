@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import BudgetError, LedgerError
 from ..exact import arithmetic
+from ..exact.written import misread
 from . import periods
 from .chain import (
     SPENT,
@@ -53,7 +54,9 @@ _OF_CHARGE = f"{_STORED} a.charge = :charge"
 
 def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
     """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
-    total = arithmetic.parse_exact(budget)
+    total, odd = arithmetic.parse_exact(budget), misread(budget)
+    if odd is not None:
+        raise LedgerError(f"The budget {arithmetic.show(budget)} {odd}.")
     if total is None or not chargeable(total):
         raise LedgerError(f'A budget must be a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
     if relation not in ("change-one", "add-remove"):

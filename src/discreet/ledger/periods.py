@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import LedgerError
 from ..exact import arithmetic
+from ..exact.written import misread
 from ..present.views import Result, View
 
 _PART_BITS = 256  # of the numerator and denominator of a budget or charge
@@ -133,6 +134,9 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
             raise LedgerError(f"A cap is for a month, a quarter or a year, not for {arithmetic.show(kind)}.")
         if name in found:
             raise LedgerError(f"There are two caps for a {name}; give one.")
+        odd = misread(amount)
+        if odd is not None:
+            raise LedgerError(f"The cap {arithmetic.show(amount)} of a {name} {odd}.")
         if cap is None or not chargeable(cap) or cap > budget:
             raise LedgerError(
                 f"The cap of a {name} must be a positive rational up to the whole budget "
