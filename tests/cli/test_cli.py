@@ -721,6 +721,11 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     again = json.loads(run("release", *words, "--json").out)
     assert again["record"]["repeated"]
     assert again["margins"] == saved["margins"]
+    assert "people.csv was not read: this is the answer stored for version 1." in run("release", *words).out
+    Path("people.csv").unlink()
+    told = run("release", *words)
+    assert_one_good_error(told)
+    assert "There is no file 'people.csv' there; check the path." in told.err
     assert_one_good_error(run("release", *survey, "--measure-totals", "income"))
     assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
 

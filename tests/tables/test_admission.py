@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -291,10 +292,38 @@ def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, 
     mine.write_bytes(office.read_bytes())
     dt.admit(mine, dataset="town", ledger=book, **OFFICE)
     first = ask(mine, book)
-    mine.unlink()  # what is stored is read without the file
+    assert (first.unread, "was not read" in str(first)) == (None, False)
+    mine.write_bytes(b"")  # what is stored is read without a look at the file
     again = ask(mine, book)
     assert dict(again.columns) == dict(first.columns)
     assert dict(again.record) == {**first.record, "repeated": True}
+
+
+def test_a_stored_answer_says_which_file_was_not_read(office, book, tmp_path):
+    """A revised file under the old version gets the old answer, and whoever asked is told so. The release itself tells nothing."""
+    first, march = tmp_path / "residents.csv", tmp_path / "residents_march.csv"
+    first.write_bytes(office.read_bytes())
+    march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    dt.admit(first, dataset="town", ledger=book, **OFFICE)
+    made, again = ask(first, book), ask(march, book)
+    assert again.unread == "residents_march.csv"
+    assert "residents_march.csv was not read: this is the answer stored for version 1." in str(again)
+    assert dict(again.columns) == dict(made.columns)
+    again.save(tmp_path / "out.csv")
+    written = "".join(path.read_text() for path in tmp_path.glob("out*"))
+    assert "residents_march" not in written + json.dumps(again.to_dict())
+    assert pickle.loads(pickle.dumps(again)).unread is None
+
+
+def test_a_file_that_is_not_there_is_an_error_though_the_answer_is_stored(office, book, tmp_path):
+    dt.admit(office, dataset="town", ledger=book, **OFFICE)
+    ask(office, book)
+    spent = book.balance("town").spent
+    for name in ("people_mar.csv", "folder.csv", "people.txt.gone"):
+        (tmp_path / "folder.csv").mkdir(exist_ok=True)
+        with pytest.raises(TableInputError, match=r"There is no file .* check the path|is no table by its name"):
+            ask(tmp_path / name, book)
+    assert book.balance("town").spent == spent
 
 
 def test_messages_may_quote_admitted_names(office, book):

@@ -477,14 +477,19 @@ def _text_of(value: Any) -> str | None:
     return None
 
 
-def stamp(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written to, or another one takes its name."""
+def check_file(path: Path) -> None:
+    """Refuse what is no table by its name, and a file that is not there. It is not opened."""
     if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
         raise TableInputError(
             f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
         )
     if not path.is_file():
         raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written to, or another one takes its name."""
+    check_file(path)
     state = path.stat()
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
