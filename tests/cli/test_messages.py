@@ -132,3 +132,22 @@ def test_every_phrase_that_is_put_into_options_is_a_phrase_of_the_library():
         if path.parent.name != "cli"
     ]
     assert [phrase for phrase in app._PHRASES if not any(phrase in text for text in texts)] == []
+
+
+def test_names_and_places_of_data_sets(run, survey):  # noqa: F811
+    """A slip of the finger is asked about: a second budget for the same people would be paid for twice."""
+    terms = ["--budget", "9", "--relation", "add-remove"]
+    told = run("ledger", "create", "s", "--ledger", "b.db", *terms)
+    assert_one_good_error(told)
+    assert "There is a data set 's' in b.db already: leave out discreet ledger create, and use it as it is." in told.err
+    assert "another name" not in told.err
+    assert run("ledger", "create", "survey-2026", "--ledger", "b.db", *terms).out.count("\n") == 1
+    told = run("ledger", "head", "survey-2025", "--ledger", "b.db")
+    assert_one_good_error(told)
+    assert "Did you mean 'survey-2026'?" in told.err
+    told = run("ledger", "show", "--ledger", "bb.db")
+    assert_one_good_error(told)
+    assert "There is no ledger bb.db; check the path. Did you mean 'b.db'?" in told.err
+    told = run("ledger", "create", "s", "--ledger", "bb.db", *terms)
+    assert (told.code, told.err) == (0, "")
+    assert "bb.db is a new ledger: there was no such file before." in told.out

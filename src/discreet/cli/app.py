@@ -222,6 +222,7 @@ _PHRASES = {
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
     "leave keep out": "leave out --keep",
+    "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",
     ", a function or a matrix": "",
 }

@@ -50,8 +50,11 @@ def create(
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
     """
+    from pathlib import Path
+
     from ..ledger.ledger import Ledger
 
+    is_new = "://" not in ledger and not Path(ledger).exists()
     with Ledger(ledger) as book:
         terms = book.create(
             dataset,
@@ -61,7 +64,8 @@ def create(
             unit=unit,
             per=per or (),
         )
-    return Output(terms, text=str(terms))
+    notes = (f"{ledger} is a new ledger: there was no such file before.",) if is_new else ()
+    return Output(terms, text=str(terms), notes=notes)
 
 
 @ledger.command

@@ -1,4 +1,6 @@
-"""Numbers as offices write them: separators of thousands, and decimal commas. None of them is guessed.
+"""What people write and do not mean: numbers with separators of thousands or decimal commas, and names with a slip of the finger.
+
+Neither is guessed.
 
 "20.000" is twenty in one country and twenty thousand in another. A count or a value of a grid that is written so is refused
 with both readings; a level is not, since nobody means an epsilon of some thousands. What is no number here but one for
@@ -7,10 +9,12 @@ people ("0,5", "20 000") is refused with the one that they mean.
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 
-from .arithmetic import parse_exact
+from .arithmetic import parse_exact, show
 
 _APART = " '’_\u00a0\u202f"  # what separates thousands and nothing else
 _LONGEST = 60  # characters: longer texts are no typing errors of this kind
@@ -46,6 +50,17 @@ def misread(value: object, *, whole: bool = False) -> str | None:
         rest = "" if grouped["rest"] is None else f".{grouped['rest']}"
         return f"has separators of thousands: write {digits}{rest}"
     return f"has a comma: write {_decimal(text.replace(',', '.'))}" if _COMMA.fullmatch(text) else None
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question about the nearest of the names that there are, in any case, with a blank before it; empty where none is near.
+
+    >>> did_you_mean("survay", ["town", "Survey"])
+    " Did you mean 'Survey'?"
+    """
+    lower = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    return f" Did you mean {show(lower[near[0]])}?" if near else ""
 
 
 def _decimal(text: str) -> str:

@@ -44,12 +44,16 @@ class Terms(Result):
     created: str
     per: Caps = ()
 
-    def view(self) -> View:
+    def words(self) -> str:
+        """What was agreed, in one line."""
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
-        return View(
-            f"{self.name}: budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
+        return (
+            f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
             f"a person is {self.unit or 'a row'}"
         )
+
+    def view(self) -> View:
+        return View(f"{self.name}: {self.words()}")
 
     def to_dict(self) -> dict[str, Any]:
         """All that was agreed; the budget is an exact text."""

@@ -31,6 +31,7 @@ from weakref import WeakSet
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.level import Level
+from ..exact.written import did_you_mean
 from ..formats import VERSION
 from .chain import (
     START,
@@ -83,6 +84,8 @@ from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Rows, Run, Store, s
 if TYPE_CHECKING:
     from .spending import Paid
 
+_SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
+
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
 
@@ -119,7 +122,8 @@ class Ledger:
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; create one with: discreet ledger create NAME --ledger {name} ..."
+                f"There is no ledger {name}; check the path.{_near_ledger(Path(name))} A new ledger is made with: "
+                f"discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
 
@@ -173,7 +177,11 @@ class Ledger:
                 head=START,
             )
             if not made:
-                raise LedgerError(f"There is already a data set {name!r} in {self.place}. Choose another name.")
+                known = agreed(run, self._account(run, name))
+                raise LedgerError(
+                    f"There is a data set {name!r} in {self.place} already: leave out create, and use it as it is. Its terms "
+                    f"stay: {known.words()}."
+                )
             return terms_of(append(run, Account(name, facts["budget"], "0/1", salt, 0, START), facts))
 
     def note_admission(
@@ -457,9 +465,10 @@ class Ledger:
             run(columns + (self._store().for_update if lock else ""), name=name) if arithmetic.encodable(name) else []
         )
         if not rows:
-            raise LedgerError(
-                f"There is no data set {name!r} in {self.place}. Make it with create, or list the data sets with show."
-            )
+            names = [each for (each,) in run("SELECT name FROM discreet_data_set")]
+            guess = did_you_mean(name, names) if isinstance(name, str) else ""
+            more = guess or " Make it with create, or list the data sets with show."
+            raise LedgerError(f"There is no data set {name!r} in {self.place}.{more}")
         account = Account(*rows[0])
         if (
             not (account.salt and digest(account, "", "") and link_of(account.head, ""))
@@ -493,6 +502,23 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
+
+
+def _near_ledger(path: Path) -> str:
+    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
+    except OSError:
+        return ""
+    return did_you_mean(path.name, names)
+
+
+def _is_database(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
