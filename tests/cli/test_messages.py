@@ -17,6 +17,7 @@ from tests.cli.test_cli import assert_one_good_error, gm, run, survey  # noqa: F
 
 PARSERS = re.compile(r"[Uu]nused|[Tt]oken|[Uu]nable|convert|[Pp]arameter|positional|[Ii]nvalid value")
 PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
+ADMITTED = ["admit", "p.csv", "--dataset", "s", "--ledger", "b.db"]
 ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", "1"]
 
 
@@ -37,6 +38,13 @@ ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", 
         (["audit", "math:floor"], 'for example --pairs "0,1"'),
         (["audit", "gm.json", "--pairs", "0,x"], 'write for example --pairs "0,1 50,51"'),
         (["audit", "gm.json", "--draws", "ln 2"], '--draws "ln 2" must be a whole number of at least 100'),
+        ([*ASKED, "--count", "*", "--by", "town", "age"], "--by takes one value each time; write --by town --by age."),
+        ([*ASKED, "--count", "x = 1", "y = 2", "z"], "write --count 'x = 1' --count 'y = 2' --count z."),
+        ([*ASKED, "--count", "*", "--separator", ";"], "--separator is fixed at admission (discreet admit): the file is read as"),
+        (["preview", "p.csv", "--dataset", "s", "--ledger", "b.db", "--sheet=A"], "--sheet is fixed at admission (discreet admit)"),
+        ([*ASKED, "--unit", "id"], "--unit is fixed when the data set is created (discreet ledger create); leave it out"),
+        ([*ADMITTED, "--public", "sex"], "--public is fixed when the data set is created"),
+        ([*ADMITTED, "--separater", ";"], "--separater is no option of discreet admit. Did you"),
         (["make", "geometric", "--n", "20.000", "--epsilon", "1"], "--n 20.000 may mean 20 or 20000: write 20 or 20000."),
         (["make", "geometric", "--n", "20", "--epsilon", "0,5"], "--epsilon 0,5 has a comma: write 0.5."),
         ([*ASKED, "--count", "*", "--max-count", "20.000"], "--max-count 20.000 may mean 20 or 20000"),

@@ -151,9 +151,9 @@ def test_what_a_sheet_does_not_keep_is_refused(tmp_path, rows, told):
 
 def test_one_of_several_sheets_is_named(tmp_path):
     path = workbook(tmp_path / "t.xlsx", one=[["x"], [1.0]], two=[["x"], [2.0], [2.0]])
-    with pytest.raises(TableInputError, match="2 sheets; say which one"):
+    with pytest.raises(TableInputError, match="2 sheets, 'one', 'two'; say which one"):
         dt.profile(path)
-    with pytest.raises(TableInputError, match="no sheet 'three'"):
+    with pytest.raises(TableInputError, match="no sheet 'three'; its sheets are 'one', 'two'"):
         dt.profile(path, sheet="three")
     assert (dt.profile(path, sheet="one").size, dt.profile(path, sheet="two").size) == (1, 2)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 nothing")

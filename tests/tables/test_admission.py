@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.cli import main
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.publish.page import release_page
@@ -275,6 +277,39 @@ def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
     copy.write_bytes(office.read_bytes())
     assert ask(copy, book, version="a").size == 4  # the same bytes under another name
     assert book.balance("town").spent == book.balance("town").budget / 8
+
+
+def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypatch, capsys):
+    """With all that it takes to read it: run as it stands, it admits the file that was refused."""
+    dt.admit(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ["NA", "-", "so lala"]})
+    march = tmp_path / "residents march.csv"
+    march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    monkeypatch.setenv("COLUMNS", "200")
+    for version, admitted in (("a", "a-revised"), ("b c", "b c")):
+        with pytest.raises(ReleaseError, match="discreet admit") as told:
+            ask(march, book, version=version)
+        words = shlex.split(str(told.value).rpartition("discreet admit ")[2])
+        with pytest.raises(SystemExit) as stopped:
+            main(["admit", *words])
+        assert (stopped.value.code, capsys.readouterr().err) == (0, "")
+        assert ask(march, book, version=admitted).size == 4
+        assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
+
+
+def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):
+    """Its name is fixed, and grouping by it would be refused at the first question."""
+    path, told = tmp_path / "people.csv", "a public column that no admitted file has"
+    path.write_text("Gemeinde,Alter\na,1\nb,2\n")
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("town", "2", public=["gemeinde", "Altre", "Stand"])
+        found = findings(dt.admit(path, dataset="town", ledger=ledger))
+        assert {column for column, what in found if what == told} == {"Altre", "Stand"}
+        assert found["Altre", told].advice.endswith("no question can group by it. Did you mean 'Alter'?")
+        assert found["Stand", told].advice.endswith("no question can group by it.")
+        path.write_text("Stand,Altre\na,1\nb,2\n")
+        assert not [
+            what for _, what in findings(dt.admit(path, dataset="town", ledger=ledger, version="2")) if what == told
+        ]
 
 
 def test_a_grave_finding_keeps_a_file_out(office, book):

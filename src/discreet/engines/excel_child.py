@@ -31,6 +31,7 @@ _UNPACKED = 2**31  # bytes of all parts together
 _TEXTS = 2**29  # bytes of the part that holds texts, which is read as a whole
 _PARTS = 10_000
 _BOOK = 2**24  # bytes of a list of sheets
+_NAMED, _LONGEST_NAME = 10, 40  # sheets that a message names, and characters of a name
 _CELLS = 2**26  # that a sheet may span
 _ANYWAY = 2**24  # that it may span with hardly any of them filled
 _SPARSE = 64  # of a larger one, one cell in so many is filled
@@ -88,9 +89,11 @@ class _Read:
         except Exception:  # whatever the library says: it may quote what it found
             raise TableInputError(f"{shown} is no readable Excel file; save it anew, or as CSV.") from None
         if wanted is None and len(names) != 1:
-            raise TableInputError(f"{shown} has {len(names)} sheets; say which one with sheet (--sheet).")
+            raise TableInputError(
+                f"{shown} has {len(names)} sheets, {_listed(names)}; say which one with sheet (--sheet)."
+            )
         if wanted is not None and wanted not in names:
-            raise TableInputError(f"{shown} has no sheet {wanted!r}; check its spelling.")
+            raise TableInputError(f"{shown} has no sheet {wanted!r}; its sheets are {_listed(names)}.")
         try:
             self.sheet = book.get_sheet_by_name(wanted or names[0])
         except Exception:
@@ -149,6 +152,12 @@ class _Read:
         if isinstance(cell, time):
             return cell.isoformat()
         return str(cell.isoformat(sep=" ")) if hasattr(cell, "hour") else str(cell.isoformat())
+
+
+def _listed(names: list[str]) -> str:
+    """The names of sheets for whoever holds the file, the first of them."""
+    shown = [repr(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}...") for name in names[:_NAMED]]
+    return ", ".join(shown) + (", ..." if len(names) > _NAMED else "")
 
 
 def _is_large(cell: Any) -> bool:

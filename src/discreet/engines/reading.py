@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +104,11 @@ class Reading:
         return self.encoding == "utf-8"
 
     def options(self) -> str:
-        """The same on the command line; empty for plain CSV."""
+        """The same on the command line, as a shell reads it; empty for plain CSV.
+
+        >>> Reading.of(encoding="latin-1", separator=";", null="NA").options()
+        " --encoding iso8859-1 --separator ';' --null NA"
+        """
         plain = Reading()
         words = {
             "encoding": self.encoding,
@@ -111,9 +116,11 @@ class Reading:
             "decimal": self.decimal,
             "quote": self.quote or "none",
             "null": ",".join(self.nulls) or None,
+            "sheet": self.sheet,
         }
         usual = {"encoding": plain.encoding, "quote": plain.quote}
-        return "".join(f' --{k} "{v}"' for k, v in words.items() if v is not None and v != usual.get(k))
+        said = ((k, v) for k, v in words.items() if v is not None and v != usual.get(k))
+        return "".join(f" {shlex.join([f'--{k}', v])}" for k, v in said)
 
 
 def _is_mark(text: object) -> bool:

@@ -13,6 +13,11 @@ from .entries import ENTRIES, answer_of, stored_answers
 from .secret import Secret, keyed
 from .stores import Run, Store
 
+_ADMITTED = (
+    "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
+    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name"
+)
+
 
 @final
 @dataclass(frozen=True)
@@ -33,6 +38,13 @@ class Consulted:
         """How a version was admitted; None when it was not."""
         return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None
 
+    def admissions(self) -> list[Admission]:
+        """How all versions were admitted, in the order of their lines."""
+        return [
+            admission_of(self.account.name, *row)
+            for row in self.run(f"{_ADMITTED} ORDER BY a.number", name=self.account.name)
+        ]
+
     def stored(self, question: Mapping[str, Any], admission: int) -> Answer | None:
         """The stored answer of a question about an admitted version; None when there is none."""
         for _, known, answer in stored_answers(self.run, self.account, question_text(question)):
@@ -49,12 +61,7 @@ class Consulted:
 
 def read_admission(run: Run, name: str, version: str) -> Admission | None:
     """How a version of a data set was admitted; None when it was not."""
-    rows = run(
-        "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
-        "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
-        name=name,
-        version=version,
-    )
+    rows = run(f"{_ADMITTED} AND a.version = :version", name=name, version=version)
     return admission_of(name, *rows[0]) if rows else None
 
 

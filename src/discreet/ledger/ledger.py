@@ -221,6 +221,11 @@ class Ledger:
         with self.consult(name) as said:
             return said.admission(version)
 
+    def admissions(self, name: str) -> list[Admission]:
+        """How the versions of a data set were admitted, the last one at the end."""
+        with self.consult(name) as said:
+            return said.admissions()
+
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
         with self.consult(admission.name) as said:

@@ -261,9 +261,7 @@ def _counted(
     table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    admission = (
-        None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
-    )
+    admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
     reading = None if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None

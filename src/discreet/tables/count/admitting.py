@@ -24,6 +24,7 @@ from ...engines.reading import Reading
 from ...engines.sources import open_table, stamp
 from ...errors import MissingExtraError, ReleaseError, TableInputError
 from ...exact.arithmetic import show
+from ...exact.written import did_you_mean
 from ...ledger.consulting import Consulted
 from ...ledger.ledger import Admission, Ledger, opened_ledger
 from ...present.views import Result, View
@@ -227,8 +228,10 @@ def admit(
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     path = Path(table)
     with opened_ledger(ledger) as book:
-        unit, before = book.terms(dataset).unit, stamp(path)
-        report = examined(path, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+        terms, before = book.terms(dataset), stamp(path)
+        report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+        known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
+        report = replace(report, findings=(*report.findings, *_about_public(terms.public, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
             reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -244,14 +247,19 @@ def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Adm
     """How this very file was admitted; one that was not is refused with the command that admits it."""
     with ledger.consult(dataset) as said:
         admission = said.admission(version)
-    return check_admitted(ledger.place, said, path, version, admission)
+    return check_admitted(ledger, said, path, version, admission)
 
 
-def check_admitted(place: str, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
-    """The same where the ledger was consulted before, and what it said of the version is `found`."""
+def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
+    """The same where the ledger was consulted before, and what it said of the version is `admission`.
+
+    The command reads the file as the version that was admitted, or else the last one, was read.
+    """
     dataset = said.terms.name
-    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
-    how = f"discreet admit {shlex.join(words)}"
+    like = book.admissions(dataset)[-1:] if admission is None else [admission]
+    options = "".join(Reading.from_dict(each.reading).options() for each in like)
+    words = [str(path), "--dataset", dataset, "--ledger", book.place]
+    how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
         raise ReleaseError(
             f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
@@ -260,7 +268,7 @@ def check_admitted(place: str, said: Consulted, path: Path, version: str, admiss
     if not said.is_admitted(admission, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
-            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
+            f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
 
@@ -440,6 +448,21 @@ def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding
     if not size:
         findings.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
     return findings
+
+
+def _about_public(public: Sequence[str], known: Set[str]) -> list[Finding]:
+    """Public columns that neither this file nor an admitted one has: their names are fixed, and nobody can group by them."""
+    return [
+        Finding(
+            name,
+            "a public column that no admitted file has",
+            1,
+            (),
+            f"check its spelling in the data set's terms; no question can group by it.{did_you_mean(name, known)}",
+        )
+        for name in public
+        if find_column(name, known) is None
+    ]
 
 
 def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
