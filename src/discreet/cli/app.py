@@ -222,6 +222,8 @@ _PHRASES = {
     "set rows=True": "say --rows",
     "set counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
+    "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
+    "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",

@@ -70,6 +70,24 @@ def create(
 
 @ledger.command
 @command("json")
+def remove(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
+    """Remove a data set from which nothing was ever drawn.
+
+    For one that was made with wrong terms. What was admitted goes with it; its history keeps that it was there and was removed,
+    and goes on when it is made anew. A data set that was charged stays.
+
+    Example: discreet ledger remove survey-2025 --ledger budget.db
+    """
+    from ..ledger.ledger import Ledger
+
+    with Ledger.existing(ledger) as book:
+        found = book.remove(dataset)
+    told = f"Removed: {dataset}, of which nothing was charged. Line {found.count} of its history says so."
+    return Output(text=told, document=_head(dataset, found))
+
+
+@ledger.command
+@command("json")
 def charge(
     dataset: Account,
     /,
@@ -205,7 +223,7 @@ def export(
     return 0
 
 
-for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export")):
+for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export", "remove")):
     ledger[_name].sort_key = _place
 
 

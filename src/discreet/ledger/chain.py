@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
 
@@ -17,7 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, is_time, rational, read_caps
+from .periods import Caps, Period, Running, begun_and_removed, is_time, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -190,7 +190,7 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge' or 'answer', with what its hash covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -261,6 +261,15 @@ class Account:
     running: str = "{}"
     proof: str = ""  # of the ledger's secret
     lines: tuple[tuple[Any, ...], ...] = ()  # those that were read with it: number, body, hash
+
+    @property
+    def begun(self) -> int:
+        """The line that holds the terms."""
+        return begun_and_removed(self.running)[0]
+
+    @property
+    def removed(self) -> bool:
+        return begun_and_removed(self.running)[1]
 
     @property
     def totals(self) -> Totals:
@@ -340,7 +349,9 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
                 f"public: {public or 'none'}; a person is {person}"
             )
         case "admitted":
-            return f"version {version}"
+            return "a version that was removed with the data set" if version is None else f"version {version}"
+        case "removed":
+            return "removed before anything was charged; what was admitted went with it"
         case "answer":
             return f"the answer of line {facts.get('charge')}"
     basis = f"{STATED}: " if facts.get("basis") == STATED else ""
@@ -413,6 +424,8 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     caps: Caps = ()
     running, before = Running(), ""  # the time of the line before: times never run backwards
+    there = False  # is there a data set, after the lines so far? One that was removed may be made anew
+    versions: dict[int, str] = {}  # lines that admitted what was not removed since
     charges: dict[int, dict[str, Any]] = {}
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
     admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
@@ -427,7 +440,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         if head is not None and head.count == k and head.hash != link:
             bad(name, k, "is not the one of the head that was kept: it or one before it was rewritten")
         facts, previous = facts_of(name, k, body), link
-        if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
+        if facts.get("number") != k or (facts.get("kind") == "create") == there:
             bad(name, k, "is in the wrong place")
         when = str(facts.get("when"))
         if not is_time(when):
@@ -450,6 +463,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if told_caps is None:
                     bad(name, k, "has unreadable caps")
                 budget, caps = total, told_caps
+                there, running = True, Running(begun=k)
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
@@ -474,11 +488,18 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if facts.get("commitment") != salted(*row[2:]):
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
-                version, *stored = admitted.pop(k, (None, "", ""))
-                if admission_of(name, k, body, *stored).version != version:
-                    bad(name, k, "admits a version other than the stored one")
+                versions[k] = body
+            case "removed":
+                if charges:
+                    bad(name, k, "removes a data set that was charged")
+                there, running = False, replace(running, removed=True)
+                versions.clear()
             case _:
                 bad(name, k, "is of an unknown kind")
+    for k, body in versions.items():
+        version, *stored = admitted.pop(k, (None, "", ""))
+        if admission_of(name, k, body, *stored).version != version:
+            bad(name, k, "admits a version other than the stored one")
     count = len(entries)
     if head is not None and not 0 < head.count <= count:
         bad(name, count + 1, f"is missing: the head that was kept is at line {head.count}, so the tail was cut off")

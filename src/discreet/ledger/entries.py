@@ -143,14 +143,22 @@ def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
 
 
 def agreed(run: Run, account: Account) -> Terms:
-    """The terms in the first line, whose hash must follow: caps are stored nowhere else."""
-    first = line_of(run, account, 1)
+    """The terms in the line that made the data set, whose hash must follow: caps are stored nowhere else. It is the first, or
+    for one that was removed and made anew the one after its removal."""
+    begun = account.begun
+    first, before = line_of(run, account, begun), START if begun == 1 else _hash_of(run, account, begun - 1)
     if first is None:
-        bad(account.name, 1, "is missing")
+        bad(account.name, begun, "is missing")
     _, body, link = first
-    if link_of(START, body) != link:
-        bad(account.name, 1, "was changed: its hash does not follow")
-    return terms_of(facts_of(account.name, 1, body))
+    facts = facts_of(account.name, begun, body)
+    if link_of(before, body) != link or (begun > 1 and facts.get("kind") != "create"):
+        bad(account.name, begun, "was changed: its hash does not follow")
+    return terms_of(facts)
+
+
+def _hash_of(run: Run, account: Account, number: int) -> str:
+    line = line_of(run, account, number)
+    return "" if line is None else str(line[2])
 
 
 def running_of(account: Account, terms: Terms) -> Running:

@@ -314,6 +314,7 @@ def _drawn(
             data=spelling.fingerprint(ready.numbers.each),
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
+            terms=allowed.said.account.begun,
             what=asked.words(),
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today

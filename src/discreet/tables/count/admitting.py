@@ -458,7 +458,8 @@ def _about_public(public: Sequence[str], known: Set[str]) -> list[Finding]:
             "a public column that no admitted file has",
             1,
             (),
-            f"check its spelling in the data set's terms; no question can group by it.{did_you_mean(name, known)}",
+            "no question can group by it; where it is misspelled, remove the data set (discreet ledger remove) and create it "
+            f"anew.{did_you_mean(name, known)}",
         )
         for name in public
         if find_column(name, known) is None
