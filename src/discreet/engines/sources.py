@@ -72,7 +72,7 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
-            how.check_for("An Excel file", "decimal", "nulls", "sheet")
+            how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row")
             return _Excel(path, how, progress)
         if is_text(path):
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
@@ -194,7 +194,8 @@ class _Excel(TableSource):
 
 
 class ExcelSheet:
-    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, and the rows below.
+    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, or in the one that the
+    reading says, and the rows below.
 
     A sheet declares no types: its cells are read as a text file's fields are. Whole numbers below 2^53 are integers, days
     and times are ISO texts, truth values true and false. Larger whole numbers are refused, since a sheet keeps 53 bits of
@@ -214,6 +215,7 @@ class ExcelSheet:
             "shown": show(path.name),
             "sheet": reading.sheet,
             "decimal": reading.decimal,
+            "header_row": reading.header_row,
         }
         self.header, self._parts = _read_sheet({"path": sys.path, **asked}, progress)
 

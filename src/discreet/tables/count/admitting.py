@@ -170,6 +170,7 @@ def profile(
     quote: str = '"',
     null: str | Sequence[str] = (),
     sheet: str | None = None,
+    header_row: int = 1,
     domain: Any = None,
     sum: Any = None,
     unit: str | None = None,
@@ -178,16 +179,17 @@ def profile(
 ) -> Profile:
     """Profile a file or a table that you hold: its columns, what is missing, and what may be misread.
 
-        encoding   how characters are written: utf-8, latin-1, cp1252 and others of one byte each
-        separator  what stands between fields: ";", "|", tab; by default what the name of the file says
-        decimal    the decimal mark of numbers: "." or ","
-        quote      the quotation mark around fields, or none
-        null       words for missing values, separated by commas: "NA,-,..". Also a list of them
-        sheet      the sheet of an Excel file, where it has several
-        domain     declared groups, which are compared with what is there
-        sum        bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
-        unit       the column that identifies a person; by default a row is a person
-        codes      columns of codes: what looks like a number in them is none
+        encoding    how characters are written: utf-8, latin-1, cp1252 and others of one byte each
+        separator   what stands between fields: ";", "|", tab; by default what the name of the file says
+        decimal     the decimal mark of numbers: "." or ","
+        quote       the quotation mark around fields, or none
+        null        words for missing values, separated by commas: "NA,-,..". Also a list of them
+        sheet       the sheet of an Excel file, where it has several
+        header_row  the row of a sheet that holds the names of its columns
+        domain      declared groups, which are compared with what is there
+        sum         bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
+        unit        the column that identifies a person; by default a row is a person
+        codes       columns of codes: what looks like a number in them is none
 
     No bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
@@ -195,7 +197,15 @@ def profile(
     >>> profile(pyarrow.table({"town": ["a", "b", None]}))
     <Profile a table: 3 rows, 1 column. For you alone, not for publication.>
     """
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    reading = Reading.of(
+        encoding=encoding,
+        separator=separator,
+        decimal=decimal,
+        quote=quote,
+        null=null,
+        sheet=sheet,
+        header_row=header_row,
+    )
     return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
 
 
@@ -211,6 +221,7 @@ def admit(
     quote: str = '"',
     null: str | Sequence[str] = (),
     sheet: str | None = None,
+    header_row: int = 1,
     domain: Any = None,
     sum: Any = None,
     codes: Sequence[str] = (),
@@ -225,7 +236,15 @@ def admit(
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    reading = Reading.of(
+        encoding=encoding,
+        separator=separator,
+        decimal=decimal,
+        quote=quote,
+        null=null,
+        sheet=sheet,
+        header_row=header_row,
+    )
     path = Path(table)
     with opened_ledger(ledger) as book:
         terms, before = book.terms(dataset), stamp(path)
