@@ -21,7 +21,7 @@ from discreet.errors import (
 from discreet.exact.arithmetic import parse_exact
 from discreet.exact.given import positive, share, whole
 from discreet.exact.written import misread
-from discreet.questions.sums import read_sums
+from discreet.questions.statistic import read_sums
 
 IN_TWO_WAYS = {
     "20.000": "20 or 20000",

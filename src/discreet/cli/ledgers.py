@@ -64,8 +64,7 @@ def create(
             unit=unit,
             per=per or (),
         )
-    notes = (f"{ledger} is a new ledger: there was no such file before.",) if is_new else ()
-    return Output(terms, text=str(terms), notes=notes)
+    return Output(terms, text=f"{terms}; {ledger} is a new ledger" if is_new else str(terms))
 
 
 @ledger.command
@@ -76,7 +75,7 @@ def remove(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
     For one that was made with wrong terms. What was admitted goes with it; its history keeps that it was there and was removed,
     and goes on when it is made anew. A data set that was charged stays.
 
-    Example: discreet ledger remove survey-2025 --ledger budget.db
+    Example: discreet ledger remove survey-2026 --ledger budget.db
     """
     from ..ledger.ledger import Ledger
 

@@ -22,7 +22,7 @@ from ...progress import Progress, tell
 from ...questions.predicate import Node, find_column, parse
 from ...questions.question import Question
 from ..ask.asked import Asked
-from .admitting import admission_for
+from .true_numbers import admission_for
 
 _COMPARED = {"=", "<>", "IN"}
 _MOST = 50  # spellings that are told
