@@ -718,6 +718,11 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     again = json.loads(run("release", *words, "--json").out)
     assert again["record"]["repeated"]
     assert again["margins"] == saved["margins"]
+    assert "people.csv was not read: this is the answer stored for version 1." in run("release", *words).out
+    Path("people.csv").unlink()
+    told = run("release", *words)
+    assert_one_good_error(told)
+    assert "There is no file 'people.csv' there; check the path." in told.err
     assert_one_good_error(run("release", *survey, "--measure-totals", "income"))
     assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
 
@@ -955,7 +960,9 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     assert all(abs(row["report"] - 80) < 40 for row in told["rows"])  # e^-40: never by chance
     with Path("p.csv").open("ab") as more:
         more.write(b"Bern;1,5\r\n")
-    assert_one_good_error(run(*asked, "--domain", "domain.json"))
+    told = run(*asked, "--domain", "domain.json")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.endswith("--encoding iso8859-1 --separator ';' --decimal , --null NA --version 1-revised\n")
 
 
 def test_a_preview_charges_nothing_and_dropped_rows_are_for_the_operator(run, survey, monkeypatch):

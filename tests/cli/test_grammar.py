@@ -68,6 +68,7 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
     "ledger charge",
     "ledger verify",
     "ledger head",
+    "ledger remove",
     "ledger export",
 }
 NO_JSON = {"completion", "studio", "ledger export"}  # one text for machines anyway, and a server

@@ -17,6 +17,8 @@ from tests.cli.test_cli import assert_one_good_error, gm, run, survey  # noqa: F
 
 PARSERS = re.compile(r"[Uu]nused|[Tt]oken|[Uu]nable|convert|[Pp]arameter|positional|[Ii]nvalid value")
 PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
+ADMITTED = ["admit", "p.csv", "--dataset", "s", "--ledger", "b.db"]
+ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", "1"]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,17 @@ PYTHON = re.compile(r"\b[a-z_]+ ?= ?['\[(]|[\[{]\(|True|False|None")
         (["audit", "math:floor"], 'for example --pairs "0,1"'),
         (["audit", "gm.json", "--pairs", "0,x"], 'write for example --pairs "0,1 50,51"'),
         (["audit", "gm.json", "--draws", "ln 2"], '--draws "ln 2" must be a whole number of at least 100'),
+        ([*ASKED, "--count", "*", "--by", "town", "age"], "--by takes one value each time; write --by town --by age."),
+        ([*ASKED, "--count", "x = 1", "y = 2", "z"], "write --count 'x = 1' --count 'y = 2' --count z."),
+        ([*ASKED, "--count", "*", "--separator", ";"], "--separator is fixed at admission (discreet admit): the file is read as"),
+        (["preview", "p.csv", "--dataset", "s", "--ledger", "b.db", "--sheet=A"], "--sheet is fixed at admission (discreet admit)"),
+        ([*ASKED, "--unit", "id"], "--unit is fixed when the data set is created (discreet ledger create); leave it out"),
+        ([*ADMITTED, "--public", "sex"], "--public is fixed when the data set is created"),
+        ([*ADMITTED, "--separater", ";"], "--separater is no option of discreet admit. Did you"),
+        (["make", "geometric", "--n", "20.000", "--epsilon", "1"], "--n 20.000 may mean 20 or 20000: write 20 or 20000."),
+        (["make", "geometric", "--n", "20", "--epsilon", "0,5"], "--epsilon 0,5 has a comma: write 0.5."),
+        ([*ASKED, "--count", "*", "--max-count", "20.000"], "--max-count 20.000 may mean 20 or 20000"),
+        ([*ASKED, "--sum", "x:0..200.000/100"], "'200.000' in the bounds of the sum of 'x' may mean 200 or 200000"),
         (["perturb", "p.csv", "--column", "x", "-m", "gm.json", "--on-bad", "keep"], "--on-bad keep is not known; use"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
@@ -127,3 +140,43 @@ def test_every_phrase_that_is_put_into_options_is_a_phrase_of_the_library():
         if path.parent.name != "cli"
     ]
     assert [phrase for phrase in app._PHRASES if not any(phrase in text for text in texts)] == []
+
+
+def test_names_and_places_of_data_sets(run, survey):  # noqa: F811
+    """A slip of the finger is asked about: a second budget for the same people would be paid for twice."""
+    terms = ["--budget", "9", "--relation", "add-remove"]
+    told = run("ledger", "create", "s", "--ledger", "b.db", *terms)
+    assert_one_good_error(told)
+    assert "There is a data set 's' in b.db already: leave out discreet ledger create, and use it as it is." in told.err
+    assert "another name" not in told.err
+    assert "is a new ledger" not in run("ledger", "create", "survey-2026", "--ledger", "b.db", *terms).out
+    told = run("ledger", "head", "survey-2025", "--ledger", "b.db")
+    assert_one_good_error(told)
+    assert "Did you mean 'survey-2026'?" in told.err
+    told = run("ledger", "show", "--ledger", "bb.db")
+    assert_one_good_error(told)
+    assert "There is no ledger bb.db; check the path. Did you mean 'b.db'?" in told.err
+    told = run("ledger", "create", "s", "--ledger", "bb.db", *terms)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.endswith("; bb.db is a new ledger\n")
+
+
+def test_a_data_set_with_wrong_terms_is_removed_and_made_anew(run, survey):  # noqa: F811
+    terms = ["--ledger", "b.db", "--budget", "2", "--relation", "change-one", "--public"]
+    assert run("ledger", "create", "town", *terms, "sx").code == 0
+    told = run("admit", "people.csv", "--dataset", "town", "--ledger", "b.db")
+    assert "a public column that no admitted file has" in told.out
+    told = run("ledger", "remove", "town", "--ledger", "b.db")
+    assert (told.code, told.err) == (0, "")
+    assert told.out == "Removed: town, of which nothing was charged. Line 3 of its history says so.\n"
+    told = run("ledger", "show", "town", "--ledger", "b.db")
+    assert_one_good_error(told)
+    assert "was removed, as its history says. Make it anew with discreet ledger create" in told.err
+    assert run("ledger", "create", "town", *terms, "sex").code == 0
+    history = json.loads(run("ledger", "history", "town", "--ledger", "b.db", "--json").out)
+    assert [line["kind"] for line in history] == ["create", "admitted", "removed", "create"]
+    assert run("ledger", "verify", "town", "--ledger", "b.db").code == 0
+    assert run("ledger", "charge", "town", "--epsilon", "1", "--what", "elsewhere", "--ledger", "b.db").code == 0
+    told = run("ledger", "remove", "town", "--ledger", "b.db")
+    assert_one_good_error(told)
+    assert "'town' has spent 1, and what was drawn cannot be taken back. Nothing was removed" in told.err

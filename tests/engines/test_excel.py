@@ -153,14 +153,42 @@ def test_what_a_sheet_does_not_keep_is_refused(tmp_path, rows, told):
 
 def test_one_of_several_sheets_is_named(tmp_path):
     path = workbook(tmp_path / "t.xlsx", one=[["x"], [1.0]], two=[["x"], [2.0], [2.0]])
-    with pytest.raises(TableInputError, match="2 sheets; say which one"):
+    with pytest.raises(TableInputError, match="2 sheets, 'one', 'two'; say which one"):
         dt.profile(path)
-    with pytest.raises(TableInputError, match="no sheet 'three'"):
+    with pytest.raises(TableInputError, match="no sheet 'three'; its sheets are 'one', 'two'"):
         dt.profile(path, sheet="three")
     assert (dt.profile(path, sheet="one").size, dt.profile(path, sheet="two").size) == (1, 2)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(TableInputError, match="no readable Excel file"):
         dt.profile(tmp_path / "bad.xlsx")
+
+
+def test_the_names_may_stand_below_a_title(tmp_path):
+    """As offices write sheets; rows keep the numbers that the sheet shows, and the ledger keeps how it is read."""
+    rows = [["Residents of the town", "", ""], ["", "", ""], ["town", "age"], ["a", 30.0], ["b", ""], ["b", 7.0]]
+    path = workbook(tmp_path / "t.xlsx", people=rows)
+    with pytest.raises(TableInputError, match=r"cells beside the named columns stand in rows 3, 4, 6"):
+        dt.profile(path)
+    for wrong, told in ((2, "Row 2 of 't.xlsx' must hold the names"), (4, "Row 4 of"), (9, r"--header-row 3")):
+        with pytest.raises(TableInputError, match=told):
+            dt.profile(path, header_row=wrong)
+    report = dt.profile(path, header_row=3)
+    assert (report.names, report.size) == (("town", "age"), 3)
+    assert [f.places for f in report.findings if f.what == "missing"] == [(5,)]
+    assert report.reading.options() == " --header-row 3"
+    for bad in (0, "2.000", "three"):
+        with pytest.raises(TableInputError, match="header_row"):
+            dt.profile(path, header_row=bad)
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("town", 1, relation="add-remove")
+        dt.admit(path, dataset="town", ledger=book, header_row=3)
+        asked = {"count": "age >= 7", "by": ["town"], "domain": {"town": ["a", "b"]}, "max_count": 5, "epsilon": "1/2"}
+        assert dt.release(path, dataset="town", ledger=book, **asked).size == 2
+        assert book.admission("town", "1").reading["header_row"] == 3
+    text = tmp_path / "t.csv"
+    text.write_text("a\n1\n")
+    with pytest.raises(TableInputError, match="A text file is not read by header_row; leave that out"):
+        dt.profile(text, header_row=3)
 
 
 def far(place):
@@ -320,7 +348,14 @@ def test_the_reader_has_so_many_seconds_of_work_and_no_more():
 def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
     """Also when whoever waited was killed: its end of the pipe is closed by the system."""
     os.mkfifo(tmp_path / "t.xlsx")
-    given = {"path": sys.path, "file": str(tmp_path / "t.xlsx"), "shown": "t", "sheet": None, "decimal": None}
+    given = {
+        "path": sys.path,
+        "file": str(tmp_path / "t.xlsx"),
+        "shown": "t",
+        "sheet": None,
+        "decimal": None,
+        "header_row": 1,
+    }
     command = [sys.executable, "-I", "-c", sources._CHILD]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

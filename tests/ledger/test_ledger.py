@@ -64,14 +64,41 @@ def test_terms_are_kept(place, ledger):
 def test_only_a_ledger_that_exists_is_opened_as_existing(place, survey, tmp_path):
     with Ledger.existing(place.address) as again:
         assert again.datasets() == ["survey"]
-    with pytest.raises(LedgerError, match="There is no ledger"):
+    with pytest.raises(
+        LedgerError, match=r"There is no ledger .*mistyped\.db; check the path\. A new ledger is made with"
+    ):
         Ledger.existing(tmp_path / "mistyped.db")
     assert not (tmp_path / "mistyped.db").exists()
 
 
+def test_a_mistyped_path_asks_about_the_ledger_beside_it(tmp_path):
+    """Before it advises to make one, with a budget that nobody has touched. Other files are no ledgers."""
+    with Ledger(tmp_path / "budget.db") as book:
+        book.create("town", "1")
+    (tmp_path / "buget.txt").write_text("of the same name, nearly")
+    with pytest.raises(LedgerError, match=r"check the path\. Did you mean 'budget\.db'\? A new ledger"):
+        Ledger.existing(tmp_path / "buget.db")
+    for far in (tmp_path / "other.sqlite", tmp_path / "nowhere" / "budget.db"):
+        with pytest.raises(LedgerError, match=r"check the path\. A new ledger"):
+            Ledger.existing(far)
+
+
+def test_names_of_data_sets_have_a_did_you_mean(survey):
+    for mistyped in ("survay", "Survey", "survey "):
+        with pytest.raises(LedgerError, match=r"There is no data set '.*' in .*\. Did you mean 'survey'\?$"):
+            survey.balance(mistyped)
+    for other in ("town", 5, "\ud800"):
+        with pytest.raises(LedgerError, match=r"Make it with create, or list the data sets with show\.$"):
+            survey.balance(other)
+
+
 def test_a_second_create_is_refused(survey):
-    with pytest.raises(LedgerError, match="already"):
+    with pytest.raises(LedgerError, match="already: leave out create, and use it as it is") as caught:
         survey.create("survey", "2")
+    assert str(caught.value).endswith(
+        "Its terms stay: budget 1, relation change-one, public: district, a person is a row."
+    )
+    assert "name" not in str(caught.value), "another name would be another budget for the same people"
     assert survey.terms("survey").budget == 1
     assert survey.head("survey").count == 1
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import pickle
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.cli import main
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.publish.page import release_page
@@ -276,6 +279,39 @@ def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
     assert book.balance("town").spent == book.balance("town").budget / 8
 
 
+def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypatch, capsys):
+    """With all that it takes to read it: run as it stands, it admits the file that was refused."""
+    dt.admit(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ["NA", "-", "so lala"]})
+    march = tmp_path / "residents march.csv"
+    march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    monkeypatch.setenv("COLUMNS", "200")
+    for version, admitted in (("a", "a-revised"), ("b c", "b c")):
+        with pytest.raises(ReleaseError, match="discreet admit") as told:
+            ask(march, book, version=version)
+        words = shlex.split(str(told.value).rpartition("discreet admit ")[2])
+        with pytest.raises(SystemExit) as stopped:
+            main(["admit", *words])
+        assert (stopped.value.code, capsys.readouterr().err) == (0, "")
+        assert ask(march, book, version=admitted).size == 4
+        assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
+
+
+def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):
+    """Its name is fixed, and grouping by it would be refused at the first question."""
+    path, told = tmp_path / "people.csv", "a public column that no admitted file has"
+    path.write_text("Gemeinde,Alter\na,1\nb,2\n")
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("town", "2", public=["gemeinde", "Altre", "Stand"])
+        found = findings(dt.admit(path, dataset="town", ledger=ledger))
+        assert {column for column, what in found if what == told} == {"Altre", "Stand"}
+        assert found["Altre", told].advice.endswith("create it anew. Did you mean 'Alter'?")
+        assert found["Stand", told].advice.endswith("create it anew.")
+        path.write_text("Stand,Altre\na,1\nb,2\n")
+        assert not [
+            what for _, what in findings(dt.admit(path, dataset="town", ledger=ledger, version="2")) if what == told
+        ]
+
+
 def test_a_grave_finding_keeps_a_file_out(office, book):
     told = r"was not admitted. Column 'Einkommen': number with a comma \(in line 2, 3, .*--decimal"
     with pytest.raises(TableInputError, match=told) as caught:
@@ -291,10 +327,38 @@ def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, 
     mine.write_bytes(office.read_bytes())
     dt.admit(mine, dataset="town", ledger=book, **OFFICE)
     first = ask(mine, book)
-    mine.unlink()  # what is stored is read without the file
+    assert (first.unread, "was not read" in str(first)) == (None, False)
+    mine.write_bytes(b"")  # what is stored is read without a look at the file
     again = ask(mine, book)
     assert dict(again.columns) == dict(first.columns)
     assert dict(again.record) == {**first.record, "repeated": True}
+
+
+def test_a_stored_answer_says_which_file_was_not_read(office, book, tmp_path):
+    """A revised file under the old version gets the old answer, and whoever asked is told so. The release itself tells nothing."""
+    first, march = tmp_path / "residents.csv", tmp_path / "residents_march.csv"
+    first.write_bytes(office.read_bytes())
+    march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    dt.admit(first, dataset="town", ledger=book, **OFFICE)
+    made, again = ask(first, book), ask(march, book)
+    assert again.unread == "residents_march.csv"
+    assert "residents_march.csv was not read: this is the answer stored for version 1." in str(again)
+    assert dict(again.columns) == dict(made.columns)
+    again.save(tmp_path / "out.csv")
+    written = "".join(path.read_text() for path in tmp_path.glob("out*"))
+    assert "residents_march" not in written + json.dumps(again.to_dict())
+    assert pickle.loads(pickle.dumps(again)).unread is None
+
+
+def test_a_file_that_is_not_there_is_an_error_though_the_answer_is_stored(office, book, tmp_path):
+    dt.admit(office, dataset="town", ledger=book, **OFFICE)
+    ask(office, book)
+    spent = book.balance("town").spent
+    for name in ("people_mar.csv", "folder.csv", "people.txt.gone"):
+        (tmp_path / "folder.csv").mkdir(exist_ok=True)
+        with pytest.raises(TableInputError, match=r"There is no file .* check the path|is no table by its name"):
+            ask(tmp_path / name, book)
+    assert book.balance("town").spent == spent
 
 
 def test_messages_may_quote_admitted_names(office, book):

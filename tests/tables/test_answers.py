@@ -223,7 +223,7 @@ def test_a_stored_answer_is_found_again_in_any_order_without_its_file(tmp_path, 
         book.create("people", "9", relation="add-remove")
         dt.admit(path, dataset=dataset, ledger=book)
         first = release(path, dataset=dataset, ledger=book, **question)
-        path.unlink()
+        path.write_text("not,a,table\n")
         turned = {**question, "by": question["by"][::-1]}
         found = [release(path, dataset=dataset, ledger=book, **one) for one in (question, turned)]
         assert book.balance(dataset).spent == 2

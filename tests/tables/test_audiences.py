@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 import discreet as dt
-from discreet.errors import ReleaseError
+from discreet.errors import ReleaseError, TableInputError
 from discreet.randomness.source import simulation
 from discreet.tables import release as module
 from discreet.tables.ask.asked import Asked
@@ -225,8 +225,13 @@ def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     people.to_csv(file, index=False)
     dt.admit(file, dataset="bits", ledger=ledger)
     made = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
-    file.unlink()
+    assert (made.unread, "was not read" in str(made)) == (None, False)
+    file.write_text("")
     again = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+    assert "people.csv was not read: this is the answer stored for version 1." in str(again)
+    file.unlink()
+    with pytest.raises(TableInputError, match=r"There is no file 'people\.csv' there"):
+        release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
     assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
 
 

@@ -10,11 +10,12 @@ import inspect
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from cyclopts import (
     App,
@@ -28,7 +29,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from .options import FORMATS, Debug
+from .options import FORMATS, Debug, ReadingOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -205,9 +206,12 @@ def make_console() -> Console:
 _ARGUMENTS = (
     re.compile(r"(?<![\w-])(?P<name>[a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))"),
     re.compile(
-        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|is|cannot|does|has)\b)"
+        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|may|is|cannot|does|has)\b)"
     ),
 )
+# Options that people give again where they were settled before
+_READING = {f"--{field.name.replace('_', '-')}" for field in fields(ReadingOptions)} | {"--codes"}
+_TERMS = {"--budget", "--per", "--public", "--relation", "--unit"}
 _PHRASES = {
     "pairs must be a list of pairs of neighbouring true values, for example [(0, 1)]": "--pairs are two neighbouring true values "
     'each, for example --pairs "0,1 50,51"',
@@ -218,10 +222,13 @@ _PHRASES = {
     "set rows=True": "say --rows",
     "set counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
+    "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
+    "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
     "leave keep out": "leave out --keep",
+    "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",
     ", a function or a matrix": "",
 }
@@ -287,7 +294,11 @@ def _told(error: Exception, words: list[str]) -> str:
     if not isinstance(error, CycloptsError):
         return _as_options(told, words)
     chain = list(error.command_chain or ())
-    told = _of_the_words(error, told, " ".join(["discreet", *chain]), _example(chain))
+    told = (
+        _fixed(error, chain)
+        or _once_each(error, chain, words)
+        or _of_the_words(error, told, " ".join(["discreet", *chain]), _example(chain))
+    )
     where = " ".join(["discreet", *chain, "--help"])
     return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
 
@@ -319,11 +330,52 @@ def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> s
     return told
 
 
+def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
+    """What to say of an option of a release that was settled before: how the file is read, or what is protected in it."""
+    if not isinstance(error, UnknownOptionError) or chain[:1] not in (
+        ["admit"],
+        ["preview"],
+        ["release"],
+        ["release-to"],
+    ):
+        return None
+    option = (error.token.keyword or error.token.value or "").partition("=")[0]
+    if option in _TERMS:
+        return f"{option} is fixed when the data set is created (discreet ledger create); leave it out"
+    if option in _READING and chain[0] != "admit":
+        return f"{option} is fixed at admission (discreet admit): the file is read as it was read there; leave it out"
+    return None
+
+
+def _once_each(error: CycloptsError, chain: list[str], words: list[str]) -> str | None:
+    """What to say of words after the value of an option that takes one value each time: --by a b."""
+    if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
+        return None
+    rest = list(error.unused_tokens)
+    start = next((k for k in range(2, len(words)) if words[k : k + len(rest)] == rest), 0)
+    option = words[start - 2] if start else ""
+    many = {
+        name
+        for argument in _command(chain).assemble_argument_collection()
+        for name in argument.names
+        if any(get_origin(kind) is list for kind in (argument.hint, *get_args(argument.hint)))
+    }
+    if option not in many:
+        return None
+    written = " ".join(f"{option} {shlex.quote(value)}" for value in words[start - 1 : start + len(rest)])
+    return f"{option} takes one value each time; write {written}"
+
+
+def _command(chain: list[str]) -> App:
+    found = app
+    for name in chain:
+        found = found[name]
+    return found
+
+
 def _example(commands: list[str]) -> str:
     """The first example of a command's help."""
-    found = app
-    for name in commands:
-        found = found[name]
+    found = _command(commands)
     match = re.search(r"^\s*Example: (.*)$", found.help, re.MULTILINE)
     return "" if match is None else f"; write for example {match[1].strip()}"
 

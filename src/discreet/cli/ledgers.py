@@ -50,8 +50,11 @@ def create(
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
     """
+    from pathlib import Path
+
     from ..ledger.ledger import Ledger
 
+    is_new = "://" not in ledger and not Path(ledger).exists()
     with Ledger(ledger) as book:
         terms = book.create(
             dataset,
@@ -61,7 +64,25 @@ def create(
             unit=unit,
             per=per or (),
         )
-    return Output(terms, text=str(terms))
+    return Output(terms, text=f"{terms}; {ledger} is a new ledger" if is_new else str(terms))
+
+
+@ledger.command
+@command("json")
+def remove(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
+    """Remove a data set from which nothing was ever drawn.
+
+    For one that was made with wrong terms. What was admitted goes with it; its history keeps that it was there and was removed,
+    and goes on when it is made anew. A data set that was charged stays.
+
+    Example: discreet ledger remove survey-2026 --ledger budget.db
+    """
+    from ..ledger.ledger import Ledger
+
+    with Ledger.existing(ledger) as book:
+        found = book.remove(dataset)
+    told = f"Removed: {dataset}, of which nothing was charged. Line {found.count} of its history says so."
+    return Output(text=told, document=_head(dataset, found))
 
 
 @ledger.command
@@ -201,7 +222,7 @@ def export(
     return 0
 
 
-for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export")):
+for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export", "remove")):
     ledger[_name].sort_key = _place
 
 

@@ -168,6 +168,7 @@ class ReadingOptions:
     quote: Annotated[str, Parameter(help=meaning(PROFILE, "quote"))] = '"'
     null: Annotated[str, entry(meaning(PROFILE, "null"))] = ""
     sheet: Annotated[str | None, Parameter(help=meaning(PROFILE, "sheet"))] = None
+    header_row: Annotated[Number, entry(meaning(PROFILE, "header_row"))] = "1"
 
 
 AS_USUAL = ReadingOptions()

@@ -68,7 +68,10 @@ class QuestionOptions:
     sum: Annotated[list[str] | None, SUM] = None
     mean: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "mean"))] = None
     share: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "share"))] = None
-    by: Annotated[str, Parameter(help=meaning(QUESTION, "by", ", separated by commas"))] = ""
+    by: Annotated[
+        list[str] | None,
+        Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
+    ] = None
     domain: Domain = None
     weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
     mechanism: Annotated[
@@ -98,7 +101,7 @@ class QuestionOptions:
         from ..questions.margins import measure_of
         from ..questions.question import Question
 
-        columns = listed(self.by)
+        columns = [name for some in self.by or () for name in listed(some)]
         own = Path(self.mechanism).suffix == ".json"
         return Question(
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),

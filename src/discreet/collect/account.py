@@ -63,6 +63,7 @@ class DatasetCharge:
 
     book: Ledger
     terms: Terms
+    terms_line: int  # of the history
     question: dict[str, Any]
     epsilon: Fraction
     max_rows: int
@@ -73,7 +74,8 @@ class DatasetCharge:
     @classmethod
     def of(cls, book: Ledger, table: Any, request: PerturbRequest, charged: ChargedDataset) -> DatasetCharge:
         """By the terms of the data set, before any data are read."""
-        terms = book.terms(charged.dataset)
+        with book.consult(charged.dataset) as said:
+            terms, terms_line = said.terms, said.account.begun
         if terms.relation == "add-remove":
             raise ReleaseError(
                 f"In {show(charged.dataset)} it is private who is in the data, and the number of reports would "
@@ -94,6 +96,7 @@ class DatasetCharge:
         return cls(
             book=book,
             terms=terms,
+            terms_line=terms_line,
             question=question,
             epsilon=cost(request.mechanism, request.levels) * charged.max_rows,
             max_rows=charged.max_rows,
@@ -106,7 +109,13 @@ class DatasetCharge:
         """The stored tally, or a charge that is on disk."""
         data = hashlib.sha256(json.dumps([part.tolist() for part in truth.pairs()]).encode()).hexdigest()
         return self.book.begin(
-            self.terms.name, self.question, epsilon=self.epsilon, data=data, fresh=self.fresh, admission=self.admission
+            self.terms.name,
+            self.question,
+            epsilon=self.epsilon,
+            data=data,
+            fresh=self.fresh,
+            admission=self.admission,
+            terms=self.terms_line,
         )
 
     def finish(self, pending: Pending, reports: PositionCounts) -> None:

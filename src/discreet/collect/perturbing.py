@@ -48,6 +48,7 @@ def perturb(
     quote: str = '"',
     null: str | Sequence[str] = (),
     sheet: str | None = None,
+    header_row: int = 1,
     engine: str | None = None,
     master: str | None = None,
     checkpoint: str | None = None,
@@ -91,7 +92,13 @@ def perturb(
         fresh=fresh,
         source=source,
         reading=Reading.of(
-            encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet
+            encoding=encoding,
+            separator=separator,
+            decimal=decimal,
+            quote=quote,
+            null=null,
+            sheet=sheet,
+            header_row=header_row,
         ),
     )
     place = engine_for(engine, master, checkpoint, table)

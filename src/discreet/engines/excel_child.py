@@ -31,6 +31,7 @@ _UNPACKED = 2**31  # bytes of all parts together
 _TEXTS = 2**29  # bytes of the part that holds texts, which is read as a whole
 _PARTS = 10_000
 _BOOK = 2**24  # bytes of a list of sheets
+_NAMED, _LONGEST_NAME = 10, 40  # sheets that a message names, and characters of a name
 _CELLS = 2**26  # that a sheet may span
 _ANYWAY = 2**24  # that it may span with hardly any of them filled
 _SPARSE = 64  # of a larger one, one cell in so many is filled
@@ -57,7 +58,7 @@ def serve(given: dict[str, Any]) -> None:
     threading.Thread(target=_end_with_the_asker, daemon=True).start()
     _limit_time(_SECONDS)
     try:
-        sheet = _Read(Path(given["file"]), given["shown"], given["sheet"], given["decimal"] == ",")
+        sheet = _Read(Path(given["file"]), given["shown"], given["sheet"], given["decimal"] == ",", given["header_row"])
     except TableInputError as error:
         marshal.dump(str(error), out)
         return
@@ -75,12 +76,12 @@ def _end_with_the_asker() -> None:
 
 
 class _Read:
-    """One sheet of a workbook: the names in its first row, and the rows below."""
+    """One sheet of a workbook: the names in one of its rows, by default the first, and the rows below."""
 
-    def __init__(self, path: Path, shown: str, wanted: str | None, comma: bool) -> None:
+    def __init__(self, path: Path, shown: str, wanted: str | None, comma: bool, header_row: int = 1) -> None:
         import python_calamine as calamine
 
-        self.shown, self.comma = shown, comma
+        self.shown, self.comma, self.header_row = shown, comma, header_row
         _limit_memory(_measured(path, shown, wanted))
         try:
             book = calamine.CalamineWorkbook.from_path(str(path))
@@ -88,19 +89,25 @@ class _Read:
         except Exception:  # whatever the library says: it may quote what it found
             raise TableInputError(f"{shown} is no readable Excel file; save it anew, or as CSV.") from None
         if wanted is None and len(names) != 1:
-            raise TableInputError(f"{shown} has {len(names)} sheets; say which one with sheet (--sheet).")
+            raise TableInputError(
+                f"{shown} has {len(names)} sheets, {_listed(names)}; say which one with sheet (--sheet)."
+            )
         if wanted is not None and wanted not in names:
-            raise TableInputError(f"{shown} has no sheet {wanted!r}; check its spelling.")
+            raise TableInputError(f"{shown} has no sheet {wanted!r}; its sheets are {_listed(names)}.")
         try:
             self.sheet = book.get_sheet_by_name(wanted or names[0])
         except Exception:
             raise TableInputError(f"The sheet of {shown} cannot be read; save it anew, or as CSV.") from None
         rows = self.rows()
-        first = next(rows, [])
+        first = next(islice(rows, header_row - 1, None), [])
         while first and first[-1] == "":
             first = first[:-1]
         if not first or not all(isinstance(name, str) and name.strip() for name in first):
-            raise TableInputError(f"The first row of {shown} must hold the names of the columns, a text in each cell.")
+            which = "The first row" if header_row == 1 else f"Row {header_row}"
+            raise TableInputError(
+                f"{which} of {shown} must hold the names of the columns, a text in each cell; if they stand in another row, say "
+                "which with header_row (--header-row 3)."
+            )
         self.header = [str(name) for name in first]
         self.beyond: list[int] = []
         self.large: list[int] = []
@@ -125,7 +132,9 @@ class _Read:
         """Rows with anything in them, some at a time: their numbers as the sheet shows them, and each column as texts. Notes
         what a sheet cannot hold exactly, and cells beside the named columns."""
         width = len(self.header)
-        kept = ((number, row) for number, row in enumerate(rows, 2) if any(cell != "" for cell in row))
+        kept = (
+            (number, row) for number, row in enumerate(rows, self.header_row + 1) if any(cell != "" for cell in row)
+        )
         while part := list(islice(kept, _ROWS)):
             numbers, cells = zip(*part, strict=True)
             columns = list(zip(*cells, strict=True))
@@ -149,6 +158,12 @@ class _Read:
         if isinstance(cell, time):
             return cell.isoformat()
         return str(cell.isoformat(sep=" ")) if hasattr(cell, "hour") else str(cell.isoformat())
+
+
+def _listed(names: list[str]) -> str:
+    """The names of sheets for whoever holds the file, the first of them."""
+    shown = [repr(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}...") for name in names[:_NAMED]]
+    return ", ".join(shown) + (", ..." if len(names) > _NAMED else "")
 
 
 def _is_large(cell: Any) -> bool:

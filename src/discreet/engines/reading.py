@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,11 @@ from numpy.typing import NDArray
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, show
+from ..exact.given import whole
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _ONE_BYTE = re.compile(r"ascii|iso8859-\d+|cp125\d|cp(437|737|775|85\d|86\d)|koi8-[rtu]|mac-\w+")
+_LAST_ROW = 2**20  # of a sheet
 _ASCII = bytes(range(128))
 
 Bytes = NDArray[np.uint8]
@@ -62,7 +65,7 @@ class Reading:
     """One way of reading text files. `separator` None: by the file's name. `decimal` None: nothing was said, a point is read.
 
     >>> Reading.of(encoding="Latin1", separator="semicolon", decimal=",", null="NA, -")
-    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'), sheet=None)
+    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'), sheet=None, header_row=1)
     """
 
     encoding: str = "utf-8"
@@ -71,6 +74,7 @@ class Reading:
     quote: str = '"'  # empty: there is none, and every mark is a character like others
     nulls: tuple[str, ...] = ()
     sheet: str | None = None  # of an Excel file
+    header_row: int = 1  # of a sheet: the one that holds the names of the columns; what stands above it is not read
 
     @classmethod
     def of(
@@ -82,6 +86,7 @@ class Reading:
         quote: str = '"',
         null: str | Sequence[str] = (),
         sheet: str | None = None,
+        header_row: object = 1,
     ) -> Reading:
         """From what people write: any name of an encoding, words for separators, nulls as a list or one text with commas."""
         mark = "" if quote == "none" else quote
@@ -103,7 +108,8 @@ class Reading:
             raise TableInputError('Words for missing values are texts, such as null="NA,-" or a list of them.')
         if sheet is not None and not (isinstance(sheet, str) and sheet and encodable(sheet)):
             raise TableInputError(f"A sheet is named by a text, not {show(sheet)}.")
-        return cls(_codec(encoding), given, decimal, mark, tuple(dict.fromkeys(w for w in listed if w)), sheet)
+        row = whole(header_row, "header_row", 1, _LAST_ROW, example=3, error=TableInputError)
+        return cls(_codec(encoding), given, decimal, mark, tuple(dict.fromkeys(w for w in listed if w)), sheet, row)
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Reading:
@@ -115,6 +121,7 @@ class Reading:
             quote=written["quote"] or "none",
             null=list(written["nulls"]),
             sheet=written.get("sheet"),
+            header_row=written.get("header_row", 1),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,12 +132,13 @@ class Reading:
             "quote": self.quote,
             "nulls": list(self.nulls),
             "sheet": self.sheet,
+            **({"header_row": self.header_row} if self.header_row != 1 else {}),
         }
 
     def check_for(self, kind: str, *used: str) -> None:
         """Refuse what was said about the reading of a kind of table that does not need it: no option is ignored."""
         plain = Reading().to_dict()
-        said = [name for name, value in self.to_dict().items() if name not in used and value != plain[name]]
+        said = [name for name, value in self.to_dict().items() if name not in used and value != plain.get(name)]
         if said:
             names = ", ".join("null" if name == "nulls" else name for name in said)
             raise TableInputError(f"{kind} is not read by {names}; leave that out.")
@@ -140,7 +148,11 @@ class Reading:
         return self.encoding == "utf-8"
 
     def options(self) -> str:
-        """The same on the command line; empty for plain CSV."""
+        """The same on the command line, as a shell reads it; empty for plain CSV.
+
+        >>> Reading.of(encoding="latin-1", separator=";", null="NA").options()
+        " --encoding iso8859-1 --separator ';' --null NA"
+        """
         plain = Reading()
         words = {
             "encoding": self.encoding,
@@ -148,9 +160,12 @@ class Reading:
             "decimal": self.decimal,
             "quote": self.quote or "none",
             "null": ",".join(self.nulls) or None,
+            "sheet": self.sheet,
+            "header-row": None if self.header_row == 1 else str(self.header_row),
         }
         usual = {"encoding": plain.encoding, "quote": plain.quote}
-        return "".join(f' --{k} "{v}"' for k, v in words.items() if v is not None and v != usual.get(k))
+        said = ((k, v) for k, v in words.items() if v is not None and v != usual.get(k))
+        return "".join(f" {shlex.join([f'--{k}', v])}" for k, v in said)
 
 
 def _is_mark(text: object) -> bool:

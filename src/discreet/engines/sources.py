@@ -71,7 +71,7 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
-            how.check_for("An Excel file", "decimal", "nulls", "sheet")
+            how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row")
             return _Excel(path, how, progress)
         if is_text(path):
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
@@ -193,7 +193,8 @@ class _Excel(TableSource):
 
 
 class ExcelSheet:
-    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, and the rows below.
+    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, or in the one that the
+    reading says, and the rows below.
 
     A sheet declares no types: its cells are read as a text file's fields are. Whole numbers below 2^53 are integers, days
     and times are ISO texts, truth values true and false. Larger whole numbers are refused, since a sheet keeps 53 bits of
@@ -213,6 +214,7 @@ class ExcelSheet:
             "shown": show(path.name),
             "sheet": reading.sheet,
             "decimal": reading.decimal,
+            "header_row": reading.header_row,
         }
         self.header, self._parts = _read_sheet({"path": sys.path, **asked}, progress)
 
@@ -476,14 +478,19 @@ def _text_of(value: Any) -> str | None:
     return None
 
 
-def stamp(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written to, or another one takes its name."""
+def check_file(path: Path) -> None:
+    """Refuse what is no table by its name, and a file that is not there. It is not opened."""
     if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
         raise TableInputError(
             f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
         )
     if not path.is_file():
         raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written to, or another one takes its name."""
+    check_file(path)
     state = path.stat()
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import DiscreetError
 from .arithmetic import parse_entry, parse_exact, show
+from .written import misread
 
 Number = Fraction | float  # a float is finite here, and stands for its binary value
 Error = type[DiscreetError]
@@ -33,9 +34,16 @@ def number(
     fits: Callable[[Fraction], bool],
     *,
     example: object,
+    whole: bool = False,
     error: Error = DiscreetError,
 ) -> Fraction:
-    """An exact number with a condition; `wanted` says in words what it must do, `example` what to write."""
+    """An exact number with a condition; `wanted` says in words what it must do, `example` what to write.
+
+    With `whole`, a text such as "20.000" is refused, which people read in two ways.
+    """
+    odd = misread(value, whole=whole)
+    if odd is not None:
+        raise error(f"{name} = {show(value)} {odd}.", value=value)
     exact = parse_exact(value)
     if exact is None or not fits(exact):
         shown = f'"{example}"' if isinstance(example, str) else example
@@ -62,9 +70,16 @@ def whole(
     top = math.inf if most is None else most
     shown = least if example is None else example
     wanted = f"be a whole number {reach}"
-    return int(
-        number(value, name, wanted, lambda x: x.denominator == 1 and least <= x <= top, example=shown, error=error)
+    exact = number(
+        value,
+        name,
+        wanted,
+        lambda x: x.denominator == 1 and least <= x <= top,
+        example=shown,
+        whole=True,
+        error=error,
     )
+    return int(exact)
 
 
 def share(
@@ -83,11 +98,18 @@ def share(
 
 
 def positive(
-    value: object, name: str, what: str = "", *, zero: bool = False, example: object = 1, error: Error = DiscreetError
+    value: object,
+    name: str,
+    what: str = "",
+    *,
+    zero: bool = False,
+    example: object = 1,
+    whole: bool = False,
+    error: Error = DiscreetError,
 ) -> Fraction:
-    """A number above 0, or from 0 up; `what` says what it measures."""
+    """A number above 0, or from 0 up; `what` says what it measures. `whole` is as in `number`."""
     wanted = f"be a {'number of 0 or more' if zero else 'positive number'}{what and ' ' + what}"
-    return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, error=error)
+    return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, whole=whole, error=error)
 
 
 def called(text: str, known: Mapping[str, int]) -> tuple[str, list[Fraction]] | None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import DiscreetError, GridError, OutOfRangeError
 from .arithmetic import parse_entry, parse_exact, parse_value, show
 from .given import positive
+from .written import misread
 
 FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits
 
@@ -27,6 +28,9 @@ def _tidy(value: Fraction) -> int | Fraction:
 
 
 def _number(value: object, name: str) -> Fraction:
+    odd = misread(value, whole=True)
+    if odd is not None:
+        raise GridError(f"The grid's {name} = {show(value)} {odd}.", value=value)
     number = parse_exact(value)
     if number is not None and max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST:
         raise GridError(f"The grid's {name} has more than a thousand digits; write it shorter.")
@@ -87,6 +91,9 @@ class Grid:
         """A grid as it is, or the grid 0, 1, ..., n for an integer n >= 1."""
         if isinstance(n, Grid):
             return n
+        odd = misread(n, whole=True)
+        if odd is not None:
+            raise GridError(f"n = {show(n)} {odd}.", value=n)
         number = parse_exact(n)
         if number is None or number.denominator != 1:
             raise GridError(f"n = {show(n)} is not an integer; give the largest count, for example n=100, or a Grid.")
@@ -230,7 +237,9 @@ class Grid:
 
     def steps(self, sensitivity: object) -> int:
         """A sensitivity in the answer's units as a number of steps, rounded up: k = ceil(Delta / step)."""
-        delta = positive(sensitivity, "sensitivity", "in the answer's units (1 for a count of people)", error=GridError)
+        delta = positive(
+            sensitivity, "sensitivity", "in the answer's units (1 for a count of people)", whole=True, error=GridError
+        )
         ratio = delta / self.step
         k = -(-ratio.numerator // ratio.denominator)
         return k if self.n is None else min(k, self.n)  # no two values are farther apart than the grid is long

@@ -13,6 +13,7 @@ import flint
 from ..errors import LevelError
 from . import arithmetic
 from .aliases import Rational
+from .written import misread
 
 BITS = 62  # levels made from an epsilon are multiples of 2^-62; finer ones where they are smaller than that
 _SMALLEST_EPSILON = Fraction(1, 2**60)
@@ -149,7 +150,9 @@ class Level:
     @classmethod
     def _from_alpha(cls, value: object) -> Level:
         value = value.alpha if isinstance(value, Level) else value
-        alpha = arithmetic.parse_exact(value)
+        alpha, odd = arithmetic.parse_exact(value), misread(value)
+        if odd is not None:
+            raise _refusal("alpha", value, odd)
         if alpha is None:
             raise _refusal(
                 "alpha", value, 'is not a number that can be read exactly; write for example alpha="9/10" or alpha=0.9'
@@ -171,7 +174,9 @@ class Level:
     def _from_epsilon(cls, value: object) -> Level:
         if isinstance(value, Level):  # a measured one, of no privacy or of nothing but privacy
             return cls._from_alpha(value)
-        epsilon = Epsilon.parse(value)
+        epsilon, odd = Epsilon.parse(value), misread(value)
+        if odd is not None:
+            raise _refusal("epsilon", value, odd)
         if isinstance(value, (tuple, list)) or (isinstance(value, str) and "," in value):
             raise _refusal(
                 "epsilon",

@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import MetricError, SizeError
 from .arithmetic import parse_exact, show
 from .grid import Grid
+from .written import misread
 
 _MOST_PAIRS = 2**21  # looked at one by one
 _NEXT = Fraction(1, 2**20)  # steps: a float, or a short decimal, that stands for a value of the grid
@@ -54,6 +55,9 @@ class Neighbours:
     @classmethod
     def steps(cls, number: Any) -> Neighbours:
         """All true values at most `number` steps of the grid apart."""
+        odd = misread(number, whole=True)
+        if odd is not None:
+            raise MetricError(f"The number of steps {show(number)} {odd}.")
         steps = parse_exact(number)
         if steps is None or steps.denominator != 1 or steps < 1:
             raise MetricError(f"{show(number)} is not a number of steps between neighbours; give 1 or more.")

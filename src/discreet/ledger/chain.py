@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
 
@@ -17,7 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, is_time, rational, read_caps
+from .periods import Caps, Period, Running, begun_and_removed, is_time, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -44,12 +44,16 @@ class Terms(Result):
     created: str
     per: Caps = ()
 
-    def view(self) -> View:
+    def words(self) -> str:
+        """What was agreed, in one line."""
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
-        return View(
-            f"{self.name}: budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
+        return (
+            f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
             f"a person is {self.unit or 'a row'}"
         )
+
+    def view(self) -> View:
+        return View(f"{self.name}: {self.words()}")
 
     def to_dict(self) -> dict[str, Any]:
         """All that was agreed; the budget is an exact text."""
@@ -186,7 +190,7 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge' or 'answer', with what its hash covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -260,6 +264,15 @@ class Account:
         tuple[Any, ...], ...
     ] = ()  # the line of its terms: number, body, hash; empty where it was not read or is missing
     end: tuple[tuple[Any, ...], ...] = ()  # the lines from `count` on, which a whole history has one of
+
+    @property
+    def begun(self) -> int:
+        """The line that holds the terms."""
+        return begun_and_removed(self.running)[0]
+
+    @property
+    def removed(self) -> bool:
+        return begun_and_removed(self.running)[1]
 
     @property
     def totals(self) -> Totals:
@@ -339,7 +352,9 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
                 f"public: {public or 'none'}; a person is {person}"
             )
         case "admitted":
-            return f"version {version}"
+            return "a version that was removed with the data set" if version is None else f"version {version}"
+        case "removed":
+            return "removed before anything was charged; what was admitted went with it"
         case "answer":
             return f"the answer of line {facts.get('charge')}"
     basis = f"{STATED}: " if facts.get("basis") == STATED else ""
@@ -412,6 +427,8 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     caps: Caps = ()
     running, before = Running(), ""  # the time of the line before: times never run backwards
+    there = False  # is there a data set, after the lines so far? One that was removed may be made anew
+    versions: dict[int, str] = {}  # lines that admitted what was not removed since
     charges: dict[int, dict[str, Any]] = {}
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
     admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
@@ -426,7 +443,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         if head is not None and head.count == k and head.hash != link:
             bad(name, k, "is not the one of the head that was kept: it or one before it was rewritten")
         facts, previous = facts_of(name, k, body), link
-        if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
+        if facts.get("number") != k or (facts.get("kind") == "create") == there:
             bad(name, k, "is in the wrong place")
         when = str(facts.get("when"))
         if not is_time(when):
@@ -449,6 +466,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if told_caps is None:
                     bad(name, k, "has unreadable caps")
                 budget, caps = total, told_caps
+                there, running = True, Running(begun=k)
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
@@ -473,11 +491,18 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if facts.get("commitment") != salted(*row[2:]):
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
-                version, *stored = admitted.pop(k, (None, "", ""))
-                if admission_of(name, k, body, *stored).version != version:
-                    bad(name, k, "admits a version other than the stored one")
+                versions[k] = body
+            case "removed":
+                if charges:
+                    bad(name, k, "removes a data set that was charged")
+                there, running = False, replace(running, removed=True)
+                versions.clear()
             case _:
                 bad(name, k, "is of an unknown kind")
+    for k, body in versions.items():
+        version, *stored = admitted.pop(k, (None, "", ""))
+        if admission_of(name, k, body, *stored).version != version:
+            bad(name, k, "admits a version other than the stored one")
     count = len(entries)
     if head is not None and not 0 < head.count <= count:
         bad(name, count + 1, f"is missing: the head that was kept is at line {head.count}, so the tail was cut off")

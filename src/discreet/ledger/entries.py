@@ -19,6 +19,7 @@ from typing import Any, final
 
 from ..errors import BudgetError, LedgerError
 from ..exact import arithmetic
+from ..exact.written import misread
 from . import periods
 from .chain import (
     SPENT,
@@ -55,6 +56,10 @@ ACCOUNT = (
     "LEFT JOIN discreet_entry e ON e.name = d.name AND e.number >= d.count WHERE d.name = :name ORDER BY e.number"
 )
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
+_ADMITTED = (
+    "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
+    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name"
+)
 _LONGEST = 1000  # characters of what somebody writes about a charge
 _STORED = (
     "SELECT a.charge, a.salt, a.text, c.body, e.body, e.number, e.hash FROM discreet_answer a "
@@ -71,7 +76,9 @@ _unstored: dict[tuple[str, str], dict[int, str]] = {}
 
 def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
     """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
-    total = arithmetic.parse_exact(budget)
+    total, odd = arithmetic.parse_exact(budget), misread(budget)
+    if odd is not None:
+        raise LedgerError(f"The budget {arithmetic.show(budget)} {odd}.")
     if total is None or not chargeable(total):
         raise LedgerError(f'A budget must be a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
     if relation not in ("change-one", "add-remove"):
@@ -164,14 +171,22 @@ def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
 
 
 def agreed(run: Run, account: Account) -> Terms:
-    """The terms in the first line, whose hash must follow: caps are stored nowhere else."""
-    first = line_of(run, account, 1)
+    """The terms in the line that made the data set, whose hash must follow: caps are stored nowhere else. It is the first, or
+    for one that was removed and made anew the one after its removal."""
+    begun = account.begun
+    first, before = line_of(run, account, begun), START if begun == 1 else _hash_of(run, account, begun - 1)
     if first is None:
-        bad(account.name, 1, "is missing")
+        bad(account.name, begun, "is missing")
     _, body, link = first
-    if link_of(START, body) != link:
-        bad(account.name, 1, "was changed: its hash does not follow")
-    return terms_of(facts_of(account.name, 1, body))
+    facts = facts_of(account.name, begun, body)
+    if link_of(before, body) != link or (begun > 1 and facts.get("kind") != "create"):
+        bad(account.name, begun, "was changed: its hash does not follow")
+    return terms_of(facts)
+
+
+def _hash_of(run: Run, account: Account, number: int) -> str:
+    line = line_of(run, account, number)
+    return "" if line is None else str(line[2])
 
 
 def running_of(account: Account, terms: Terms) -> Running:
@@ -346,6 +361,11 @@ class Consulted:
         """How a version was admitted; None when it was not."""
         return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None
 
+    def admissions(self) -> list[Admission]:
+        """How all versions were admitted, in the order of their lines."""
+        rows = self.run(f"{_ADMITTED} ORDER BY a.number", name=self.account.name)
+        return [admission_of(self.account.name, *row) for row in rows]
+
     def stored(self, question: Mapping[str, Any], admission: int) -> Answer | None:
         """The stored answer of a question about an admitted version; None when there is none."""
         for _, known, answer in stored_answers(self.run, self.account, question_text(question)):
@@ -362,12 +382,7 @@ class Consulted:
 
 def read_admission(run: Run, name: str, version: str) -> Admission | None:
     """How a version of a data set was admitted; None when it was not."""
-    rows = run(
-        "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
-        "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
-        name=name,
-        version=version,
-    )
+    rows = run(f"{_ADMITTED} AND a.version = :version", name=name, version=version)
     return admission_of(name, *rows[0]) if rows else None
 
 

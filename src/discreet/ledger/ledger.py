@@ -21,6 +21,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ from weakref import WeakSet
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.level import Level
+from ..exact.written import did_you_mean
 from ..formats import VERSION
 from .chain import (
     START,
@@ -78,13 +80,16 @@ from .entries import (
     words_given,
 )
 from .entries import charge as charge_line
+from .periods import Running, begun_and_removed
 from .postgres import Postgres
 from .secret import Secret, keyed
 from .sqlite import Sqlite
-from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Rows, Run, Store, storing
+from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
     from .spending import Paid
+
+_SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -122,7 +127,8 @@ class Ledger:
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; create one with: discreet ledger create NAME --ledger {name} ..."
+                f"There is no ledger {name}; check the path.{_near_ledger(Path(name))} A new ledger is made with: "
+                f"discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
 
@@ -175,9 +181,39 @@ class Ledger:
                 salt=salt,
                 head=START,
             )
-            if not made:
-                raise LedgerError(f"There is already a data set {name!r} in {self.place}. Choose another name.")
-            return terms_of(append(run, Account(name, facts["budget"], "0/1", salt, 0, START), facts))
+            account = Account(name, facts["budget"], "0/1", salt, 0, START)
+            if made:
+                return terms_of(append(run, account, facts))
+            if not self._account(run, name, removed=True).removed:
+                known = agreed(run, self._account(run, name))
+                raise LedgerError(
+                    f"There is a data set {name!r} in {self.place} already: leave out create, and use it as it is. Its terms "
+                    f"stay: {known.words()}."
+                )
+            account = replace(self._changing(run, name, removed=True), budget=facts["budget"])
+            run("UPDATE discreet_data_set SET budget = :budget WHERE name = :name", budget=account.budget, name=name)
+            facts |= {"salt": salted(account.salt, "")}
+            return terms_of(append(run, account, facts, running=Running(begun=account.count + 1)))
+
+    def remove(self, name: str) -> Head:
+        """Remove a data set from which nothing was ever drawn, with its admitted versions; returns the end of its history.
+
+        The history keeps what was agreed and that it was removed, and goes on when a data set of this name is made anew. One that
+        was charged stays: what was drawn from it cannot be taken back, and a new budget for the same people would hide it.
+        """
+        with self._store().transaction(REMOVING, write=True) as run:
+            account = self._changing(run, name)
+            self._key(run, account)
+            spent = total_of(name, account.spent)
+            if spent:
+                raise LedgerError(
+                    f"{name!r} has spent {arithmetic.show_rational(spent)}, and what was drawn cannot be taken back. Nothing was "
+                    "removed: leave it as it is."
+                )
+            run("DELETE FROM discreet_admission WHERE name = :name", name=name)
+            running = replace(running_of(account, agreed(run, account)), removed=True)
+            told = append(run, account, {"kind": "removed"}, running=running)
+            return Head(told["number"], link_of(account.head, canonical(told)))
 
     def note_admission(
         self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
@@ -216,6 +252,11 @@ class Ledger:
         with self.consult(name) as said:
             return said.admission(version)
 
+    def admissions(self, name: str) -> list[Admission]:
+        """How the versions of a data set were admitted, the last one at the end."""
+        with self.consult(name) as said:
+            return said.admissions()
+
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
         with self.consult(admission.name) as said:
@@ -230,11 +271,13 @@ class Ledger:
         data: str,
         fresh: bool = False,
         admission: int | None = None,
+        terms: int | None = None,
         what: str = "",
     ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
+        `terms` is the line of the terms that were consulted: where others hold by now, nothing is charged.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer that
@@ -251,6 +294,10 @@ class Ledger:
         asked = question_text(question)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
+            if terms not in (None, account.begun):
+                raise LedgerError(
+                    f"{name!r} was removed and made anew while this was asked. Nothing was charged: ask again under its new terms."
+                )
             question_digest = digest(account, "question", asked)
             fingerprint = keyed(self._key(run, account), "data", account.salt, data)
             others = False
@@ -346,7 +393,7 @@ class Ledger:
     def datasets(self) -> list[str]:
         """The names of all data sets."""
         with self._store().transaction() as run:
-            return sorted(name for (name,) in run("SELECT name FROM discreet_data_set"))
+            return _names(run)
 
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
@@ -365,7 +412,7 @@ class Ledger:
             terms, when = agreed(run, account), time_of(run, account)
         running = running_of(account, terms)
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        pending = account.count - 1 - admitted - 2 * answers - running.stated
+        pending = account.count - running.begun - admitted - 2 * answers - running.stated
         return Balance(budget, spent, budget - spent, pending, running.periods(terms.per, when))
 
     def balances(self, name: str | None = None) -> Balances:
@@ -376,7 +423,7 @@ class Ledger:
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
         with self._store().transaction() as run:
-            account = self._account(run, name)
+            account = self._account(run, name, removed=True)
         return Head(account.count, account.head)
 
     def history(self, name: str) -> list[Entry]:
@@ -426,7 +473,7 @@ class Ledger:
         """The secret of this ledger, which every charge needs."""
         return self._secret.key(run, self._store().for_update, "" if account is None else account.proof)
 
-    def _changing(self, run: Run, name: str) -> Account:
+    def _changing(self, run: Run, name: str, *, removed: bool = False) -> Account:
         """A data set's row, locked until the transaction ends.
 
         A file is only as good as the last journal beside it was (sqlite.py): before a connection changes a data set for
@@ -435,7 +482,7 @@ class Ledger:
         store = self._store()
         # before the row is looked for, which a damaged index hides
         audited = name not in store.inspected and store.inspect()
-        account = self._account(run, name, lock=True)
+        account = self._account(run, name, lock=True, removed=removed)
         if audited:
             audit(account, *self._lines(run, name), None)
             store.inspected.add(name)
@@ -445,7 +492,8 @@ class Ledger:
             bad(name, account.count, "is not where the data set's row says that its history ends")
         return account
 
-    def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
+    def _account(self, run: Run, name: str, *, lock: bool = False, removed: bool = False) -> Account:
+        """A data set's row; that of one that was removed only for whoever asks for its history, or makes it anew."""
         rows: Rows = []
         if arithmetic.encodable(name):
             for_update = self._store().for_update if lock else ""
@@ -453,20 +501,25 @@ class Ledger:
                 run(f"SELECT name FROM discreet_data_set WHERE name = :name{for_update}", name=name)
             rows = run(ACCOUNT, name=name)
         if not rows:
-            raise LedgerError(
-                f"There is no data set {name!r} in {self.place}. Make it with create, or list the data sets with show."
-            )
+            guess = did_you_mean(name, _names(run)) if isinstance(name, str) else ""
+            more = guess or " Make it with create, or list the data sets with show."
+            raise LedgerError(f"There is no data set {name!r} in {self.place}.{more}")
         account = account_of(rows)
         if (
             not (account.salt and digest(account, "", "") and link_of(account.head, ""))
             or type(account.count) is not int
         ):
             raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
+        if account.removed and not removed:
+            raise LedgerError(
+                f"The data set {name!r} in {self.place} was removed, as its history says. Make it anew with create, or list the "
+                "data sets with show."
+            )
         return account
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
-            return self._account(run, name), *self._lines(run, name)
+            return self._account(run, name, removed=True), *self._lines(run, name)
 
     def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
         entries = run(f"{ENTRIES} ORDER BY number", name=name)
@@ -481,6 +534,12 @@ class Ledger:
         return entries, answers, admissions, words
 
 
+def _names(run: Run) -> list[str]:
+    """The names of all data sets that were not removed."""
+    rows = run("SELECT name, running FROM discreet_data_set")
+    return sorted(name for name, running in rows if not begun_and_removed(running)[1])
+
+
 @contextmanager
 def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     """An open ledger as it is, or an existing one, opened for as long as the block lasts."""
@@ -489,6 +548,23 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
+
+
+def _near_ledger(path: Path) -> str:
+    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
+    except OSError:
+        return ""
+    return did_you_mean(path.name, names)
+
+
+def _is_database(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

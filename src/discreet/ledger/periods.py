@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import LedgerError
 from ..exact import arithmetic
+from ..exact.written import misread
 from ..present.views import Result, View
 
 _PART_BITS = 256  # of the numerator and denominator of a budget or charge
@@ -133,6 +134,9 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
             raise LedgerError(f"A cap is for a month, a quarter or a year, not for {arithmetic.show(kind)}.")
         if name in found:
             raise LedgerError(f"There are two caps for a {name}; give one.")
+        odd = misread(amount)
+        if odd is not None:
+            raise LedgerError(f"The cap {arithmetic.show(amount)} of a {name} {odd}.")
         if cap is None or not chargeable(cap) or cap > budget:
             raise LedgerError(
                 f"The cap of a {name} must be a positive rational up to the whole budget "
@@ -145,30 +149,38 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
 @dataclass(frozen=True)
 class Running:
     """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
-    charge, for each cap, and how many charges were stated by somebody and drawn elsewhere."""
+    charge, for each cap, and how many charges were stated by somebody and drawn elsewhere. Also the line that holds its terms,
+    which is not the first one of a data set that was removed and made anew, and whether it is removed now."""
 
     spent: tuple[tuple[str, str, Fraction], ...] = ()  # kind and name of a period, and its sum
     stated: int = 0
+    begun: int = 1
+    removed: bool = False
 
     @classmethod
     def of(cls, text: str, caps: Caps) -> Running | None:
         """As a row has it; None where it cannot be read."""
         try:
             told = dict(json.loads(text))
-            stated = told.pop("stated", 0)
+            stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
             sums = tuple((kind, name, rational(total)) for kind, (name, total) in told.items())
         except (ValueError, TypeError, RecursionError):
             return None
-        found = cls(tuple((k, n, x) for k, n, x in sums if x is not None), stated)
-        known = type(stated) is int and {kind for kind, *_ in found.spent} <= {kind for kind, _ in caps}
+        found = cls(tuple((k, n, x) for k, n, x in sums if x is not None), stated, begun, removed)
+        known = (
+            (type(stated), type(begun), type(removed)) == (int, int, bool)
+            and begun > 0
+            and {kind for kind, *_ in found.spent} <= {kind for kind, _ in caps}
+        )
         return found if known and found.text == text else None
 
     @property
     def text(self) -> str:
-        sums: dict[str, Any] = {kind: [name, rational_text(total)] for kind, name, total in self.spent}
-        return json.dumps(
-            sums | ({"stated": self.stated} if self.stated else {}), sort_keys=True, separators=(",", ":")
-        )
+        told: dict[str, Any] = {kind: [name, rational_text(total)] for kind, name, total in self.spent}
+        told |= {"stated": self.stated} if self.stated else {}
+        told |= {"begun": self.begun} if self.begun != 1 else {}
+        told |= {"removed": True} if self.removed else {}
+        return json.dumps(told, sort_keys=True, separators=(",", ":"))
 
     def periods(self, caps: Caps, when: str) -> tuple[Period, ...]:
         """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one."""
@@ -181,4 +193,15 @@ class Running:
     def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool) -> Running:
         """The totals after one more charge."""
         moved = sorted((p.kind, p.name, p.spent + epsilon) for p in self.periods(caps, when))
-        return Running(tuple(moved), self.stated + stated)
+        return Running(tuple(moved), self.stated + stated, self.begun)
+
+
+def begun_and_removed(text: str) -> tuple[int, bool]:
+    """The line that holds a data set's terms, and whether it was removed, of the totals of its row. Those that cannot be read
+    are refused elsewhere, by whoever needs them all."""
+    try:
+        told = json.loads(text)
+        begun, removed = told.get("begun", 1), told.get("removed", False)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return 1, False
+    return (begun if type(begun) is int and begun > 0 else 1), removed is True

@@ -28,8 +28,8 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
 # `proof` is the proof of the secret (secret.py), empty until there is one. `running` is JSON: the sums of the periods that
-# have caps, and how many charges were stated. An admission says how a version of a data set is read, and words what a line
-# is about: `text`, committed to by line `number`.
+# have caps, how many charges were stated, and of a data set that was removed where its terms begin. An admission says how a
+# version of a data set is read, and words what a line is about: `text`, committed to by line `number`.
 SCHEMA = (
     "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
     "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
@@ -77,6 +77,10 @@ READING = Outcome("", "")
 CREATING = Outcome(
     "No data set was made: create it again after that.",
     "Whether the data set was made is not known: list the data sets, then create it if it is missing.",
+)
+REMOVING = Outcome(
+    "Nothing was removed: remove it again after that.",
+    "Whether it was removed is not known: list the data sets, then remove it if it is still there.",
 )
 ADMITTING = Outcome(
     "Nothing was admitted: admit it again after that.",

@@ -9,7 +9,6 @@ shown, for they may quote a value.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
@@ -21,6 +20,7 @@ from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
 from ..exact.arithmetic import show
+from ..exact.written import did_you_mean
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
@@ -166,9 +166,7 @@ def unknown_column(name: str, columns: Collection[str] | None) -> str:
             f"There is no column {show(name)}. Check that the file's first line has the names of its columns, "
             "including this one."
         )
-    lower = {c.lower(): c for c in columns}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    guess = f" Did you mean {show(lower[near[0]])}?" if near else ""
+    guess = did_you_mean(name, columns)
     names = sorted(columns)
     there = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return f"There is no column {show(name)}.{guess} The columns are: {there}."

@@ -23,6 +23,7 @@ from typing import Any
 from ..errors import DiscreetError, ReleaseError, TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.grid import Grid
+from ..exact.written import misread
 from .predicate import quoted
 
 KINDS = ("count", "sum", "mean", "share")
@@ -262,6 +263,7 @@ def read_sum(text: str) -> SumOf:
 
 def _read_bounds(column: str, text: str) -> SumOf:
     """The part after the colon."""
+    _check_written(column, text)
     bounds = _BOUNDS.fullmatch(text)
     if bounds is None:
         raise TableInputError(f"{show(text)} are not bounds of the sum of {show(column)}; {_HOW}.")
@@ -279,6 +281,17 @@ def _read_bounds(column: str, text: str) -> SumOf:
     cut = 2 if len(parts) == 4 else 1
     high, step = ("/".join(half).replace(" ", "") for half in (parts[:cut], parts[cut:]))
     return SumOf(column, Grid(bounds["low"], high, step or 1), where, None if missing is None else parse_exact(missing))
+
+
+def _check_written(column: str, text: str) -> None:
+    """Refuse a bound, a step or a value for missing ones that people read as another number, before a where hides it."""
+    numbers, *conditions = re.split(r"\swhere\s", text, maxsplit=1, flags=re.IGNORECASE)
+    bounds, *missing = re.split(r"\smissing\s", numbers, maxsplit=1, flags=re.IGNORECASE)
+    after = re.split(r"\smissing\s", conditions[0], flags=re.IGNORECASE)[1:] if conditions else []
+    for part in (*re.split(r"\.\.|/", bounds), *missing, *after):
+        odd = misread(part, whole=True)
+        if odd is not None:
+            raise TableInputError(f"{show(part.strip())} in the bounds of the sum of {show(column)} {odd}.")
 
 
 def read_sums(given: Any) -> dict[str, SumOf]:
@@ -306,4 +319,6 @@ def _one(name: str, what: Any) -> SumOf:
         return SumOf(name, what)
     if not isinstance(what, str):
         raise TableInputError(f"The sum {show(name)} must be declared by a Grid or a text, not {show(what)}; {_HOW}.")
-    return _read_bounds(name, what) if _BOUNDS.fullmatch(what) else read_sum(what)
+    if _BOUNDS.fullmatch(what) is None and ":" in what:
+        return read_sum(what)
+    return _read_bounds(name, what)

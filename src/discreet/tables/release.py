@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.reading import Reading
-from ..engines.sources import stamp, whole_table
+from ..engines.sources import check_file, stamp, whole_table
 from ..errors import ReleaseError, TableInputError
 from ..exact.level import LevelLike
 from ..ledger.entries import Consulted
@@ -88,7 +88,7 @@ def release(
         epsilon,
     )
     walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
-    return walk.releases[0].for_operator(walk.operator, walk.dropped)
+    return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
 def release_to(
@@ -121,7 +121,7 @@ def release_to(
         audiences,
     )
     walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
-    return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped)
+    return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
 def preview(
@@ -186,6 +186,7 @@ class _Walk:
     charged: Fraction
     operator: Profile | None = None  # of a table in memory
     dropped: int | None = None  # rows in no group; None where no row was read
+    unread: str | None = None  # the file that was given, where a stored answer needs none
 
 
 def _walked(
@@ -200,8 +201,11 @@ def _walked(
     """The whole way: what is allowed, what was stored, count, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
-        if allowed.answer is not None and allowed.spelling is not None:  # the file need not be read
+        if allowed.answer is not None and allowed.spelling is not None:
+            file = Path(table)
+            check_file(file)  # it need not be read, but one that is not there was mistyped
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
+            walk = replace(walk, unread=file.name)
         else:
             walk = _drawn(
                 book, asked, allowed, _counted(table, book, asked, allowed, coarse, progress), fresh, progress
@@ -256,9 +260,7 @@ def _counted(
     table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    admission = (
-        None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
-    )
+    admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
     reading = None if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
@@ -311,6 +313,7 @@ def _drawn(
             data=spelling.fingerprint(ready.numbers.each),
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
+            terms=allowed.said.account.begun,
             what=asked.words(),
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today

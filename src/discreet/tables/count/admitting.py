@@ -22,6 +22,7 @@ from ...engines.settling import Guarded
 from ...engines.sources import file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
+from ...exact.written import did_you_mean
 from ...ledger.ledger import Ledger, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
@@ -166,6 +167,7 @@ def profile(
     quote: str = '"',
     null: str | Sequence[str] = (),
     sheet: str | None = None,
+    header_row: int = 1,
     domain: Any = None,
     sum: Any = None,
     unit: str | None = None,
@@ -174,16 +176,17 @@ def profile(
 ) -> Profile:
     """Profile a file or a table that you hold: its columns, what is missing, and what may be misread.
 
-        encoding   how characters are written: utf-8, latin-1, cp1252 and others of one byte each
-        separator  what stands between fields: ";", "|", tab; by default what the name of the file says
-        decimal    the decimal mark of numbers: "." or ","
-        quote      the quotation mark around fields, or none
-        null       words for missing values, separated by commas: "NA,-,..". Also a list of them
-        sheet      the sheet of an Excel file, where it has several
-        domain     declared groups, which are compared with what is there
-        sum        bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
-        unit       the column that identifies a person; by default a row is a person
-        codes      columns of codes: what looks like a number in them is none
+        encoding    how characters are written: utf-8, latin-1, cp1252 and others of one byte each
+        separator   what stands between fields: ";", "|", tab; by default what the name of the file says
+        decimal     the decimal mark of numbers: "." or ","
+        quote       the quotation mark around fields, or none
+        null        words for missing values, separated by commas: "NA,-,..". Also a list of them
+        sheet       the sheet of an Excel file, where it has several
+        header_row  the row of a sheet that holds the names of its columns
+        domain      declared groups, which are compared with what is there
+        sum         bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
+        unit        the column that identifies a person; by default a row is a person
+        codes       columns of codes: what looks like a number in them is none
 
     No bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
@@ -191,7 +194,15 @@ def profile(
     >>> profile(pyarrow.table({"town": ["a", "b", None]}))
     <Profile a table: 3 rows, 1 column. For you alone, not for publication.>
     """
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    reading = Reading.of(
+        encoding=encoding,
+        separator=separator,
+        decimal=decimal,
+        quote=quote,
+        null=null,
+        sheet=sheet,
+        header_row=header_row,
+    )
     return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
 
 
@@ -207,6 +218,7 @@ def admit(
     quote: str = '"',
     null: str | Sequence[str] = (),
     sheet: str | None = None,
+    header_row: int = 1,
     domain: Any = None,
     sum: Any = None,
     codes: Sequence[str] = (),
@@ -221,11 +233,21 @@ def admit(
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    reading = Reading.of(
+        encoding=encoding,
+        separator=separator,
+        decimal=decimal,
+        quote=quote,
+        null=null,
+        sheet=sheet,
+        header_row=header_row,
+    )
     path = Path(table)
     with opened_ledger(ledger) as book:
-        unit, before = book.terms(dataset).unit, stamp(path)
-        report = examined(path, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+        terms, before = book.terms(dataset), stamp(path)
+        report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+        known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
+        report = replace(report, findings=(*report.findings, *_about_public(terms.public, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
             reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -405,6 +427,22 @@ def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding
     if not size:
         findings.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
     return findings
+
+
+def _about_public(public: Sequence[str], known: Set[str]) -> list[Finding]:
+    """Public columns that neither this file nor an admitted one has: their names are fixed, and nobody can group by them."""
+    return [
+        Finding(
+            name,
+            "a public column that no admitted file has",
+            1,
+            (),
+            "no question can group by it; where it is misspelled, remove the data set (discreet ledger remove) and create it "
+            f"anew.{did_you_mean(name, known)}",
+        )
+        for name in public
+        if find_column(name, known) is None
+    ]
 
 
 def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:

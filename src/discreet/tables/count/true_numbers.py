@@ -31,14 +31,19 @@ def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Adm
     """How this very file was admitted; one that was not is refused with the command that admits it."""
     with ledger.consult(dataset) as said:
         admission = said.admission(version)
-    return check_admitted(ledger.place, said, path, version, admission)
+    return check_admitted(ledger, said, path, version, admission)
 
 
-def check_admitted(place: str, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
-    """The same where the ledger was consulted before; `admission` is what it said of the version."""
+def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
+    """The same where the ledger was consulted before; `admission` is what it said of the version.
+
+    The command reads the file as the version that was admitted, or else the last one, was read.
+    """
     dataset = said.terms.name
-    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
-    how = f"discreet admit {shlex.join(words)}"
+    like = book.admissions(dataset)[-1:] if admission is None else [admission]
+    options = "".join(Reading.from_dict(each.reading).options() for each in like)
+    words = [str(path), "--dataset", dataset, "--ledger", book.place]
+    how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
         raise ReleaseError(
             f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
@@ -47,7 +52,7 @@ def check_admitted(place: str, said: Consulted, path: Path, version: str, admiss
     if not said.is_admitted(admission, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
-            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
+            f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
 

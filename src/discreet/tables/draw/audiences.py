@@ -28,7 +28,7 @@ from ...present.views import Result, View, one_line
 from ...sharing.cascades import Cascade
 from ..ask.asked import Asked
 from ..publish.readings import members
-from ..publish.released import Release, amount, asked_in_words
+from ..publish.released import Release, amount, asked_in_words, unread_note
 from .answers import Document
 from .measures import Measure
 
@@ -69,10 +69,15 @@ class Audiences(Result):
         given without reading the file."""
         return getattr(self, "_dropped", None)
 
-    def for_operator(self, operator: Any, dropped: int | None) -> Audiences:
+    @property
+    def unread(self) -> str | None:
+        """The name of the file that was given and not read, where these are stored answers; in none of the releases."""
+        return getattr(self, "_unread", None)
+
+    def for_operator(self, operator: Any, dropped: int | None, unread: str | None = None) -> Audiences:
         """The same with what whoever holds the data may know."""
-        object.__setattr__(self, "_operator", operator)
-        object.__setattr__(self, "_dropped", dropped)
+        for name, value in (("_operator", operator), ("_dropped", dropped), ("_unread", unread)):
+            object.__setattr__(self, name, value)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,6 +105,7 @@ class Audiences(Result):
             View.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
             notes=(
                 paid,
+                *unread_note(self.unread, first),
                 "Give each audience its own release alone: together they reveal what the least private one reveals.",
             ),
         )

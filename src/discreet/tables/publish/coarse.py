@@ -71,7 +71,9 @@ class Coarse:
     def of(cls, round_to: object = None, hide_below: object = None) -> Coarse:
         """As it was asked: positive numbers, read exactly."""
         width, least = (
-            None if x is None else positive(x, name, "in the units of the reports", error=ReleaseError, example=5)
+            None
+            if x is None
+            else positive(x, name, "in the units of the reports", error=ReleaseError, example=5, whole=True)
             for x, name in ((round_to, "round_to"), (hide_below, "hide_below"))
         )
         return cls(width, least)

@@ -29,6 +29,7 @@ _FOR_MACHINES = (
 )  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
+_OF_OPERATOR = ("_operator", "_dropped", "_unread")  # what a release knows and does not hold
 _PRINTED = 30  # rows of each table that print shows
 
 
@@ -116,14 +117,22 @@ class Release(Result):
         """
         return getattr(self, "_dropped", None)
 
-    def for_operator(self, operator: Any, dropped: int | None) -> Release:
+    @property
+    def unread(self) -> str | None:
+        """The name of the file that was given and not read, where this is a stored answer; None where the data were read.
+
+        Like `operator` it is not part of the release: `print` tells it to whoever asked, and no file has it.
+        """
+        return getattr(self, "_unread", None)
+
+    def for_operator(self, operator: Any, dropped: int | None, unread: str | None = None) -> Release:
         """The same release with what whoever holds the data may know beside it."""
-        object.__setattr__(self, "_operator", operator)
-        object.__setattr__(self, "_dropped", dropped)
+        for name, value in zip(_OF_OPERATOR, (operator, dropped, unread), strict=True):
+            object.__setattr__(self, name, value)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_operator", "_dropped")}
+        return {name: value for name, value in vars(self).items() if name not in _OF_OPERATOR}
 
     @property
     def table(self) -> Any:
@@ -217,6 +226,7 @@ class Release(Result):
             cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
+        notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
         notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
         return tuple(notes)
@@ -224,6 +234,13 @@ class Release(Result):
     def to_dict(self) -> dict[str, Any]:
         """All rows, the totals and the record."""
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was not read for a stored answer: whoever gives a newer file under an old version must not take it for counted."""
+    if name is None:
+        return ()
+    return (one_line(f"{name} was not read: this is the answer stored for version {record['version']}."),)
 
 
 def amount(written: str) -> str:

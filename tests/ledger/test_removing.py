@@ -1,0 +1,141 @@
+"""A data set that was made with wrong terms can go, as long as nothing was charged; its history stays, and so do kept heads."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.ledger import chain
+from discreet.ledger.ledger import Ledger, Pending
+
+HALF = Fraction(1, 2)
+
+
+@pytest.fixture
+def town(ledger) -> Ledger:
+    """A data set whose public column was mistyped, with a version that was admitted."""
+    ledger.create("town", "1", public=["distrct"], per={"month": "1/2"})
+    ledger.note_admission("town", "2026-01", data="digest", reading={"encoding": "utf-8"}, columns=["district"])
+    return ledger
+
+
+def test_a_removed_data_set_is_gone_and_its_history_is_not(town):
+    kept, end = town.head("town"), town.remove("town")
+    assert town.datasets() == []
+    assert [(e.kind, e.what) for e in town.history("town")][1:] == [
+        ("admitted", "a version that was removed with the data set"),
+        ("removed", "removed before anything was charged; what was admitted went with it"),
+    ]
+    assert town.head("town") == end == town.verify("town", kept)
+    assert [entry["entry"]["kind"] for entry in town.export("town")["entries"]] == ["create", "admitted", "removed"]
+    for ask in (
+        lambda: town.terms("town"),
+        lambda: town.balance("town"),
+        lambda: town.admission("town", "2026-01"),
+        lambda: town.begin("town", {"q": 1}, epsilon=HALF, data="a"),
+        lambda: town.charge("town", epsilon="1/2", what="elsewhere"),
+        lambda: town.note_admission("town", "2", data="d", reading={}, columns=[]),
+        lambda: town.remove("town"),
+    ):
+        with pytest.raises(
+            LedgerError, match=r"'town' in .* was removed, as its history says\. Make it anew with create"
+        ):
+            ask()
+    assert town.head("town") == end
+
+
+def test_it_is_made_anew_with_other_terms_under_its_name(place, town):
+    kept = town.head("town")
+    town.remove("town")
+    made = town.create("town", "2", relation="add-remove", unit="person")
+    assert (town.terms("town"), town.datasets()) == (made, ["town"])
+    assert (made.budget, made.public, made.unit, made.per) == (2, (), "person", ())
+    assert town.admission("town", "2026-01") is None
+    town.note_admission("town", "2026-01", data="other", reading={"encoding": "latin-1"}, columns=["district"])
+    begun = town.begin("town", {"q": 1}, epsilon=Fraction(3, 2), data="a")
+    assert isinstance(begun, Pending)
+    assert town.balance("town").pending == 1
+    town.finish(begun, "12")
+    balance = town.balance("town")
+    assert (balance.budget, balance.left, balance.pending, balance.periods) == (2, HALF, 0, ())
+    with Ledger(place.address, secret=town.secret_file) as again:  # which audits all of it before it charges
+        assert again.verify("town", kept).count == 7
+        assert again.begin("town", {"q": 1}, epsilon=Fraction(3, 2), data="a").text == "12"
+        again.charge("town", epsilon="1/2", what="elsewhere")
+        assert again.balance("town").left == 0
+    kinds = ["create", "admitted", "removed", "create", "admitted", "charge", "answer", "charge"]
+    assert [entry.kind for entry in town.history("town")] == kinds
+
+
+@pytest.mark.parametrize("way", ["answered", "pending", "stated"])
+def test_what_was_charged_stays(town, way):
+    """Whatever it was charged for: nobody knows what was seen of it."""
+    if way == "stated":
+        town.charge("town", epsilon="1/2", what="elsewhere")
+    else:
+        begun = town.begin("town", {"q": 1}, epsilon=HALF, data="a")
+        if way == "answered":
+            town.finish(begun, "12")
+    head = town.head("town")
+    with pytest.raises(
+        LedgerError, match=r"'town' has spent 1/2, and what was drawn cannot be taken back\. Nothing was removed"
+    ):
+        town.remove("town")
+    assert (town.head("town"), town.datasets()) == (head, ["town"])
+    assert town.admission("town", "2026-01") is not None
+
+
+def test_a_question_that_was_under_way_is_not_charged_to_the_new_one(town):
+    """Its mechanisms are those of the old terms."""
+    with town.consult("town") as said:
+        line = said.account.begun
+    town.remove("town")
+    town.create("town", "1", relation="add-remove")
+    with pytest.raises(LedgerError, match="was removed and made anew while this was asked"):
+        town.begin("town", {"q": 1}, epsilon=HALF, data="a", terms=line)
+    assert town.balance("town").spent == 0
+    assert isinstance(town.begin("town", {"q": 1}, epsilon=HALF, data="a", terms=4), Pending)
+
+
+def test_others_and_unknown_ones_are_left_alone(town):
+    town.create("village", "1")
+    town.remove("town")
+    assert town.datasets() == ["village"]
+    with pytest.raises(LedgerError, match=r"There is no data set 'towns'"):
+        town.remove("towns")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (["create", "charge", "removed"], "Line 3 of 'town' removes a data set that was charged"),
+        (["create", "removed", "charge"], "Line 3 of 'town' is in the wrong place"),
+        (["create", "removed", "removed"], "Line 3 of 'town' is in the wrong place"),
+        (["create", "create"], "Line 2 of 'town' is in the wrong place"),
+        (["removed"], "Line 1 of 'town' is in the wrong place"),
+    ],
+)
+def test_chains_that_nobody_wrote_are_refused(change, told):
+    """Lines whose hashes follow, in an order in which no ledger writes them."""
+    salt, head, lines, spent = "00" * 16, chain.START, [], Fraction(0)
+    facts = {
+        "create": {"name": "town", "budget": "1/1", "relation": "change-one", "public": [], "unit": None, "version": chain.VERSION},
+        "charge": {"epsilon": "1/2", "basis": chain.STATED, "question": ""},
+        "removed": {},
+    }  # fmt: skip
+    for number, kind in enumerate(change, 1):
+        body = chain.canonical(
+            {**facts[kind], "kind": kind, "number": number, "when": "2026-11-16T00:00:00+00:00"}
+            | ({"salt": chain.salted(salt, "")} if kind == "create" else {})
+        )
+        head = chain.link_of(head, body)
+        lines.append((number, body, head))
+        spent += HALF if kind == "charge" else 0
+    account = chain.Account(
+        "town", "1/1", f"{spent.numerator}/{spent.denominator}", salt, len(lines), head, json.dumps({})
+    )
+    with pytest.raises(LedgerError, match=told):
+        chain.audit(account, lines, [], [], [], None)
