@@ -240,7 +240,8 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
         assert told["left"] == str(book.balance("add-remove").left)
     assert told["epsilon"] == "1/10"
     assert told["spellings"] == [
-        "district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is a different value."
+        "spelling, key of district 'privatenorth': the data have 'PRIVATENORTH'; write 'PRIVATENORTH'.",
+        "key that no row has, by district: 'elsewhere'; keep it if your public list has it; its noisy zero is part of the table.",
     ]
     assert PRIVATE[1] not in str(told)
     right = guest.post("/api/release/before", json={**asked, "domain": {"district": [PRIVATE[0]]}}).json()

@@ -203,7 +203,7 @@ class Release(Result):
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
-        notes = [f"{record['protects']} {record['person']}", *record["beware"]]
+        notes = [f"{record['protects']} {record['person']}", *record["beware"], *checked_words(record)]
         if record["empty_groups"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
@@ -224,6 +224,11 @@ class Release(Result):
     def to_dict(self) -> dict[str, Any]:
         """All rows, the totals and the record."""
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def checked_words(record: Mapping[str, Any]) -> list[str]:
+    """The sentence about a check of the question before it was paid for, where there was one."""
+    return [f"The question was {record['checked']}, for its spelling alone."] if record["checked"] else []
 
 
 def amount(written: str) -> str:
