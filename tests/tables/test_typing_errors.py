@@ -127,6 +127,14 @@ def _keys(column, *keys):
                 ("key that no row has", "by district", "'none'", KEEP),
             },
         ),
+        (
+            {"count": "asthma = 'Yes'", **_keys("asthma", "yes", "no")},  # spelled rightly beside it
+            {("spelling", "condition on asthma: 'Yes'", "the data have 'yes'", "write 'yes'")},
+        ),
+        (  # both were declared: neither takes the other's place
+            _keys("asthma", "Yes", "yes"),
+            {("key that no row has", "by asthma", "'Yes'", KEEP)},
+        ),
         ({"count": "asthma = 'yes'"}, set()),
         ({"count": "asthma = 'perhaps'"}, set()),
         ({"count": "asthma = 'ye'"}, set()),

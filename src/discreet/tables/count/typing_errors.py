@@ -15,7 +15,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -37,6 +37,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
+_KEY = "key of"
 _COMPARED = {"=", "<>", "IN"}
 _IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
 _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
@@ -128,7 +129,8 @@ def question_findings(
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
-    return tuple(dict.fromkeys([*_null_compared(question, list(source.names)), *findings]))
+    all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
+    return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
 
 
 def _unreadable() -> TableInputError:
@@ -200,18 +202,14 @@ class _Column:
     # what the question says
 
     @property
-    def texts(self) -> dict[str, str]:
-        """All texts that rows are compared with for equality, and where the question has them."""
-        return {
-            text: where
-            for named in (self.keys, self.codes, self.values)
-            for text, where in named.items()
-            if isinstance(text, str)
-        }
+    def texts(self) -> list[dict[str, str]]:
+        """The texts that rows are compared with for equality, and where the question has them: keys, codes, and in conditions."""
+        named = (self.keys, self.codes, self.values)
+        return [{text: where for text, where in some.items() if isinstance(text, str)} for some in named]
 
     def prepare(self) -> None:
         """Know the texts and numbers before the rows come."""
-        self._texts = self.texts
+        self._texts = {text for some in self.texts for text in some}
         self._whole = {n for named in (self.keys, self.codes) for n in named if type(n) is int}
 
     # what the rows have
@@ -276,8 +274,7 @@ class _Column:
     def _compare_forms(self) -> None:
         """Keep those of the other texts that have the form of one in the question."""
         if self._forms is None:
-            named = (*self.texts, *map(str, self._whole))
-            self._forms = dict.fromkeys(map(form, named))
+            self._forms = dict.fromkeys(map(form, (*self._texts, *map(str, self._whole))))
         for text in self.others:
             shape = form(text)
             if shape in self._forms:
@@ -295,6 +292,8 @@ class _Column:
 
     def findings(self) -> Iterator[QuestionFinding]:
         """All that is to be said of this column, in the order of the question."""
+        if sum(map(bool, self.texts)) > 1:  # what is right as a key may be the right spelling for a condition, too
+            self.others |= {text for text in self.seen if isinstance(text, str)}
         if self.others:
             self._compare_forms()
         unseen: list[Any] = []
@@ -331,15 +330,16 @@ class _Column:
             return bool(self.missing)
         return self.there > (self.numbers if kinds == {int} else self.truth_rows if kinds == {bool} else self.there)
 
-    def _others_of(self, text: str) -> list[str]:
-        """Other spellings of a text in the rows that are none of the question."""
-        return sorted(self.alike.get(form(text), []))
+    def _others_of(self, text: str, named: Container[Any] = ()) -> list[str]:
+        """Other spellings of a text in the rows, but those that the question names beside it."""
+        return sorted(other for other in self.alike.get(form(text), []) if other != text and other not in named)
 
     def _spelled(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
         """Texts of the question that rows have in another spelling, or not at all."""
         strange: list[str] = []  # keys that are no numbers, of a column of numbers
-        for text, where in self.texts.items():
-            others, is_there = self._others_of(text) if self.alike else [], text in self.seen
+        asked = [(text, where, named) for named in self.texts for text, where in named.items()]
+        for text, where, named in asked:
+            others, is_there = self._others_of(text, named) if self.alike else [], text in self.seen
             if is_there and others:
                 both = "two spellings" if len(others) == 1 else "several spellings"
                 clean = "if they mean the same, write them alike in the file and admit it as a new version"
@@ -350,7 +350,7 @@ class _Column:
                 write = f"write {show(others[0])}{plain_number}" if len(others) == 1 else "write it as the data do"
                 yield QuestionFinding(kind, f"{where} {show(text)}", f"the data have {_listed(others)}", write)
             elif not is_there and self.there and text == "" and self.missing and None not in self.keys:
-                say = "declare null" if text in self.keys else "say IS NULL"
+                say = "declare null" if where.startswith(_KEY) else "say IS NULL"
                 yield QuestionFinding(
                     "type",
                     f'{where} ""',
@@ -358,13 +358,13 @@ class _Column:
                     f"an empty field is a missing value: {say}",
                 )
             elif not is_there and self.is_numeric and not form(text).startswith("number") and text != "":
-                if text in self.keys:
+                if where.startswith(_KEY):
                     strange.append(text)
                 else:
                     yield QuestionFinding(
                         "type", f"{where} {show(text)}", "the column has numbers", "compare it with a number"
                     )
-            elif not is_there and text in self.keys:
+            elif not is_there and where.startswith(_KEY):
                 unseen.append(text)
         if strange:
             yield QuestionFinding(
@@ -400,7 +400,7 @@ class _Column:
                 if others:
                     write = f"write {show(others[0])}" if len(others) == 1 else "write it as the data do"
                     yield QuestionFinding(
-                        "spelling", f"key of {self.name} {key}", f"the data have {_listed(others)}", write
+                        "spelling", f"{_KEY} {self.name} {key}", f"the data have {_listed(others)}", write
                     )
                 elif key not in self.whole:
                     unseen.append(key)
@@ -495,7 +495,7 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
     for k, name in enumerate(question.by):
         column, recoding = column_of(name), domain.recodings[k] if domain.recodings else None
         if column is not None and recoding is None:
-            column.keys = dict.fromkeys((key[k] for key in domain.keys), f"key of {column.name}")
+            column.keys = dict.fromkeys((key[k] for key in domain.keys), f"{_KEY} {column.name}")
         elif column is not None and recoding is not None:
             _recoded(column, recoding)
     for statistic in question.statistics:
