@@ -61,6 +61,8 @@ _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "n": False,
     "0": False,
 }  # as the engine reads them, in any case
+_LONGEST_TRUTH = max(map(len, _BOOLEANS))
+_BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
@@ -143,9 +145,11 @@ def form(text: str) -> str:
     >>> form("  JA\u0308HRLICH ") == form("jaehrlich"), form("02") == form("2.0"), form("1.2.1990") == form("1990-02-01")
     (True, True, True)
     """
+    plainer = text.lower()
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    plainer = " ".join(text.casefold().split()).translate(_GERMAN)
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        plainer = folded.casefold().translate(_GERMAN)
+    plainer = " ".join(plainer.split())
     if plainer[:1].isdigit() or plainer[:1] in ("+", "-"):
         day = _day(plainer)
         if day is not None:
@@ -259,15 +263,17 @@ class _Column:
 
     def _look_at(self, text: str) -> tuple[bool, bool, bool, str | None]:
         """Is it a number; one with the other decimal mark; true or false; and of which form is it, if it is a date?"""
+        truth = _BOOLEANS.get(text.lower()) if len(text) <= _LONGEST_TRUTH else None
+        if truth is not None:
+            self.truths.add(truth)
+        if text[:1] not in _BEGINS_NUMBER:  # the common case: there may be a million
+            return False, False, truth is not None, None
         own, other = (_BY_COMMA, _BY_POINT) if self.decimal == "," else (_BY_POINT, _BY_COMMA)
         is_number = own.match(text) is not None
         if is_number and self._whole:
             number = Decimal(text.strip().replace(",", "."))
             if abs(number) < 2**63 and number == int(number):
                 self.whole.add(int(number))
-        truth = _BOOLEANS.get(text.lower())
-        if truth is not None:
-            self.truths.add(truth)
         dates = next((name for name, pattern in _DATES.items() if pattern.fullmatch(text)), None)
         return is_number, not is_number and other.match(text) is not None, truth is not None, dates
 
