@@ -25,9 +25,10 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 # Workers share the test files that pytest has rewritten; without the cache each one compiles them all, which takes longer
 # than to collect them.
+# There is a worker for each core: several threads of linear algebra in each of them would only wait for each other.
 WORKERS ?= auto
 CORE    := exact channels noise randomness mechanisms ledger test_seal.py
-PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

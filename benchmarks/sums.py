@@ -38,7 +38,7 @@ COUNT = """
 import sys, time, json
 from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
-from discreet.questions.sums import read_sum
+from discreet.questions.statistic import read_sum
 file, groups, counts, sums = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3]), json.loads(sys.argv[4])
 domain = Domain.of({"key": range(groups)})
 start, cpu = time.perf_counter(), time.process_time()

@@ -96,3 +96,48 @@ def each_frame_counted_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(true_numbers, "count_each", remembered)
         yield
+
+
+@contextmanager
+def engines_opened_once() -> Iterator[None]:
+    """Open and lock one engine for each size of memory, and give every count a connection of its own to it.
+
+    To open and lock an engine takes longer than to count a small table; the settings are those of the product, and what a
+    connection is handed is seen by no other. tests/engines/test_duckdb.py opens an engine for each count.
+    """
+    duckdb = pytest.importorskip("duckdb")
+    from discreet.engines import bounds
+    from discreet.engines import duckdb as counting
+
+    connect, lock, engines = duckdb.connect, counting.lock_up, dict[int, Any]()
+
+    class Connection:
+        """Of no engine until it is known how much memory it may have."""
+
+        own: Any
+
+        def __enter__(self) -> Connection:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.own.close()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.own, name)
+
+    def opened(*place: Any, **settings: Any) -> Any:
+        return Connection() if (place, settings) == ((":memory:",), {}) else connect(*place, **settings)
+
+    def locked(connection: Any, memory_mb: int) -> None:
+        if memory_mb not in engines:
+            engines[memory_mb] = connect(":memory:")
+            lock(engines[memory_mb], memory_mb)
+        connection.own = engines[memory_mb].cursor()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb, "connect", opened)
+        for module in (counting, bounds):
+            patch.setattr(module, "lock_up", locked)
+        yield
+    for engine in engines.values():
+        engine.close()

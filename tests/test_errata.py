@@ -67,7 +67,7 @@ def test_a_frequency_counts_its_own_report():
 
 
 def test_the_bound_of_the_comparison():
-    """Section 4: e^(ln 2) = 2, not epsilon^(ln 2); and (ln 2)/10 for a factor of 2 within 10, not (ln^2)/10."""
+    """Section 4: e^(ln 2) = 2, not epsilon^(ln 2); and (ln 2)/10 for a factor of 2 within 10, not (ln^2)/10, as one text has it."""
     assert math.exp(math.log(2)) == pytest.approx(2)
     assert math.log(2) ** math.log(2) < 0.8
     assert math.exp(10 * math.log(2) / 10) == pytest.approx(2)
@@ -109,22 +109,24 @@ def test_5000_steps_are_not_the_maximum_and_10_are_far_from_it():
     assert best.gap < 1e-9
     assert published.gap > 1e-5
     assert published.log_likelihood < best.log_likelihood
+    assert 0.3 < dt.measure.kantorovich(published.distribution, best.distribution) < 1
     start = dt.recover(counts, g, method="ibu", iterations=1)
     gained = (early.log_likelihood - start.log_likelihood) / (best.log_likelihood - start.log_likelihood)
     assert gained > 0.9
     assert dt.measure.kantorovich(early.distribution, truth) > 5 * dt.measure.kantorovich(published.distribution, truth)
 
 
-def test_the_gain_over_randomised_response_is_more_than_8_at_one_half():
+@pytest.mark.parametrize(("p", "times"), [(0.5, 8), (0.3, 10), (0.1, 10)])
+def test_the_gain_over_randomised_response_is_more_than_8_at_one_half(p, times):
     """Section 4.1, figure 3: binomial truths, 10,000 reports, 5000 iterations, distances to what was sampled."""
     rng = np.random.default_rng(10)
-    truth = rng.multinomial(10_000, stats.binom.pmf(np.arange(101), 100, 0.5))
+    truth = rng.multinomial(10_000, stats.binom.pmf(np.arange(101), 100, p))
     distances = []
     for m in (dt.geometric(100, epsilon="ln(2)/10"), dt.randomized_response(100, epsilon="ln 2")):
         counts = sum(rng.multinomial(number, row) for number, row in zip(truth, m.matrix, strict=True))
         found = dt.recover(counts, m, method="ibu", kind="counts", iterations=5000)
         distances.append(dt.measure.kantorovich(found.distribution, truth / 10_000))
-    assert distances[1] > 8 * distances[0]
+    assert distances[1] > times * distances[0]
 
 
 # Cormode, Kulkarni and Srivastava, Constrained private mechanisms for count data (slides)
@@ -230,6 +232,7 @@ def test_the_level_is_asked_in_both_directions():
 
 
 def test_the_last_laplace_example_lacks_its_minus():
+    """In the text that we have; the slides before it have the minus."""
     growing = integrate.quad(lambda z: math.exp(abs(z - 10) / 10) / 20, -90, 110)[0]
     right = integrate.quad(lambda z: math.exp(-abs(z - 10) / 10) / 20, -190, 210, points=[10])[0]
     assert growing > 1000
@@ -238,7 +241,7 @@ def test_the_last_laplace_example_lacks_its_minus():
 
 
 def test_the_epsilon_of_the_gaussian_is_in_the_exponent():
-    """As a factor it is undone by the constant c; and in neither place is a Gaussian epsilon-private."""
+    """In the text that we have it is a factor, which the constant c undoes; and in neither place is a Gaussian epsilon-private."""
 
     def density(z: float, y: float, outside: float, inside: float) -> float:
         area = outside * math.sqrt(math.pi / inside)

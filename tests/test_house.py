@@ -210,10 +210,13 @@ def test_modules_import_each_other_in_no_circle_but_the_listed_ones():
 
 
 def test_circles_are_found_where_imports_stand_inside_functions():
-    lazy = "def f():\n    from .settling import Source\nasync def g():\n    from . import guard\n"
-    assert imports_of(lazy, ["engines", "lines"]) == [("engines.guard", RUNNING), ("engines.settling", RUNNING)]
-    typed = "if TYPE_CHECKING:\n    from .settling import Source\nelse:\n    from . import guard\n"
-    assert set(imports_of(typed, ["engines", "lines"])) == {("engines.settling", TYPING), ("engines.guard", LOADING)}
+    lazy = "def f():\n    from .settling import Source\nasync def g():\n    from . import reading\n"
+    assert imports_of(lazy, ["engines", "sources"]) == [("engines.reading", RUNNING), ("engines.settling", RUNNING)]
+    typed = "if TYPE_CHECKING:\n    from .settling import Source\nelse:\n    from . import reading\n"
+    assert set(imports_of(typed, ["engines", "sources"])) == {
+        ("engines.settling", TYPING),
+        ("engines.reading", LOADING),
+    }
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {"a", "b", "c"}
     assert not circle({"a": {"b", "d"}, "b": {"c"}, "c": set(), "d": set()})
 

@@ -79,7 +79,9 @@ def work(setting: Setting) -> Found:
     }
     own = {k: _own(k) for k in sorted({*users, MANY})}
     weak = collude(geometric(100, epsilon=str(EPSILON / math.sqrt(MANY))), MANY).joint_level
+    enough = collude(geometric(100, epsilon=str(EPSILON / MANY)), MANY).joint_level
     assert weak is not None
+    assert enough is not None
     last = users[-1]
     claims = [
         Claim(
@@ -111,17 +113,17 @@ def work(setting: Setting) -> Found:
             "section 5.3.1",
             "the curator can re-define the privacy level according to the number of users",
             f"by (16), epsilon/sqrt(k) keeps the median's error, not the level: {MANY} such reports have epsilon "
-            f"{weak.epsilon:.2f} instead of {EPSILON:.2f}. By composition the level holds, and each of {MANY} users has mean "
-            f"|error| {own[MANY]['pure composition']:.1f} ({own[MANY]['with delta']:.1f} with delta {DELTA}); in a cascade, where "
-            f"users of one level share one report, {own[MANY]['cascade']:.2f}",
-            verdict([weak.epsilon < EPSILON + 1e-6, own[MANY]["pure composition"] > own[1]["pure composition"]]),
+            f"{weak.epsilon:.2f} instead of {EPSILON:.2f}. By composition, at epsilon/k, the level holds, and each of {MANY} users "
+            f"has mean |error| {own[MANY]['pure composition']:.1f} ({own[MANY]['with delta']:.1f} with delta {DELTA}); in a "
+            f"cascade, where users of one level share one report, {own[MANY]['cascade']:.2f}",
+            verdict([weak.epsilon < EPSILON + 1e-6, enough.epsilon < EPSILON + 1e-6]),
             quote=(
                 "From above analysis, the curator can re-define a new privacy level according to the (expected) "
                 "number of users (k) and the original privacy level."
             ),
             refuted_if=(
-                "k reports at epsilon/sqrt(k) kept epsilon (then: holds), or composition did not let the curator keep"
-                " it (then: does not hold)"
+                "k reports at epsilon/sqrt(k) kept epsilon (then: holds), or those at epsilon/k did not either (then: does not "
+                "hold)"
             ),
         ),
     ]

@@ -67,6 +67,7 @@ def work(setting: Setting) -> Found:
     best = float(min(losses, key=lambda g: losses[g]))
     mass = float(grid.exact(0))
     ratios = [float(grid.exact(str(STEP * k))) / (STEP * float(line.density(STEP * k))) for k in range(9)]
+    steps = [float(grid.exact(str(STEP * k)) / grid.exact(str(STEP * k + 1))) for k in range(-9, 9)]
     moved = {
         name: float(np.max(np.abs(np.log(law.density(x[:, None] + np.array([1.0, -1.0])) / law.density(x[:, None])))))
         for name, law in {"Laplace": line, "staircase": stairs}.items()
@@ -76,7 +77,7 @@ def work(setting: Setting) -> Found:
             "equation (6)",
             "Laplace: epsilon/(2D) e^(-|x|/D)",
             f"its integral is {totals['(6)']:.4f}, epsilon instead of 1 (a = 1/4), and its shape is that of epsilon 1; with "
-            f"e^(-epsilon |x|/D) it is {right['Laplace']:.6f}",
+            f"e^(-epsilon |x|/D), as in (21) of the paper, it is {right['Laplace']:.6f}",
             verdict([abs(totals["(6)"] - 1) < 1e-6]),
             quote="Laplacian: p(x|ε, Δ) = ε/(2Δ) e^(-|x|/Δ), ∀x ∈ R (6)",
             refuted_if="its integral were 1",
@@ -135,8 +136,8 @@ def work(setting: Setting) -> Found:
             "section 2.5",
             "the three keep epsilon (as corrected)",
             f"densities one sensitivity apart differ by e^{moved['Laplace']:.4f} (Laplace) and e^{moved['staircase']:.4f} "
-            f"(staircase) at most, masses by {1 / B**2:.0f} = 1/a",
-            verdict([value <= epsilon + 1e-9 for value in moved.values()]),
+            f"(staircase) at most, masses by {max(*steps, *(1 / s for s in steps)):.4f} = 1/a",
+            verdict([abs(x) <= epsilon + 1e-9 for x in (*moved.values(), *map(math.log, steps))]),
             refuted_if="a ratio one sensitivity apart were above e^epsilon",
             ours=True,
         ),

@@ -91,10 +91,12 @@ def work(setting: Setting) -> Found:
             f"within {max(wrong.values()):.0e} of the integrals and sums; {sum(inside)} of {len(inside)} intervals (95 %, "
             f"{draws:,} draws) hold the formula, and the farthest is {far:.1f} standard errors off",
             verdict(right),
-            quote="Laplacian: EL(α) = √α/(1-α) (14), Staircase: EL(α) = (1 - (1-√α)²/2) √α/(1-α) (15)",
+            quote=(
+                "Laplacian: EL(α, Δ) = Δ/(-log α) (11), Staircase: EL(α, Δ) = Δ√α/(1-α) (12), Geometric: EL(α) = 2α/(1-α²) (13) "
+                "... Laplacian: EL(α) = √α/(1-α) (14), Staircase: EL(α) = (1 - (1-√α)²/2) √α/(1-α) (15)"
+            ),
             refuted_if=(
-                "a formula were off the integral by more than rounding, or outside the intervals of the draws more "
-                "often than 95 % intervals are"
+                "a formula were off its integral or sum by 1e-7 of it, or a mean of draws 5 standard errors or more off the formula"
             ),
         ),
         Claim(

@@ -78,8 +78,8 @@ def work(setting: Setting) -> Found:
         Claim(
             "limitations of GM",
             "the issue is even worse if optimizing for L1 or L2",
-            "not on 0 and n: the L1 and L2 optima report them in "
-            f"{min(p.ends for p in piles.values()):.0%} to {max(p.ends for p in piles.values()):.0%} of all cases where GM does in "
+            "not on 0 and n: the L1 and L2 optima report them in at most "
+            f"{max(p.ends for p in piles.values()):.0%} of all cases where GM does in "
             f"{min(p.gm_ends for p in piles.values()):.0%} to {max(p.gm_ends for p in piles.values()):.0%} "
             f"({len(PILES)} pairs of n and alpha). But two values further inside have more weight than GM's two ends in "
             f"{sum(p.two > p.gm_ends for p in piles.values())} of {len(piles)} cells, and what lies outside them is never "

@@ -127,6 +127,7 @@ def work(setting: Setting) -> Found:
             quote="Find closed form solutions for other objective functions (L1, L2)",
             refuted_if="a design reported a value outside m..n-m, or left out m, or the optimum under properties was not "
             "the closed form where a theorem applies",
+            ours=True,  # the slide asks a question
         ),
         Claim(
             "beyond the paper",

@@ -92,14 +92,15 @@ def work(setting: Setting) -> Found:
         Claim(
             "finding optimal mechanisms",
             "of 127 possibilities, only few distinct outcomes",
-            f"{' or '.join(map(str, sorted(set(different))))} different scores in {len(cells)} pairs of n and alpha: {rule}",
+            f"{' or '.join(map(str, sorted(set(different))))} different scores at (n, alpha) = "
+            f"{', '.join(f'({n}, {a})' for n, a in cells)}: {rule}",
             verdict([d <= 4 for d in different]),
             quote="Patterns emerge: of 127 possibilities, only few distinct outcomes",
             refuted_if="the 127 optima had more than four different scores",
         ),
         Claim(
             "summary of mechanisms",
-            "GM, EM and two variants of WM are the outcomes",
+            "GM, EM and two variants of WM are the outcomes, by their scores",
             f"{against} of {127 * len(cells)} optima are against this rule",
             verdict([against == 0]),
             quote=(

@@ -71,23 +71,27 @@ def work(setting: Setting) -> Found:
         for level in open_
     }
     told = "; ".join(
-        f"{level}, {t}: {mean['geometric', t, level, 'ibu']:.2f} and {mean['kRR', t, level, 'ibu']:.2f}"
+        f"{level}, {t}: {_told(found['geometric', t, level, 'ibu'])} and {_told(found['kRR', t, level, 'ibu'])}"
         for t, level in wins
     )
     claims = [
         Claim(
             "section 4.1, at equal privacy",
             "the geometric mechanism is nearer than kRR",
-            f"geometric and kRR at {told}",
+            f"geometric and kRR at {told} ({runs} run{'s' if runs > 1 else ''}"
+            + (", from the least to the largest" if runs > 1 else "")
+            + "). The paper does not say so: it asks for the bound 2 within a radius of 10 alone, and calls that a compromise",
             verdict(list(wins.values())),
             quote=(
-                "the average Kantorovich distances for the geometric mechanism are significantly lower (up to 5 "
-                "times) than the corresponding distances for the kRR mechanism"
+                "In order to make a fair comparison, we first need to calibrate the privacy parameters of these mechanisms so that "
+                "they represent the same level of privacy. ... As a compromise we will require the upper bound 2 on a restricted "
+                "subset of elements, for instance those in a radius 10 from the true value."
             ),
             refuted_if=(
                 "the geometric mechanism were nearer in every cell, or in none, when both keep one epsilon between "
                 "any two values"
             ),
+            ours=True,  # the paper compares at another calibration, and says which
         ),
         Claim(
             "beyond the paper",
@@ -117,6 +121,11 @@ def work(setting: Setting) -> Found:
         values,
         notes,
     )
+
+
+def _told(values: list[float]) -> str:
+    spread = f" ({min(values):.2f} to {max(values):.2f})" if len(values) > 1 else ""
+    return f"{np.mean(values):.2f}{spread}"
 
 
 def _draw(mean: Any, wins: dict[tuple[str, str], bool], levels: tuple[str, ...]) -> object:

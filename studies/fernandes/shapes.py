@@ -55,8 +55,8 @@ def work(setting: Setting) -> Found:
             f"in the bell alone {', '.join(f'{v:g}' for v in atoms['binomial']) or 'none'}",
             verdict([near == 4, not atoms["binomial"], len(atoms["both"]) == 4]),
             refuted_if=(
-                "`auto` named a point in the bell alone, or missed one of the four points (then: does not hold), or "
-                "named all four beside the bell (then: holds)"
+                "`auto` named all four points beside the bell as well (then: holds), or missed one of the four alone and named "
+                "one in the bell alone (then: does not hold)"
             ),
             ours=True,
         ),

@@ -68,15 +68,14 @@ def work(setting: Setting) -> Found:
         ),
         Claim(
             "last slide of the example",
-            "the densities are e^(|z-10|/10)/20 and e^(|z-20|/10)/20",
-            f"in the text that we have a minus is missing: these grow, and have a mass of 1 within 10 ln 2 = 6.93 of the truth "
-            f"already, of {printed(50):.0f} within 50. With the minus it is the density above",
-            verdict([printed(50) <= 1]),
+            "the text that we have lacks a minus there, e^(|z-10|/10)/20 for e^(-|z-10|/10)/20",
+            f"without it the densities grow, and have a mass of 1 within 10 ln 2 = 6.93 of the truth already, of {printed(50):.0f} "
+            "within 50. The four slides before have it: the conversion of the slides to text may have lost it, and we pass no "
+            "judgement on the slide",
+            verdict([printed(50) > 1]),
             quote="dP_y1 = 1/(2·10) e^(|z-10|/10), dP_y2 = 1/(2·10) e^(|z-20|/10)",
-            refuted_if=(
-                "the printed form had a finite integral. The four slides before it have the minus; we know the slides"
-                " as text only, and the conversion may have lost it"
-            ),
+            refuted_if="the form without the minus had a mass of at most 1",
+            ours=True,
         ),
         Claim(
             "Gaussian noise",
@@ -92,15 +91,14 @@ def work(setting: Setting) -> Found:
         ),
         Claim(
             "Gaussian noise",
-            "the formula would be c e^(-(y-z)^2/sigma) epsilon",
-            "as a factor, which it is in the text that we have, epsilon is undone by c: at epsilon 1/10 and 5 the densities "
-            f"differ by {apart:.0e}. It belongs into the exponent",
-            verdict([apart > 1e-6]),
+            "in the text that we have epsilon stands beside the exponential, and belongs into the exponent",
+            f"as a factor it is undone by the constant c: at epsilon 1/10 and 5 the densities differ by {apart:.0e}. In the "
+            "formula for Laplace noise it stands at the end of the exponent: the conversion of the slides to text may have moved "
+            "it, and we pass no judgement on the slide",
+            verdict([apart < 1e-6]),
             quote="In fact, the formula for gaussian noise would be c e^(-(y-z)²/σ) ε",
-            refuted_if=(
-                "the printed density depended on epsilon. We know the slides as text only, and the conversion may "
-                "have moved the epsilon out of the exponent"
-            ),
+            refuted_if="the density with epsilon as a factor depended on epsilon",
+            ours=True,
         ),
         Claim(
             "sensitivity of the query",

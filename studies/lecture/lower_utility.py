@@ -82,7 +82,7 @@ def work(setting: Setting) -> Found:
             f"distance at {'; '.join(ties[:3])}",
             verdict([more < 0 for more in cells.values()]),
             quote="Find a mechanism for the same counting query, with the same degree of privacy, but lower utility.",
-            refuted_if="they were less useful in every cell (then: holds), or more useful in one (then: does not hold)",
+            refuted_if="they were less useful in every cell (then: holds), or in none (then: does not hold)",
             ours=True,
         ),
         Claim(
@@ -120,7 +120,7 @@ def work(setting: Setting) -> Found:
                 "We saw that post-processing cannot decrease privacy. Can it decrease the utility? Motivate your "
                 "answer."
             ),
-            refuted_if="turning the reports around changed a utility",
+            refuted_if="turning the reports around changed a utility, or the best remap that of its own user",
             ours=True,
         ),
     ]

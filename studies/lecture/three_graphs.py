@@ -79,7 +79,8 @@ def work(setting: Setting) -> Found:
     half = Fraction(1, 2)
     served = [most[STAR, "right guess", a] < _TINY for a in levels if a <= half]
     above = [least[STAR, "right guess", a] > _TINY for a in levels if a > half]
-    paths = [name for name, (graph, _) in others.items() if graph.is_path]
+    paths = [name for name, (graph, _, high) in others.items() if graph.is_path and high < _TINY]
+    regretted = {name: low for name, (graph, low, _) in others.items() if not graph.is_path}
 
     def over(name: str, wish: str) -> list[float]:
         return [least[name, wish, a] for a in levels]
@@ -126,12 +127,16 @@ def work(setting: Setting) -> Found:
             "Brenner and Nissim, in words",
             "counting queries are the only kind for which a universally optimal mechanism exists",
             f"those whose answers form a path, counts or not: {', '.join(paths)}. On others the regret at a = 1/2 is "
-            + ", ".join(f"{x:.4f} ({name})" for name, (graph, x) in others.items() if not graph.is_path),
-            "holds in part" if paths else verdict([not graph.is_path for graph, _ in others.values()]),
-            quote="The counting queries are the only kind of queries for which a universally optimal mechanism exists",
+            + ", ".join(f"{x:.4f} ({name})" for name, x in regretted.items())
+            + ". The slide goes on to say that graphs give the precise characterization",
+            verdict([all(x > _TINY for x in regretted.values()), not paths]),
+            quote=(
+                "The counting queries are the only kind of queries for which a universally optimal mechanism exists ... The "
+                "precise characterization is given in terms of the graph (V, ~) induced by (X, ~)"
+            ),
             refuted_if=(
-                "no other query had answers that form a path (then: holds), or one without a path had no regret "
-                "(then: does not hold). The slide itself goes on to the precise characterization by graphs"
+                "no query but a count had one mechanism for all users (then: holds), or one whose answers form no path had one, "
+                "too (then: does not hold)"
             ),
         ),
     ]
@@ -140,12 +145,13 @@ def work(setting: Setting) -> Found:
         for name in shapes
         for wish in ("right guess", "near guesses too")
         for text in ("1/10", "1/2", "9/10")
-    } | {f"{name}, 1/2": x for name, (graph, x) in others.items() if not graph.is_path}
+    } | {f"{name}, 1/2": x for name, x in regretted.items()}
     shown = [
         {**r, "alpha": str(r["alpha"]), "at least": float(r["at least"]), "at most": float(r["at most"])} for r in rows
     ]
     notes = [
-        "The slide has pictures of the graphs alone. Here they are a path, a ring and a star of four answers: "
+        "The slide has pictures of the graphs, which are not in the text that we have. We take them to be a path, a graph with a "
+        "cycle and one with a fork, by the theorem; here a path, a ring and a star of four answers: "
         + "; ".join(f"{name}: {question}" for name, question in QUESTIONS.items())
         + ".",
         "Users who want the right guess: one for each set of two or more answers, all alike; bounds are proved on both sides.",
@@ -159,8 +165,8 @@ def work(setting: Setting) -> Found:
     )
 
 
-def _other_queries() -> dict[str, tuple[Graph, float]]:
-    """Other small queries, and the regret of users who want the right answer, at a = 1/2."""
+def _other_queries() -> dict[str, tuple[Graph, float, float]]:
+    """Other small queries, and bounds of the regret of users who want the right answer, at a = 1/2."""
     bits, trits = list(product((0, 1), repeat=4)), list(product((0, 1, 2), repeat=3))
     made = {
         "are three or more of four ill": query_graph(bits, lambda x: sum(x) >= 3),
@@ -169,7 +175,8 @@ def _other_queries() -> dict[str, tuple[Graph, float]]:
         "sum of two values in 0..2": query_graph({x[:2] for x in trits}, sum),
         "median of three values in 0..2": query_graph(trits, lambda x: sorted(x)[1]),
     }
-    return {name: (graph, float(regret(graph, alpha="1/2").lower)) for name, graph in made.items()}
+    found = {name: regret(graph, alpha="1/2") for name, graph in made.items()}
+    return {name: (graph, float(found[name].lower), float(found[name].upper)) for name, graph in made.items()}
 
 
 def _draw(least: dict[tuple[str, str, Fraction], float], levels: list[Fraction]) -> object:

@@ -120,12 +120,13 @@ def work(setting: Setting) -> Found:
         ),
         Claim(
             "exercise 1",
-            "it asks for the percentile of the people who earn more than 10K",
-            f"a percentage is meant, which lies in [0, 100] as exercise 2 says; a percentile is an income, and with incomes up "
-            f"to 20,000 the 50th one of 1001 people has sensitivity {half}",
-            verdict([half == Fraction(1, 10)]),
+            "it says percentile and means percentage",
+            f"a percentage lies in [0, 100], as exercise 2 has it, and one of 1000 people moves it by {max(share.values())}; a "
+            f"percentile is an income, and with incomes up to 20,000 the 50th one of 1001 people has sensitivity {half}",
+            verdict([half != max(share.values())]),
             quote='"What is the percentile of the people in the DB who earn more than 10K Euro a month"',
-            refuted_if="a percentile had the sensitivity 1/10 that exercise 2 needs",
+            refuted_if="a percentile of the incomes had the sensitivity of the percentage",
+            ours=True,  # how we read an exercise
         ),
         Claim(
             "exercise 2, solved",
@@ -146,7 +147,7 @@ def work(setting: Setting) -> Found:
                 "K is ε-differentially private if for every pair of databases x1, x2 (not necessarily adjacent), and "
                 "for every z, we have: p(Z = z | X = x1) <= e^(ε h(x1, x2)) p(Z = z | X = x2)"
             ),
-            refuted_if="h epsilon failed for a group of h, or a little less held",
+            refuted_if="h epsilon failed for a group of h, or a little less held, so that the test could not tell",
         ),
     ]
     values = {

@@ -123,6 +123,13 @@ def test_where_the_median_is_likeliest():
     assert collusion_strategies.likelihood(np.array([1.25, 1.0])) == pytest.approx([27 / 256, 27 / 1024])
 
 
+def test_a_likelier_place_than_the_median_would_be_found(monkeypatch):
+    """The control of Lemma 1: with the staircase's density in the place of Laplace's some other place is likelier."""
+    assert collusion_strategies.beaten("Laplace", 5, 50) == collusion_strategies.beaten("geometric", 5, 50) == (0, 50)
+    monkeypatch.setattr(collusion_strategies, "laplace", dt.noise.staircase)
+    assert collusion_strategies.beaten("Laplace", 5, 50)[0] > 5
+
+
 def test_the_best_guess_from_several_reports():
     """Over every guess for every pair of reports; a report of no use, and one that says it all, are the controls."""
     made = dt.sharing.cascade(["1/2", "2/3"], 6).joint()

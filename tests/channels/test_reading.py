@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.channels import Finite, Table
-from discreet.measure.total_bounds import SumBound
+from discreet.measure.total_bounds import ChernoffBound
 from discreet.mechanism import Recipe
 from discreet.tables.totals.fitting import fit_parts
 from tests import reference
@@ -152,14 +152,14 @@ def test_exponential_moments_are_bounded(m):
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", "1", "20"])
 def test_sums_have_a_bound_at_every_scale(epsilon):
     reading = dt.geometric(10**6, epsilon=epsilon).channel
-    width = SumBound([reading], ERROR).half_width(np.array([40]))
+    width = ChernoffBound([reading], ERROR).half_width(np.array([0]), np.ones(1), np.array([40]))
     assert 0 < width < 20 * math.sqrt(40) * (reading.standard_error + 1)
 
 
 def test_sums_stay_within_their_bound():
     """2,000 seeded sums of 50 reports: misses of the 95 % bound are rare, and a tenth of it misses often."""
     m = dt.geometric(200, alpha="3/4")
-    width = SumBound([m.channel], ERROR).half_width(np.array([50]))
+    width = ChernoffBound([m.channel], ERROR).half_width(np.array([0]), np.ones(1), np.array([50]))
     reports = m.sample(np.full((2000, 50), 100), source=dt.insecure_source(1))
     off = np.abs(m.channel.estimate(reports.ravel()).reshape(2000, 50).sum(axis=1) - 5000)
     assert (off > width).mean() < 0.05

@@ -26,3 +26,9 @@ def predicates() -> Iterator[None]:
 def options() -> Iterator[None]:
     with shortcuts.options_read_once():
         yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def engines() -> Iterator[None]:
+    with shortcuts.engines_opened_once():
+        yield

@@ -579,12 +579,14 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
 
 
-def test_the_demo_has_its_picture_without_the_extra(run, monkeypatch):
-    """What a first install has: the ages are there to be seen, recovered and true."""
+def test_the_demo_has_its_picture_without_the_extra_and_compares_as_the_definitions_do(run, monkeypatch):
+    """What a first install has: the ages are there to be seen, recovered and true. In the comparison L0 is one minus the mean
+    of the diagonal; EM's epsilon is ln(10/9), UM's nothing."""
     for package in ("altair", "vl_convert"):
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr("discreet.cli.tour.PEOPLE", 5000)
-    assert run("demo", "--json").code == 0
+    told = run("demo", "--json")
+    assert told.code == 0
     page = Path("demo-out/index.html").read_text(encoding="utf-8")
     assert "extra plots" not in page
     section = page[page.index("without anybody telling") :]
@@ -592,11 +594,6 @@ def test_the_demo_has_its_picture_without_the_extra(run, monkeypatch):
     assert picture.count("<polyline") == 2
     assert "recovered from the reports" in picture
     assert "the truth" in picture
-
-
-def test_demo_compares_as_the_definitions_do(run, monkeypatch):
-    """L0 is one minus the mean of the diagonal; EM's epsilon is ln(10/9), UM's nothing."""
-    monkeypatch.setattr("discreet.cli.tour.PEOPLE", 5000)  # of another part of the tour
     a = Fraction(9, 10)
     laws = {
         "GM": reference.geometric(8, a),
@@ -604,7 +601,7 @@ def test_demo_compares_as_the_definitions_do(run, monkeypatch):
         "UM": reference.uniform(8),
         "kRR": reference.randomized_response(8, a),
     }
-    by_json = json.loads(run("demo", "--json").out)["comparison"]
+    by_json = json.loads(told.out)["comparison"]
     by_csv = list(csv.DictReader(Path("demo-out/comparison.csv").read_text().splitlines()))
     for rows in (by_json, by_csv):
         assert [row["mechanism"] for row in rows] == list(laws)
@@ -938,6 +935,7 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     grave = run("profile", "p.csv", *how)
     assert (grave.code, grave.err) == (1, "")
     assert "number with a comma" in grave.out
+    assert run("profile", "p.csv", *how, "-o", "-").code == 1
     looked = run("profile", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
     assert (looked.code, looked.err) == (0, "")
     assert_one_good_error(run("profile", "p.csv", *how, "-o", "learned.json"))  # what is there is kept

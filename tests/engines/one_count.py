@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.engines.counted import Counts
+import pytest
+
+from discreet.engines.count_sql import Counts
 from discreet.engines.duckdb import count_each
+from discreet.errors import PredicateError, TableInputError
+from discreet.questions.domain import Domain
 
 
 def count_groups(table: Any, *, predicate: str | None, **asked: Any) -> Counts:
     """For each declared key, how many there are and for how many the predicate is true."""
     return count_each(table, predicates=[predicate], **asked).counts[0]
+
+
+def refused(match: str, table: Any, **changes: Any) -> None:
+    """A count of the table is refused in these words, and in none of the engine's or the table's."""
+    question = {"predicate": "x > 1", "by": ["g"], "domain": Domain.of({"g": ["a"]}), **changes}
+    with pytest.raises((TableInputError, PredicateError), match=match) as caught:
+        count_groups(table, **question)
+    for engine_word in ("Error:", "LINE", "Exception", "secret"):
+        assert engine_word not in str(caught.value)

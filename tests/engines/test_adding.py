@@ -21,7 +21,7 @@ from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
-from discreet.questions.sums import SumOf, read_sum, read_sums
+from discreet.questions.statistic import SumOf, read_sum, read_sums
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -29,6 +29,8 @@ pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("narwhals")
+
+pytestmark = pytest.mark.usefixtures("engines")
 
 DOMAIN = {"g": ["a", "b", None], "age": {"young": [0, 17], "old": [18, None]}}
 KEYS = [(g, age) for g in ("a", "b", None) for age in ("young", "old")]

@@ -18,12 +18,12 @@ from discreet.exact.grid import Grid
 from discreet.questions.conditions import typed_sql
 from discreet.questions.domain import Domain
 from discreet.questions.predicate import parse
-from discreet.questions.sums import SumOf
+from discreet.questions.statistic import SumOf
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
 
-pytestmark = pytest.mark.usefixtures("one_parser")
+pytestmark = pytest.mark.usefixtures("one_parser", "engines")
 NOON = datetime(2020, 1, 31, 12)
 DAYS = [date(2020, 1, 31), None, date(1950, 3, 1)]
 MOMENTS = [NOON, None, datetime(1950, 3, 1)]

@@ -16,12 +16,12 @@ from discreet.engines.duckdb import count_each
 from discreet.exact.grid import Grid
 from discreet.questions import conditions
 from discreet.questions.domain import Domain
-from discreet.questions.sums import SumOf
+from discreet.questions.statistic import SumOf
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.usefixtures("one_parser")
+pytestmark = pytest.mark.usefixtures("one_parser", "engines")
 ROWS = 12
 SIGNS = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 EPOCH = datetime(1970, 1, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -10,7 +9,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from datetime import date, datetime
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -18,10 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import count_each
-from discreet.engines.reading import Reading
-from discreet.errors import MissingExtraError, PredicateError, TableInputError
+from discreet.errors import MissingExtraError, TableInputError
 from discreet.questions.domain import Domain
-from tests.engines.one_count import count_groups
+from tests.engines.one_count import count_groups, refused
 from tests.profiles import examples
 
 duckdb = pytest.importorskip("duckdb")
@@ -223,40 +220,10 @@ def test_no_columns_to_group_by_is_one_group(tmp_path):
     assert count_groups(pa.table({"x": [1, 2]}), predicate=None, by=[], domain=Domain.of({})).sizes.tolist() == [2]
 
 
-@pytest.mark.parametrize(
-    ("values", "keys", "expected"),
-    [
-        (pa.array([1, 2, None], pa.int8()), [1.0, 2], [1, 1]),
-        (pa.array([1.0, 1.5, float("nan"), -0.0]), [1, 0, 2], [1, 1, 0]),
-        (pa.array([1, 2**64 - 1], pa.uint64()), [1, -1], [1, 0]),
-        (pa.array(["1", "01", None, ""]), ["1", ""], [1, 1]),
-        (pa.array([True, False, None, True]), [True, False], [2, 1]),
-        (pa.array([date(2020, 1, 31), None]), ["2020-01-31", "2020-02-01"], [1, 0]),
-        (pa.array([datetime(2020, 1, 31), None], pa.timestamp("ns")), ["2020-01-31", "2020-01-31T00:00:01"], [1, 0]),
-        (pa.array([datetime(2020, 1, 31)], pa.timestamp("us", "UTC")), ["2020-01-31T02:00:00+02:00"], [1]),
-        (pa.array(["a", "b", "a"]).dictionary_encode(), ["a"], [2]),
-        (pa.array([None, None], pa.null()), ["a"], [0]),
-        (pa.array([1, 2, 2]).cast(pa.decimal128(20, 0)), [2], [2]),
-    ],
-)
-def test_keys_match_by_value_whatever_the_type(values, keys, expected):
-    c = count_groups(pa.table({"g": values}), predicate=None, by=["G"], domain=Domain.of({"g": keys}))
-    assert c.sizes.tolist() == expected
-
-
 def test_the_order_of_columns_is_that_of_neither_side():
     table = pa.table({"a": [1, 1, 2], "b": ["x", "y", "y"]})
     domain = Domain.of({"b": ["x", "y"], "a": [1, 2]})
     assert count_groups(table, predicate=None, by=["a", "b"], domain=domain).sizes.tolist() == [1, 0, 1, 1]
-
-
-def test_text_files_are_read_without_guessing(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes(b'\xef\xbb\xbfg,x\r\n1,5\r\n01,"6"\r\n1.0,nonsense\r\n1.5,7\r\n\r\n"1\n",8\n1,9')
-    whole = count_groups(path, predicate="x >= 6", by=["g"], domain=Domain.of({"g": [1]}))
-    assert (whole.sizes.tolist(), whole.counts.tolist()) == ([5], [3])
-    texts = count_groups(path, predicate=None, by=["g"], domain=Domain.of({"g": ["1", "01"]}))
-    assert texts.sizes.tolist() == [2, 1]
 
 
 def test_the_fingerprint_sees_content_not_order():
@@ -452,14 +419,6 @@ def test_a_killed_count_leaves_nothing_on_the_disk(tmp_path):
         assert not seen
 
 
-def refused(match, table, **changes):
-    question = {"predicate": "x > 1", "by": ["g"], "domain": Domain.of({"g": ["a"]}), **changes}
-    with pytest.raises((TableInputError, PredicateError), match=match) as caught:
-        count_groups(table, **question)
-    for engine_word in ("Error:", "LINE", "Exception", "secret"):
-        assert engine_word not in str(caught.value)
-
-
 def test_bad_files_are_refused(tmp_path):
     def made(name, content):
         (tmp_path / name).write_bytes(content)
@@ -583,224 +542,6 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch, package):
         count_groups(table, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}))
 
 
-def test_a_large_csv_with_quoted_line_breaks_is_counted_right(tmp_path):
-    """Above 8 MB several threads would guess where lines begin: one row more moved a cell by tens of thousands."""
-    path = tmp_path / "notes.csv"
-    note = '"he said ""hi"" \n b,9,"'
-    lines = [f"{'ab'[k % 2]},{k % 10},{note}" for k in range(400_000)]
-    for extra in ([], ["a,5,z"], ["a,5," + "z" * 1001]):
-        path.write_text("\n".join(["g,x,t", *lines, *extra]) + "\n")
-        found = count_groups(path, predicate="x > 3", by=["g"], domain=Domain.of({"g": ["a", "b"]}))
-        assert found.sizes.tolist() == [200_000 + len(extra), 200_000]
-        assert found.counts.tolist() == [120_000 + len(extra), 120_000]
-
-
-def test_one_object_does_not_decide_how_another_is_read():
-    """Object columns: each value has its own text, whatever stands beside it."""
-    day = pd.Timestamp("2020-01-01")
-    for values, key in (
-        (["b"] * 3 + [b"a"] * 5, "b"),
-        ([day] * 4, "2020-01-01"),
-        ([1e16] * 4, 10**16),
-        ([7.0, 7, "7"], 7),
-        ([True] * 3, True),
-    ):
-        for more in ([], [5], ["x"], [object()], ["\ud800"], [10**5000], [Decimal("sNaN")], [pd.NaT, pd.NA, None]):
-            frame = pd.DataFrame({"k": pd.Series([*values, *more], dtype=object)})
-            found = count_groups(frame, predicate=None, by=["k"], domain=Domain.of({"k": [key]}))
-            assert found.sizes.tolist() == [sum(v != b"a" for v in values)]
-
-
-def test_categories_and_texts_of_pandas_do_not_fail_by_content():
-    """Categories that are objects have no one type; Python's own texts may be none."""
-    for more in ([], [1], ["\ud800"]):
-        mixed = pd.Categorical.from_codes(range(1 + len(more)), categories=pd.Index(["a", *more], dtype=object))
-        for column in (
-            mixed,
-            pd.array(["a", *filter(lambda v: isinstance(v, str), more)], dtype=pd.StringDtype("python")),
-        ):
-            found = count_groups(pd.DataFrame({"k": column}), predicate=None, by=["k"], domain=Domain.of({"k": ["a"]}))
-            assert found.sizes.tolist() == [1]
-
-
-GOOD = b"a,1,x\n"
-BAD_LINES = {
-    "bare CR": (b"a,no\ra,1,x\n", "carriage return"),
-    "bare CR at the end": (b"a,1,secret\r", "carriage return"),
-    "too many fields": (b"secret,b,a,1\n", "of 3 fields"),
-    "too few fields": (b"secret,b\n", "of 3 fields"),
-    "no UTF-8": (b"a,1,secret\xff\n", "UTF-8"),
-    "a surrogate": (b"a,1,secret\xed\xa0\x80\n", "UTF-8"),
-    "NUL": (b"a,1,secret\0\n", "UTF-8"),
-    "a mark in a plain field": (b'a,1,5" secret\n', "quotation mark"),
-    "text behind a mark": (b'a,1,"secret"x\n', "quotation mark"),
-    "a blank before a mark": (b'a,1, "secret"\n', "quotation mark"),
-    "a backslash escapes nothing": (b'a,1,"secret\\""\n', "quotation mark"),
-    "a mark never closed": (b'a,1,"secret\n', "never closed|quotation mark"),
-    "too long": (b"a,1," + b"z" * 2**20 + b"\n", "longer than"),
-    "too long, over lines": (b'a,1,"' + b"z\n" * 2**20 + b'"\n', "longer than"),
-}
-
-
-BAD_FILES = [
-    (bad, before, after)
-    for bad, (line, _) in BAD_LINES.items()
-    for before in (2, 300_000 if len(line) > 2**20 else 1500)
-    for after in (0, 2)[: 1 + line.endswith(b"\n")]
-]
-
-
-@pytest.mark.parametrize(("bad", "before", "after"), BAD_FILES)
-def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, monkeypatch, bad, before, after):
-    """By its number and not by what stands in it.
-
-    Also beyond the first block that is read: small blocks for short lines, true ones for the longest.
-    """
-    from discreet.engines import lines
-
-    line, why = BAD_LINES[bad]
-    if before == 1500:
-        monkeypatch.setattr(lines, "_BLOCK", 4096)
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"g,x,t\n" + GOOD * before + line + GOOD * after)
-    number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
-    for unit in (None, "t"):
-        refused(f"line {number} is .*({why})", path, unit=unit)
-
-
-@pytest.mark.parametrize(("before", "after"), dict.fromkeys((before, after) for _, before, after in BAD_FILES))
-def test_the_same_files_without_that_line_are_counted(tmp_path, monkeypatch, before, after):
-    """The control of the test above."""
-    from discreet.engines import lines
-
-    if before == 1500:
-        monkeypatch.setattr(lines, "_BLOCK", 4096)
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
-    found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
-    assert found.counts.tolist() == [before + after]
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("shift", range(-2, 3))
-def test_how_long_a_line_may_be_does_not_hang_on_the_lines_before_it(tmp_path, end, shift):
-    """A record of the greatest length that begins where a block of the file ends; one byte more is too long."""
-    from discreet.engines.lines import _BLOCK, LONGEST
-
-    path = tmp_path / "t.csv"
-    before = b"g,t\na," + b"y" * (_BLOCK + shift - len(b"g,t\na,\n")) + b"\n"
-    asked = {"predicate": None, "by": ["g"], "domain": Domain.of({"g": ["a"]})}
-    for last in (end, b""):
-        path.write_bytes(before + b"a," + b"z" * (LONGEST - 2) + last)
-        assert count_groups(path, **asked).sizes.tolist() == [2]
-        path.write_bytes(before + b"a," + b"z" * (LONGEST - 1) + last)
-        refused("line 3 is longer than", path, predicate=None)
-
-
-def test_every_bad_line_is_numbered(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("g,x\na,1\nb\na,1,2\n\n" + '"x\ny",2\n' + "c\n")
-    refused("lines 3, 4, 8 are not of 2 fields", path)
-    path.write_text("g,x\n" + "c\n" * 9)
-    refused(r"lines 2, 3, 4, 5, 6, \.\.\. are", path)
-
-
-PIECES = [
-    "a",
-    "1",
-    '"',
-    ",",
-    "\n",
-    "\r",
-    "\r\n",
-    " ",
-    "\u00e9",
-    "\\",
-    "#",
-    "NULL",
-    "\t",
-    "'",
-    "\U0001f600",
-    "nan",
-    "\x1a",
-    "\x85",
-    "\u2028",
-    "|",
-    ";",
-    "\ufeff",
-]
-values = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
-
-
-@settings(max_examples=examples(200))
-@given(
-    data=st.data(),
-    columns=st.integers(1, 3),
-    mark=st.booleans(),
-    last=st.booleans(),
-    block=st.sampled_from([1, 5, 2**20]),
-)
-def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, columns, mark, last, block):
-    """Any texts, as RFC 4180 has them written, come back; so does what Python's own reader makes of the same file."""
-    from discreet.engines import lines
-
-    rows = data.draw(st.lists(st.tuples(*[values] * columns), max_size=6))
-    text = ",".join(f"c{k}" for k in range(columns)) + "\n"
-    for row in rows:
-        if columns > 1 and data.draw(st.booleans()):
-            text += data.draw(st.sampled_from(["\n", "\r\n"]))  # an empty line is nobody's
-        written = [
-            f'"{v.replace(chr(34), chr(34) * 2)}"' if set(v) & set('",\r\n') or data.draw(st.booleans()) else v
-            for v in row
-        ]
-        text += ",".join(written) + data.draw(st.sampled_from(["\n", "\r\n"]))
-    if last and rows and (columns > 1 or rows[-1][0]):
-        text = text.removesuffix("\n").removesuffix("\r")
-    path = tmp_path_factory.mktemp("rfc") / "t.csv"
-    path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_BLOCK", block)
-        parts = lines.read_lines(path, Reading(), ",", columns, range(columns), lambda done: None)
-        found = [row for part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
-    assert found == [tuple(v or None for v in row) for row in rows]
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        theirs = [tuple(row) or ("",) for row in csv.reader(file, strict=True)][1:]
-    assert found == [tuple(v or None for v in row) for row in theirs if columns == 1 or row != ("",)]
-
-
-def test_one_persons_line_breaks_make_no_people(tmp_path):
-    """One field of a thousand bare or quoted line breaks is one person, or none; it was a thousand."""
-    path = tmp_path / "t.csv"
-    asked = {"predicate": None, "by": ["g"], "domain": Domain.of({"g": ["yes", "no"]})}
-    path.write_bytes(b"g\nno\n" + b'"no\ryes' + b"\ryes" * 999 + b'"\n' + b'"no\nyes\nyes"\n' + b"yes\n")
-    assert count_groups(path, **asked).sizes.tolist() == [1, 1]
-    path.write_bytes(b"g\nno" + b"\ryes" * 1000 + b"\n")
-    with pytest.raises(TableInputError, match="line 2"):
-        count_groups(path, **asked)
-
-
-def test_names_of_a_text_file_are_never_quoted(tmp_path):
-    """Without a heading the first person stands there."""
-    path = tmp_path / "t.csv"
-    path.write_text("anna,secretly ill,41\nbert,well,40\n")
-    for changes in (
-        {"predicate": "anne = 1"},
-        {"predicate": None, "by": ["annn"]},
-        {"predicate": None, "unit": "an"},
-        {"predicate": "secretly = 1"},
-        {"predicate": None, "by": ["x", "X"]},
-    ):
-        question = {"predicate": None, "by": [], "domain": Domain.of({}), **changes}
-        with pytest.raises((TableInputError, PredicateError), match="first line") as caught:
-            count_groups(path, **question)
-        for told in ("anna", "ill", "41", "Did you mean"):
-            assert told not in str(caught.value)
-    path.write_text("anna,ill,anna\n")
-    with pytest.raises(TableInputError, match="Columns 1 and 3") as caught:
-        count_groups(path, predicate=None, by=[], domain=Domain.of({}))
-    assert "anna" not in str(caught.value)
-
-
 def test_what_another_library_says_is_not_repeated():
     def batches():
         raise ValueError("secret value 12345")
@@ -810,69 +551,6 @@ def test_what_another_library_says_is_not_repeated():
     with pytest.raises(TableInputError) as caught:
         count_groups(reader, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}))
     assert "12345" not in str(caught.value)
-
-
-FAR = 10**16
-STRANGE = {
-    "ms": (pa.array([FAR, 0, -FAR, None], pa.timestamp("ms")), "x < '2020-01-01'", 1),
-    "s": (pa.array([2**62, 0, -(2**62), None], pa.timestamp("s")), "x < '2020-01-01'", 1),
-    "us": (pa.array([2**63 - 1, 0, -(2**63), None], pa.timestamp("us")), "x < '2020-01-01'", 1),
-    "ns": (pa.array([2**63 - 1, 0, -(2**63) + 1, None], pa.timestamp("ns")), "x < '2020-01-01'", 2),
-    "ms in a zone": (pa.array([FAR, 0, -FAR, None], pa.timestamp("ms", "Europe/Berlin")), "x < '2020-01-01'", 1),
-    "us in no zone of this world": (
-        pa.array([2**63 - 1, 0], pa.timestamp("us", "Mars/Olympus")),
-        "x < '2020-01-01'",
-        1,
-    ),
-    "days": (pa.array([2**31 - 1, 0, -(2**31), None], pa.int32()).view(pa.date32()), "x < '2020-01-01'", 1),
-    "days in ms": (pa.array([2**63 - 1, 0, -(2**63), None], pa.int64()).view(pa.date64()), "x < '2020-01-01'", 1),
-    "time": (pa.array([2**30, 0, -5, None], pa.int32()).view(pa.time32("s")), "x is not null", 3),
-    "duration": (pa.array([2**62, 0, -(2**62), None], pa.duration("s")), "x is not null", 3),
-    "list": (pa.array([[FAR], [], None]), "x is not null", 2),
-    "struct": (pa.array([{"y": FAR}, None]), "x is not null", 1),
-    "list of times": (pa.array([[FAR], None], pa.list_(pa.timestamp("ms"))), "x is not null", 1),
-    "categories of times": (pa.array([FAR, 0], pa.timestamp("ms")).dictionary_encode(), "x < '2020-01-01'", 1),
-    "categories": (pa.array(["a", None, "b"]).dictionary_encode(), "x = 'a'", 1),
-    "half": (pa.array(np.array([1.5, np.inf, np.nan], np.float16)), "x > 1", 2),
-    "wide decimal": (pa.array([1, 10**40, None], pa.decimal256(50, 0)), "x > 1", 1),
-    "decimal of too many digits": (
-        pa.Array.from_buffers(pa.decimal128(3, 0), 2, pa.array([123456, 7], pa.decimal128(9, 0)).buffers()),
-        "x > 1",
-        1,
-    ),
-    "no text": (
-        pa.Array.from_buffers(
-            pa.string(), 2, [None, pa.array([0, 2, 3], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfea")]
-        ),
-        "x like '%'",
-        1,
-    ),
-    "huge": (pa.array([2**64 - 1, 0, None], pa.uint64()), "x > 1", 1),
-    "bytes": (pa.array([b"\xff", None]), "x is not null", 1),
-}
-
-
-@pytest.mark.parametrize("kind", STRANGE)
-def test_no_value_makes_a_question_fail(tmp_path, kind):
-    """What a type cannot hold is missing, for its own row alone; the first row is the control."""
-    column, text, expected = STRANGE[kind]
-    table = pa.table({"x": column})
-    made = {"arrow": table, "reader": table.to_reader()}
-    try:
-        pq.write_table(table, tmp_path / "t.parquet", version="2.6")
-        made["parquet"] = tmp_path / "t.parquet"
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        assert kind in ("days in ms", "decimal of too many digits", "duration", "s")
-    if kind == "days in ms":
-        made.pop("parquet", None)  # which holds days, wrapped by its writer
-    for name, there in made.items():
-        c = count_groups(there, predicate=text, by=[], domain=Domain.of({}))
-        assert (c.sizes.tolist(), c.counts.tolist()) == ([len(table)], [expected]), name
-    if kind in ("ms", "ms in a zone", "days", "us"):
-        for there in (table, made["parquet"]):
-            c = count_groups(there, predicate=None, by=["x"], domain=Domain.of({"x": ["1970-01-01"]}))
-            assert c.sizes.tolist() == [1]
-            assert count_groups(there, predicate=None, by=[], domain=Domain.of({}), unit="x").sizes.tolist() == [1]
 
 
 FORKED = """

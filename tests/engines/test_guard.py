@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dt
 from discreet.engines import settling
-from discreet.engines.guard import Guarded
+from discreet.engines.settling import Guarded
 from discreet.errors import DiscreetError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.release import release

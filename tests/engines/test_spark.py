@@ -28,7 +28,7 @@ from discreet.engines.spark import NUMBER, check_safe, is_spark
 from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyWarning, SourceError, TableInputError
 from discreet.files import text
 from discreet.questions.domain import Domain
-from discreet.questions.sums import SumOf
+from discreet.questions.statistic import SumOf
 from discreet.randomness import Job
 
 from .conftest import PEOPLE, RNG, SIZE, SURE, M

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -25,8 +26,10 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.chain import Totals
+from discreet.ledger.entries import charge as charge_line
 from discreet.ledger.entries import keeping, terms_given
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
+from discreet.ledger.stores import CHARGING
 from tests import crashes, postgres
 from tests.profiles import examples
 
@@ -815,6 +818,36 @@ def test_threads_share_a_ledger(survey):
     with pytest.raises(BudgetError):
         charge(survey, "more")
     assert survey.verify("survey").count == 21
+
+
+def test_a_charge_that_waited_for_another_follows_it(place, survey):
+    """Whoever waits for a data set's row sees the line that was written meanwhile, and not the end from before."""
+    with Ledger(place.address) as other, ThreadPoolExecutor(1) as pool:
+        pool.submit(charge, other, "before").result()
+        with survey._store().transaction(CHARGING, write=True) as run:
+            account = survey._changing(run, "survey")
+            waiting = pool.submit(charge, other, "waited")
+            time.sleep(0.3)
+            assert not waiting.done()
+            line = charge_line(run, account, TENTH, {"question": "", "basis": chain.STATED}, "drawn elsewhere")
+        assert waiting.result() == Pending("survey", line + 1)
+    assert survey.verify("survey").count == line + 1
+
+
+def test_a_line_beyond_the_end_and_a_missing_one_are_refused(place, survey):
+    charge(survey, 1)
+    place.execute("UPDATE discreet_data_set SET count = 1")
+    with pytest.raises(
+        LedgerError, match="Line 1 of 'survey' is not where the data set's row says that its history ends"
+    ):
+        charge(survey, 2)
+    place.execute("UPDATE discreet_data_set SET count = 3")
+    with pytest.raises(
+        LedgerError, match="Line 3 of 'survey' is not where the data set's row says that its history ends"
+    ):
+        charge(survey, 2)
+    place.execute("UPDATE discreet_data_set SET count = 2")
+    assert charge(survey, 2).charge == 3
 
 
 def test_many_open_a_new_ledger_at_once(place, tmp_path):

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
+from discreet.ledger.entries import ACCOUNT
 from discreet.ledger.ledger import Answer, Ledger, Pending
 from discreet.ledger.sqlite import mounted
 from tests import crashes
@@ -434,6 +435,28 @@ def test_a_log_that_another_program_switches_on_is_switched_off(path):
         connection.close()
         charge(ledger, "granted")
         assert ledger.verify("survey").count == 6
+
+
+def test_a_log_of_another_program_keeps_nobody_from_reading(path):
+    """What is only read rests on no journal; a charge does."""
+    with Ledger(path, patience=0.2) as ledger:
+        charge(ledger, 1)
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("SELECT count(*) FROM discreet_entry").fetchone()
+        assert ledger.balance("survey").spent == TENTH
+        with pytest.raises(LedgerError, match=r"write-ahead log.*Nothing was charged"):
+            charge(ledger, 2)
+        connection.close()
+        assert ledger.balance("survey").spent == TENTH
+
+
+def test_no_history_is_gone_through_to_find_its_ends(path):
+    connection = sqlite3.connect(path)
+    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ACCOUNT}", {"name": "survey"})]
+    connection.close()
+    assert [step for step in steps if "discreet_entry" in step and "number" not in step] == []
+    assert not [step for step in steps if step.startswith("SCAN") and "discreet_ledger" not in step]
 
 
 # Flipped bytes

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.total_bounds import CHERNOFF, EXACT, WORST, SumBound, TotalBound, of_errors, of_noise
+from discreet.measure.total_bounds import CHERNOFF, EXACT, WORST, ChernoffBound, TotalBound, of_errors, of_noise
 from tests.work import lines_of
 
 ERROR = Fraction(1, 20)
@@ -150,11 +150,20 @@ def test_two_cells_of_six_are_off_by_eight():
     one = dt.geometric(UPWARDS, epsilon="1/2").channel
     low, high = one.interval(np.array([50]), ERROR)
     assert (low[0], high[0]) == (44, 56)
-    assert SumBound([one], ERROR).half_width(np.array([2])) > 14
+    assert ChernoffBound([one], ERROR).half_width(np.array([0]), np.ones(1), np.array([2])) > 14
     assert TotalBound([one], ERROR).interval(np.array([0, 0]), np.array([50, 30]), np.array([50.0, 30.0]))[:2] == (
         72,
         88,
     )
+
+
+def test_one_part_is_as_wide_as_its_own_interval():
+    """What is said before the draw, by which ways are compared, is what the interval is then."""
+    channel = dt.geometric(OPEN, epsilon="1/2").channel
+    bound, kinds, reports = TotalBound([channel], ERROR), np.array([0]), np.array([50])
+    way = bound.bounds(kinds)
+    low, high, method = bound.interval(kinds, reports, reports.astype(float))
+    assert (50 - low, high - 50, method) == (way.below, way.above, way.method) == (6, 6, EXACT)
 
 
 @pytest.mark.parametrize("name", ["upwards", "closed", "fair", "open", "stairs"])
@@ -190,3 +199,64 @@ def test_many_cells_of_many_kinds_are_bounded_once_and_say_when_they_fall_back()
     lines_of(lambda: found.extend(bound.interval(t, t // 2, t / 2) for t in totals[1:]), most=20 * len(totals))
     assert {how for _, _, how in found} == {WORST}
     assert bound.interval(300 + np.arange(tables), np.zeros(tables, dtype=int), np.zeros(tables))[2] == CHERNOFF
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_merged_parts_have_the_hull_of_all_reports_that_they_may_have_been(name):
+    """Every pair of cells of two reports each: the least and the largest end over all reports in them, one by one."""
+    parts = SMALL[name][:2]
+    bound, kinds = TotalBound([m.channel for m in parts], ERROR), np.arange(2)
+
+    def estimates_of(ys) -> np.ndarray:
+        return np.array([m.channel.estimate(np.array([y]))[0] for m, y in zip(parts, ys, strict=True)])
+
+    for starts in product(*(range(0, m.outputs.size - 1, 2) for m in parts)):
+        inside = [estimates_of(ys) for ys in product(*((y, y + 1) for y in starts))]
+        single = [
+            bound.interval(kinds, np.array(ys), estimates_of(ys)) for ys in product(*((y, y + 1) for y in starts))
+        ]
+        first = np.array(starts)
+        low, high, how = bound.interval_between(
+            kinds, (first, first + 1), (np.min(inside, axis=0), np.max(inside, axis=0))
+        )
+        assert (low, high) == (min(s[0] for s in single), max(s[1] for s in single))
+        assert {how} == {s[2] for s in single}
+
+
+@pytest.mark.parametrize("name", ["fair", "closed", "levels"])
+def test_merged_parts_cover_in_exact_enumeration_and_half_their_width_does_not(name):
+    """Cells of two reports, every pair of truths; half of each interval is the negative control."""
+    parts = SMALL[name]
+    bound, kinds = TotalBound([m.channel for m in parts], ERROR), np.arange(2)
+    estimates = [m.channel.estimate(np.arange(m.outputs.size)) for m in parts]
+    ends = {}
+    for ys in product(*(range(m.outputs.size) for m in parts)):
+        first = np.array([y // 2 * 2 for y in ys])
+        last = np.array([min(y // 2 * 2 + 1, m.outputs.size - 1) for m, y in zip(parts, ys, strict=True)])
+        cells = [e[a : b + 1] for e, a, b in zip(estimates, first, last, strict=True)]
+        around = np.array([c.min() for c in cells]), np.array([c.max() for c in cells])
+        ends[ys] = bound.interval_between(kinds, (first, last), around)[:2]
+    covered = []
+    for xs in product(*(range(m.inputs.size) for m in parts)):
+        chance = {ys: math.prod(m.finite().entry(x, y) for m, x, y in zip(parts, xs, ys, strict=True)) for ys in ends}
+        total = sum(xs)
+        assert sum(p for ys, p in chance.items() if ends[ys][0] <= total <= ends[ys][1]) >= 1 - ERROR, xs
+        narrow = {ys: ((3 * a + b) / 4, (a + 3 * b) / 4) for ys, (a, b) in ends.items()}
+        covered.append(sum(p for ys, p in chance.items() if narrow[ys][0] <= total <= narrow[ys][1]))
+    assert min(covered) < 1 - ERROR
+
+
+def test_many_small_groups_are_bounded_by_chernoff_and_covered():
+    """400 groups of up to 10 people at a high epsilon: narrower than the convex order, and the totals are covered."""
+    m = dt.explicit_fair(10, epsilon=2)
+    bound, kinds = TotalBound([m.channel], ERROR), np.zeros(400, dtype=int)
+    few, many = bound.bounds(kinds[:20]), bound.bounds(kinds)
+    assert (few.method, many.method) == (WORST, CHERNOFF)
+    off = m.channel.estimate(np.arange(11))[None, :] - np.arange(11)[:, None]
+    hinges = [of_errors(sign * off, m.matrix, -5)[1].times(400).hinge(ERROR / 2) for sign in (1, -1)]
+    assert many.below + many.above < 0.99 * float(sum(hinges))
+    truth = np.arange(400) % 11
+    reports = m.sample(np.tile(truth, (2000, 1)), source=dt.insecure_source(4))
+    sums = m.channel.estimate(reports.ravel()).reshape(reports.shape).sum(axis=1) - truth.sum()
+    assert (np.abs(sums) > float(many.above)).mean() < 0.05
+    assert (np.abs(sums) > float(many.above) / 3).mean() > 0.05

@@ -26,3 +26,9 @@ def predicates() -> Iterator[None]:
 def counts() -> Iterator[None]:
     with shortcuts.each_frame_counted_once():
         yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def engines() -> Iterator[None]:
+    with shortcuts.engines_opened_once():
+        yield

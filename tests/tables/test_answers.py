@@ -15,7 +15,7 @@ import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions import purpose
-from discreet.tables.ask.spelling import spelling_of
+from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
 from discreet.tables.draw.answers import answer_text, drawn_by, head_text, read_answer, stored_document
 from discreet.tables.draw.measures import measures_for

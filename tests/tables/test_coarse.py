@@ -134,12 +134,10 @@ def test_an_estimate_is_left_where_there_is_one_and_else_bounds():
     )  # only even reports occur: nothing is merged
     assert kept.estimate(np.array([4])) == pytest.approx(2.0)
     assert twos.channel.standard_error <= kept.standard_error <= 2.0  # that of the noise bounds it
-    assert twos.channel.log_moment(0.3) <= kept.log_moment(0.3) < 1
     m = dt.geometric(20, alpha="1/2")
     lost = MergedReports(m.channel, Line.of(m.outputs), Coarse.of(5, 3))
     assert np.isnan(lost.estimate(np.array([4]))).all()
     assert math.isnan(lost.standard_error)
-    assert lost.log_moment(0.3) == math.inf
     least, most = lost.around(np.array([0, 4, 20]))
     assert (least.tolist(), most.tolist()) == ([-1, 3, 18], [2, 7, 21])  # at the ends by the overshoot a / (1 - a) = 1
     line = dt.geometric(dt.Grid(None, None), alpha="1/2")

@@ -26,7 +26,7 @@ from discreet.exact.level import Level
 from discreet.files import document
 from discreet.ledger.ledger import Terms
 from discreet.present.words import csv_text
-from discreet.tables.ask.spelling import spelling_of
+from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.page import release_page

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.measure.total_bounds import SumBound
-from discreet.tables.totals.fitting import Measured, WeightedBound
+from discreet.measure.total_bounds import ChernoffBound
+from discreet.tables.totals.fitting import Measured
 
 ERROR = Fraction(1, 20)
 
@@ -39,15 +40,30 @@ def test_least_squares_against_the_dense_solution(seed):
         assert system.standard_error(weights) ** 2 == pytest.approx(chosen @ covariance @ chosen)
 
 
-def test_equal_weights_give_chernoff_s_bound():
+def test_weights_of_one_give_chernoff_s_bound():
+    """Against the bound from its definition, minimised over a thousand t; and never below it."""
     m = dt.geometric(dt.Grid(None, None), epsilon="1/2").channel
-    for count in (1, 7, 240):
-        plain = SumBound([m], ERROR).half_width(np.array([count]))
-        weighted = WeightedBound([m], ERROR).half_width(np.zeros(count, dtype=int), np.ones(count))
-        assert plain <= weighted * 1.01
-        assert weighted < plain * 1.05
-        halved = WeightedBound([m], ERROR).half_width(np.zeros(count, dtype=int), np.full(count, -0.5))
-        assert halved == pytest.approx(weighted / 2, rel=0.01)
+    goal = math.log(2 / float(ERROR))
+    for count in (1, 7, 240, 10**6):
+        log_moments = [(t, m.log_moment(t)) for t in np.geomspace(1e-4, 0.4999, 4000).tolist()]
+        least = min((count * moment + goal) / t for t, moment in log_moments)
+        bound = ChernoffBound([m], ERROR)
+        width = bound.half_width(np.array([0]), np.ones(1), np.array([count]))
+        assert least * (1 - 1e-6) <= width < least * 1.005
+        if count < 1000:
+            assert bound.half_width(np.zeros(count, dtype=int), np.ones(count)) == width
+            halved = bound.half_width(np.zeros(count, dtype=int), np.full(count, -0.5))
+            assert halved == pytest.approx(width / 2, rel=0.002)
+
+
+def test_a_precise_report_does_not_pay_for_the_scale_of_a_noisy_one():
+    """Each channel's moments are known on the scale of its own noise."""
+    precise, noisy = (dt.geometric(dt.Grid(None, None), epsilon=e).channel for e in ("1", "1e-6"))
+    alone = ChernoffBound([precise], ERROR).half_width(np.zeros(5, dtype=int), np.ones(5))
+    beside = ChernoffBound([noisy, precise], ERROR)
+    assert beside.half_width(np.ones(5, dtype=int), np.ones(5)) == alone
+    both = beside.half_width(np.array([0, 1]), np.array([1e-6, 1.0]))
+    assert alone / 5 < both < alone
 
 
 def test_weighted_sums_stay_within_their_bound():
@@ -55,7 +71,7 @@ def test_weighted_sums_stay_within_their_bound():
     one, two = dt.geometric(dt.Grid(0, None), epsilon="1/4"), dt.explicit_fair(20, epsilon=1)
     kinds = np.array([0] * 10 + [1] * 10)
     weights = np.concatenate([np.linspace(-0.3, 1, 10), np.linspace(0.01, 0.6, 10)])
-    width = WeightedBound([one.channel, two.channel], ERROR).half_width(kinds, weights)
+    width = ChernoffBound([one.channel, two.channel], ERROR).half_width(kinds, weights)
     off = np.zeros(10_000)
     for k, w in enumerate(weights):
         m, truth = (one, 3) if k < 10 else (two, 4)

@@ -21,7 +21,7 @@ from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.errors import BudgetError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
-from discreet.questions.sums import read_sum
+from discreet.questions.statistic import read_sum
 
 from ..engines.test_excel import workbook
 

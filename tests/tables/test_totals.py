@@ -277,7 +277,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
             [t.measures[0].plan[-1].sample(t.added(truth), source=dt.insecure_source(3 * seed + 2 + k))]
             for k, t in enumerate(tiers)
         ]
-        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn)], [drawn], above)
+        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn)], above)
         assert min(fitted) >= 0
         for groups in sums.margins:
             true = np.bincount(groups.place, truth)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pandas
 import pytest
 
@@ -79,7 +82,7 @@ def test_a_release_reads_charges_and_stores_in_three_transactions(people, book, 
     ask("2")
     begun = [text for text in told if text.startswith("BEGIN")]
     assert begun == ["BEGIN", "BEGIN IMMEDIATE", "BEGIN IMMEDIATE"]
-    assert len(told) <= 24
+    assert len(told) <= 20
     told.clear()
     ask("2")  # the stored answer: of a file without a look at it, of a table after counting it
     assert [text for text in told if text.startswith("BEGIN")] == (
@@ -87,6 +90,30 @@ def test_a_release_reads_charges_and_stores_in_three_transactions(people, book, 
     )
     assert not [text for text in told if text.startswith(("INSERT", "UPDATE"))]
     book.verify("people")
+
+
+def test_a_release_of_one_number_is_a_walk_through_so_many_modules(people, book, tmp_path):
+    """For whoever follows one release; docs/architecture.md shows the walk, and benchmarks/walk.py lists it."""
+    path = tmp_path / "people.csv"
+    people.to_csv(path, index=False)
+    entered: set[str] = set()
+
+    def enter(frame: FrameType, event: str, _: object) -> None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if event == "call" and name.startswith("discreet."):
+            entered.add(name)
+
+    for version in ("1", "2"):
+        dt.admit(path, dataset="people", ledger=book, version=version)
+    asked = {"dataset": "people", "ledger": book, "count": "ill = 'yes'", "epsilon": "1/2"}
+    dt.release(path, version="1", **asked)  # what is loaded once is loaded
+    sys.setprofile(enter)
+    try:
+        dt.release(path, version="2", **asked)
+    finally:
+        sys.setprofile(None)
+    assert {"discreet.tables.release", "discreet.ledger.ledger", "discreet.engines.duckdb"} <= entered
+    assert len(entered) <= 49
 
 
 def test_what_a_ledger_says_in_one_transaction(people, book, tmp_path):

@@ -88,7 +88,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _standing() -> Any:
     """What the ledger remembers, where one was opened."""
-    return sys.modules.get(f"{__package__.rpartition('.')[0]}.ledger.consulting")
+    return sys.modules.get(f"{__package__.rpartition('.')[0]}.ledger.entries")
 
 
 def _charged() -> str:

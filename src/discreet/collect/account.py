@@ -38,7 +38,7 @@ from ..exact.arithmetic import show
 from ..exact.level import charged_above
 from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
 from ..mechanism import Mechanism
-from ..tables.count.admitting import admission_for
+from ..tables.count.true_numbers import admission_for
 from .counting import PositionCounts
 from .request import ChargedDataset, PerturbRequest, ReportLevels
 

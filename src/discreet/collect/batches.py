@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.arrow_columns import bare_type, kind_name, plain_type, validated_words, width_of
-from ..engines.guard import without_values
+from ..engines.settling import without_values
 from ..errors import FileError, SourceError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.guard import without_values
 from ..engines.reading import Reading
+from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
 from ..engines.spark import (
     IN_FILE,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engines.arrow_columns import Indices, is_boolean
-from ..engines.guard import without_values
 from ..engines.reading import Reading
+from ..engines.settling import without_values
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import show

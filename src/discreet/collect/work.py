@@ -19,8 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..engines.guard import without_values
 from ..engines.reading import Reading
+from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..errors import PrivacyWarning, TableInputError

@@ -14,7 +14,7 @@ from fractions import Fraction
 from ..errors import TableInputError
 from ..exact.arithmetic import show
 from ..questions.predicate import COMMA, UNTYPED, family, number_text, quoted
-from ..questions.sums import SumOf
+from ..questions.statistic import SumOf
 
 FARTHEST = 2**62  # steps of a row, either way, and of a sum
 _PLACES = 18  # of texts, after the point

@@ -12,12 +12,11 @@ import numpy as np
 from ..errors import DiscreetError, TableInputError
 from ..questions.conditions import typed_sql
 from ..questions.predicate import parse, quoted
-from ..questions.sums import SumOf
+from ..questions.statistic import SumOf
 from .adding import SumSql
 from .duckdb import bind, lock_up, names_in
-from .guard import Guarded
 from .reading import Reading
-from .settling import TableSource, unlike
+from .settling import Guarded, TableSource, unlike
 from .sources import open_table
 
 _MOST_PLACES = 5

@@ -47,14 +47,12 @@ from ..questions.predicate import (
     unknown_column,
 )
 from ..questions.recoding import missing_sql
-from ..questions.sums import SumOf
+from ..questions.statistic import SumOf
 from .adding import SumSql
-from .count_sql import CountQuery, KeyMatch, row_digest
-from .counted import Counted, GroupTotals
-from .counted import Counts as Counts
-from .guard import Guarded
+from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, row_digest
+from .count_sql import Counts as Counts
 from .reading import Reading
-from .settling import TableSource
+from .settling import Guarded, TableSource
 from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 

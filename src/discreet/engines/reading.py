@@ -1,16 +1,33 @@
-"""How a text file is to be read: its encoding, separator, decimal mark, quotation mark and words for missing values.
+"""Text files: how one is to be read (`Reading`), and its lines, read so that each concerns its own person alone.
 
-Nothing of this is guessed. Without a word it is RFC 4180 in UTF-8, as discreet writes files itself; what an office's
-programs write is said once, by whoever holds the file.
+Nothing of how a file is read is guessed: encoding, separator, decimal mark, quotation mark and words for missing values.
+Without a word it is RFC 4180 in UTF-8, as discreet writes files itself; what an office's programs write is said once, by
+whoever holds the file.
+
+What a forgiving reader makes of a damaged line depends on its neighbours: a quotation mark that is never closed hides
+the people after it, a carriage return makes several of one, a separator too many shifts values into other columns. So a
+file with such a line is refused as a whole, by the line's number and never by what stands in it; and a file that passes
+has one meaning, the same to every strict reader.
+
+    file    = [byte order mark] record *(end record) [end]      end = LF or CR LF
+    record  = field *(separator field)                          as many fields as the first record has; or nothing
+    field   = plain or "quoted"                                 only quoted ones hold separators, CR, LF, and " as ""
+
+Every value is a text. An empty field is a missing value, quoted or not, and so is one of the words for missing values. An
+empty line is nobody's where there are several columns, and a missing value where there is one.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, show
@@ -18,6 +35,26 @@ from ..exact.arithmetic import encodable, show
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _ONE_BYTE = re.compile(r"ascii|iso8859-\d+|cp125\d|cp(437|737|775|85\d|86\d)|koi8-[rtu]|mac-\w+")
 _ASCII = bytes(range(128))
+
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+
+LONGEST = 2**20  # bytes of a record
+_BLOCK = 2**20
+_MARK = b"\xef\xbb\xbf"
+_LF, _CR = 10, 13
+_CONTROLS = re.compile(rb"[\x80-\x9f]")  # letters in Windows' encodings, nothing in ISO's
+_MOST_TOLD = 5  # lines named in a message
+
+_TOO_LONG = f"longer than {LONGEST} bytes"
+_ENDS = "write LF or CR LF at the end of lines, and a field that holds a carriage return in quotation marks"
+_BARE = "broken by a carriage return that ends no line"
+_QUOTING = (
+    'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
+    "how the file is written (quote, separator)"
+)
+_ZERO = "take it out, or convert the file to UTF-8 if it is in UTF-16"
+_ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 
 
 @dataclass(frozen=True)
@@ -136,3 +173,230 @@ def _codec(name: object) -> str:
             "byte for each character, or convert the file to UTF-8."
         )
     return found
+
+
+# Lines
+
+
+def read_lines(
+    path: Path,
+    reading: Reading,
+    separator: str,
+    fields: int,
+    wanted: Sequence[int],
+    progress: Callable[[int], None],
+    numbered: bool = False,
+) -> Iterator[list[Any]]:
+    """The wanted columns, by number, of all records after the first one: Arrow arrays of texts, some lines at a time.
+
+    `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
+    """
+    scan, unended, skipped = _Scan(path.name, ord(separator), reading.quote, fields), b"", 1
+    as_utf8 = _Utf8(reading, scan)
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            file.seek(0)
+        while lines := _whole_lines(file, scan, unended):
+            block = unended + as_utf8(lines, unended.count(b"\n"))
+            starts, stops, read = scan.look(block)
+            unended = block[read:]
+            columns = [_texts(block, starts[skipped:, k], stops[skipped:, k], reading) for k in wanted]
+            yield [scan.numbers(block, starts[skipped:, 0], read), *columns] if numbered else columns
+            skipped = max(0, skipped - len(starts))
+            progress(file.tell())
+    if unended:
+        scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
+    as_utf8.end()
+
+
+def has_mark(path: Path) -> bool:
+    """Does the file begin with UTF-8's byte order mark?"""
+    with path.open("rb") as file:
+        return file.read(len(_MARK)) == _MARK
+
+
+def check_wide(path: Path) -> None:
+    """Refuse UTF-16 and UTF-32 by their byte order marks: all their lines would be odd, and the first one tells why."""
+    with path.open("rb") as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise TableInputError(
+                f"{show(path.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
+                "spreadsheet, CSV UTF-8)."
+            )
+
+
+class _Utf8:
+    """Lines of a file of any encoding as UTF-8; a byte that is no character of it refuses the file."""
+
+    def __init__(self, reading: Reading, scan: _Scan) -> None:
+        self.reading, self.scan = reading, scan
+        self.other: Any = None if reading.is_utf8 else codecs.getincrementaldecoder("utf-8")()
+        self.letters = False  # beyond ASCII
+
+    def __call__(self, lines: bytes, before: int) -> bytes:
+        """`before`: how many lines of the record under way were read already."""
+        if self.reading.is_utf8 or lines.isascii():
+            return lines
+        self.letters, encoding = True, self.reading.encoding
+        try:
+            if self.other is not None:
+                self.other.decode(lines)
+        except UnicodeDecodeError:
+            self.other = None  # not UTF-8 by mistake
+        control = _CONTROLS.search(lines) if encoding.startswith("iso8859") else None
+        wrong = -1 if control is None else control.start()
+        try:
+            text = lines.decode(encoding)
+        except UnicodeDecodeError as error:
+            wrong = error.start
+        if wrong >= 0:
+            line = self.scan.line + before + lines[:wrong].count(b"\n")
+            remedy = (
+                "say another encoding, such as cp1252"
+                if self.other is None
+                else "it is UTF-8 by its bytes: leave it out"
+            )
+            self.scan.refuse([line], f"no text in {encoding}", remedy)
+        return text.encode()
+
+    def end(self) -> None:
+        if self.letters and self.other is not None:
+            raise TableInputError(
+                f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
+                "encoding. Nothing was counted."
+            )
+
+
+def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
+    """The next lines of the file, the last of them ended even where the file does not; nothing at its end."""
+    block = file.read(_BLOCK)
+    block += file.readline(LONGEST + 2)  # CR LF included, so that where a record begins decides nothing
+    if not block or block.endswith(b"\n"):
+        return block
+    line = scan.line + unended.count(b"\n") + block.count(b"\n")
+    if file.read(1):
+        bare = b"\r" in block[block.rfind(b"\n") + 1 :]
+        scan.refuse([line], _TOO_LONG, _ENDS if bare else "shorten it")
+    if block.endswith(b"\r"):
+        scan.refuse([line], _BARE, _ENDS)
+    return block + b"\n"
+
+
+def _texts(block: bytes, starts: Places, stops: Places, reading: Reading) -> Any:
+    """These stretches of a block as Arrow texts, empty ones and nulls as missing, quoted ones without their quotes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    data = np.frombuffer(block, dtype=np.uint8)
+    mark = reading.quote
+    quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _byte(mark))
+    # stretches and the gaps between them, as one array over the block: those at even places are the wanted ones
+    edges = np.stack([starts + quoted, stops - quoted], axis=1).astype(np.int32).ravel()
+    count = max(len(edges) - 1, 0)
+    whole = pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(edges), pa.py_buffer(block)])
+    texts = whole.take(pa.array(np.arange(0, count, 2)))
+    if quoted.any():
+        texts = pc.if_else(pa.array(quoted), pc.replace_substring(texts, 2 * mark, mark), texts)
+    there = pa.array(stops - starts > 2 * quoted)
+    if reading.nulls:
+        there = pc.and_(there, pc.invert(pc.is_in(texts, pa.array(reading.nulls, pa.string()))))
+    return pc.if_else(there, texts, pa.scalar(None, pa.string()))
+
+
+def _byte(mark: str) -> int:
+    """The byte of a mark; one that no byte equals where there is none."""
+    return ord(mark) if mark else 256
+
+
+class _Scan:
+    """Blocks of whole lines, each from the beginning of a record, which is line number `line` of the file."""
+
+    def __init__(self, name: str, separator: int, quote: str, fields: int) -> None:
+        self.name, self.separator, self.fields, self.line = name, separator, fields, 1
+        self.quote = _byte(quote)
+        self.may_precede, self.may_follow = np.zeros((2, 256), dtype=np.bool_)  # an opening quote, a closing one
+        if quote:
+            self.may_precede[[separator, _LF, self.quote]] = self.may_follow[[separator, _LF, _CR, self.quote]] = True
+
+    def look(self, block: bytes) -> tuple[Places, Places, int]:
+        """Where the fields of a block's records begin and end, a row for each, and how many bytes these records take.
+
+        Whether a mark stands in a quoted field is the parity of the quotes before it: a doubled one closes and opens
+        at once. That each quote stands where one may stand is then seen from its two neighbours.
+        """
+        data = np.frombuffer(block, dtype=np.uint8)
+        self._check_text(block, data)
+        structural = (data == self.separator) | (data == _LF)
+        quotes = self.quote < 256 and bytes([self.quote]) in block
+        for byte in ([self.quote] if quotes else []) + ([_CR] if b"\r" in block else []):
+            structural |= data == byte
+        places = np.flatnonzero(structural)
+        marks = data[places]
+        if quotes:
+            plain = self._outside_quotes(data, places, marks)
+            places, marks = places[plain], marks[plain]
+        returns = marks == _CR
+        self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _ENDS)
+        places, marks = places[~returns], marks[~returns]
+        ends = np.flatnonzero(marks == _LF)
+        read = int(places[ends[-1]]) + 1 if len(ends) else 0
+        if len(block) - read > LONGEST:
+            self._refuse_at(data, np.array([read]), _TOO_LONG, "shorten it, or close its quotation mark")
+        starts, stops = self._fields(data, places[: ends[-1] + 1] if len(ends) else places[:0], ends)
+        self.line += int((data[:read] == _LF).sum())
+        return starts, stops, read
+
+    def _check_text(self, block: bytes, data: Bytes) -> None:
+        wrong = block.find(b"\0")
+        try:
+            if not block.isascii():
+                block.decode()
+        except UnicodeDecodeError as error:
+            wrong = error.start
+        if wrong >= 0:
+            if block[wrong : wrong + 1] == b"\0":
+                self._refuse_at(data, np.array([wrong]), "no text: it holds a zero byte", _ZERO)
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING)
+
+    def numbers(self, block: bytes, firsts: Places, read: int) -> Places:
+        """The line numbers of records of the block that was looked at last, by where they begin."""
+        feeds = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[:read] == _LF)
+        return self.line - len(feeds) + np.searchsorted(feeds, firsts)
+
+    def _outside_quotes(self, data: Bytes, places: Places, marks: Bytes) -> NDArray[np.bool_]:
+        """Which marks are not in a quoted field, when every quote opens a field, closes one, or is doubled in one."""
+        is_quote = marks == self.quote
+        inside = np.cumsum(is_quote, dtype=np.uint8) & 1 == 1  # after this mark; a carry beyond 8 bits keeps parity
+        opening, closing = places[is_quote & inside], places[is_quote & ~inside]
+        # a block ends with a line feed: that stands before its first byte too, and behind every other
+        misplaced = [opening[~self.may_precede[data[opening - 1]]], closing[~self.may_follow[data[closing + 1]]]]
+        self._refuse_at(data, np.sort(np.concatenate(misplaced))[:1], "broken by a quotation mark", _QUOTING)
+        plain: NDArray[np.bool_] = ~inside & ~is_quote
+        return plain
+
+    def _fields(self, data: Bytes, places: Places, ends: Places) -> tuple[Places, Places]:
+        """From the separators and record ends (`ends` numbers these among `places`) to the fields, a row a record."""
+        starts = np.concatenate([[0], places[:-1] + 1])[: len(places)]
+        stops = places - ((places > starts) & (data[places - 1] == _CR) & (data[places] == _LF))
+        found = np.diff(ends, prepend=-1)
+        firsts = starts[ends - found + 1]
+        lengths = stops[ends] - firsts
+        wrong = (found != self.fields) & (lengths > 0)
+        self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as the first line is", _QUOTING)
+        self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
+        if self.fields > 1:
+            kept = np.repeat(lengths > 0, found)
+            starts, stops = starts[kept], stops[kept]
+        return starts.reshape(-1, self.fields), stops.reshape(-1, self.fields)
+
+    def _refuse_at(self, data: Bytes, places: Places, what: str, remedy: str) -> None:
+        if len(places):
+            some = places[: _MOST_TOLD + 1].tolist()
+            self.refuse([self.line + int((data[:place] == _LF).sum()) for place in some], what, remedy)
+
+    def refuse(self, lines: Iterable[int], what: str, remedy: str) -> NoReturn:
+        """One sentence of positions; never of what stands there."""
+        told = [str(line) for line in lines]
+        more = ", ..." if len(told) > _MOST_TOLD else ""
+        many = f"lines {', '.join(told[:_MOST_TOLD])}{more} are" if len(told) > 1 else f"line {told[0]} is"
+        raise TableInputError(f"In {show(self.name)}, {many} {what}; {remedy}. Nothing was counted.")

@@ -4,6 +4,8 @@ A value that its type cannot hold (a day beyond the calendar, bytes that are no 
 is a missing one, for its own row alone. What is never compared, such as a list, is a flag. A text of more than LONGEST_TEXT bytes
 stands as so many of them and a digest of all; an id of more than LONGEST_ID bytes as its digest. Such a text is longer than all
 that are left as they are, so that different values stay different, and nobody can write what another's becomes.
+
+What other libraries say may quote a value, in whatever part of an error: none of it crosses our border (`Guarded`).
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,10 @@ _DIGITS = 38  # of a decimal that the engine can hold
 _FARTHEST_SCALE = 1000  # of a decimal that is read
 
 _KNOWN = ("arrow.uuid",)  # names of extension types that the engine reads itself
+
+T = TypeVar("T")
+
+_INTERRUPTED = ("Query interrupted",)  # what DuckDB makes of Ctrl+C
 
 
 class TableSource(ABC):
@@ -428,3 +434,45 @@ def _begun(start: bytes) -> int:
             size = 1 if start[-k] < 0x80 else 2 if start[-k] < 0xE0 else 3 if start[-k] < 0xF0 else 4
             return k if size > k else 0
     return 0
+
+
+# Errors of other libraries
+
+
+class Guarded:
+    """A block in which other libraries read data: an error of theirs becomes ours, and ours has no other one behind it.
+
+    `raise ... from None` would only hide the other error: it still stands in the new one's context, with all that it holds.
+    `foreign`: nothing of ours runs in it, so that an error of ours comes from somebody else's use of us, with their values.
+    """
+
+    def __init__(self, refusal: Callable[[], DiscreetError | KeyboardInterrupt], foreign: bool = False) -> None:
+        self.refusal, self.foreign = refusal, foreign
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
+        if isinstance(error, DiscreetError) and not self.foreign:
+            error.__cause__ = error.__context__ = None
+        elif type(error) is RuntimeError and error.args == _INTERRUPTED:
+            _raise_alone(KeyboardInterrupt())
+        elif isinstance(error, Exception):
+            _raise_alone(self.refusal())
+        return False
+
+
+def without_values(
+    work: Callable[[], T], refusal: str, error: type[DiscreetError] = TableInputError, **attributes: Any
+) -> T:
+    """What some work with other libraries gives; where they fail, our own sentence, with nothing that they said behind it."""
+    with Guarded(lambda: error(refusal, **attributes)):
+        return work()
+
+
+def _raise_alone(made: BaseException) -> NoReturn:
+    try:
+        raise made
+    except BaseException:
+        made.__cause__ = made.__context__ = None
+        raise

@@ -1,13 +1,14 @@
 """Tables of every kind opened as sources: text files, sheets, Parquet, Arrow files and streams, DuckDB's relations, data frames.
 
 Nothing is guessed: types come from a schema, and a text file declares none. How the values of each type are handed over is the
-matter of settling.py; what another library says on the way never leaves this house (guard.py). What a column of objects holds
-is read value by value, so that none can break the rest.
+matter of settling.py; what another library says on the way never leaves this house (`Guarded`, there too). What a column of
+objects holds is read value by value, so that none can break the rest.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib.util
 import json
 import marshal
@@ -25,11 +26,9 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
-from .guard import Guarded
-from .lines import check_wide, has_mark, read_lines
-from .reading import Reading
+from .reading import Reading, check_wide, has_mark, read_lines
+from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
-from .settling import distinct
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")
@@ -489,3 +488,10 @@ def stamp(path: Path) -> tuple[int, ...]:
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    stamp(path)
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -27,9 +27,8 @@ import numpy as np
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from .adding import FARTHEST
-from .counted import GroupTotals
-from .guard import Guarded
-from .settling import TableSource, distinct
+from .count_sql import GroupTotals
+from .settling import Guarded, TableSource, distinct
 from .spark_folders import checkpoint_folder
 
 T = TypeVar("T")

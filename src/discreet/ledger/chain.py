@@ -256,7 +256,10 @@ class Account:
     head: str
     running: str = "{}"
     proof: str = ""  # of the ledger's secret
-    lines: tuple[tuple[Any, ...], ...] = ()  # those that were read with it: number, body, hash
+    first: tuple[
+        tuple[Any, ...], ...
+    ] = ()  # the line of its terms: number, body, hash; empty where it was not read or is missing
+    end: tuple[tuple[Any, ...], ...] = ()  # the lines from `count` on, which a whole history has one of
 
     @property
     def totals(self) -> Totals:

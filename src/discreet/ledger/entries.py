@@ -1,18 +1,21 @@
-"""Writing lines: the terms of a data set, the next line of a chain with its time and its words, a charge within budget and caps.
+"""The lines of a data set in its database, written and read.
 
-Answers are stored beside their charge, and checked against their lines before anybody sees them again.
+Written: the terms of a data set, the next line of a chain with its time and its words, a charge within budget and caps.
+Answers are stored beside their charge, and checked against their lines before anybody sees them again. Read: what a ledger
+says of a data set before it is asked for anything (`Consulted`, in one transaction), and of the last charge of this process, for
+whoever stops it (`Charged`).
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 from ..errors import BudgetError, LedgerError
 from ..exact import arithmetic
@@ -22,23 +25,35 @@ from .chain import (
     START,
     STATED,
     Account,
+    Admission,
     Answer,
     Head,
     Pending,
     Terms,
     Totals,
+    admission_of,
     bad,
     canonical,
     digest,
     facts_of,
     link_of,
+    question_text,
     salted,
     terms_of,
     total_of,
 )
 from .periods import TOTAL_BITS, Period, Running, chargeable, fits, rational_text, read_caps
-from .stores import Run
+from .secret import Secret, keyed
+from .stores import Rows, Run, Store
 
+# A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
+ACCOUNT = (
+    "SELECT d.name, d.budget, d.spent, d.salt, d.count, d.head, d.running, (SELECT proof FROM discreet_ledger), "
+    "COALESCE(f.number, 0), COALESCE(f.body, ''), COALESCE(f.hash, ''), "
+    "COALESCE(e.number, 0), COALESCE(e.body, ''), COALESCE(e.hash, '') FROM discreet_data_set d "
+    "LEFT JOIN discreet_entry f ON f.name = d.name AND f.number = 1 "
+    "LEFT JOIN discreet_entry e ON e.name = d.name AND e.number >= d.count WHERE d.name = :name ORDER BY e.number"
+)
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 _LONGEST = 1000  # characters of what somebody writes about a charge
 _STORED = (
@@ -49,6 +64,9 @@ _STORED = (
 # The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
 _OF_QUESTION = f"{_STORED} a.question = :question ORDER BY a.number"
 _OF_CHARGE = f"{_STORED} a.charge = :charge"
+
+# The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.
+_unstored: dict[tuple[str, str], dict[int, str]] = {}
 
 
 def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
@@ -118,6 +136,12 @@ def append(
     return facts
 
 
+def account_of(rows: Rows) -> Account:
+    """What `ACCOUNT` gave, a row for each line at the end."""
+    first, end = (rows[0][8:11],), tuple(row[11:] for row in rows)
+    return replace(Account(*rows[0][:8]), first=first if first[0][0] else (), end=end if end[0][0] else ())
+
+
 def time_of(run: Run, account: Account) -> str:
     """The time of the next line: the later of the clock and the last line."""
     now = periods.clock()
@@ -132,7 +156,7 @@ def time_of(run: Run, account: Account) -> str:
 
 def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
     """A line of a data set: number, body and hash; None where there is none. What was read with the account is not read again."""
-    for line in account.lines:
+    for line in (*account.first, *account.end):
         if line[0] == number:
             return line
     rows = run(f"{ENTRIES} AND number = :number", name=account.name, number=number)
@@ -265,7 +289,7 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
         text=answer,
     )
     if not first:  # the transaction is undone, with the line
-        raise LedgerError(f"Charge {charge} of {name!r} already already has its answer. Ask again to get it.")
+        raise LedgerError(f"Charge {charge} of {name!r} already has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
     epsilon = total_of(name, str(facts["epsilon"]))
     return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=account.totals)
@@ -300,5 +324,100 @@ def _charged(run: Run, account: Account, charge: int) -> dict[str, Any]:
     return {} if line is None else facts_of(account.name, charge, line[1])
 
 
-# The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.
-_unstored: dict[tuple[str, str], dict[int, str]] = {}
+# What a ledger says when nothing is to be written
+
+
+@final
+@dataclass(frozen=True)
+class Consulted:
+    """The terms of a data set, its totals, and while the block of `Ledger.consult` lasts what was admitted and answered."""
+
+    account: Account
+    terms: Terms
+    secret: Secret
+    run: Run
+
+    @property
+    def totals(self) -> Totals:
+        """What may be spent in all, and what was."""
+        return self.account.totals
+
+    def admission(self, version: str) -> Admission | None:
+        """How a version was admitted; None when it was not."""
+        return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None
+
+    def stored(self, question: Mapping[str, Any], admission: int) -> Answer | None:
+        """The stored answer of a question about an admitted version; None when there is none."""
+        for _, known, answer in stored_answers(self.run, self.account, question_text(question)):
+            if known.get("admission") == admission:
+                return answer()
+        return None
+
+    def is_admitted(self, admission: Admission, data: str) -> bool:
+        """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no
+        transaction, so that a large file may be read meanwhile."""
+        key = self.secret.proved(self.account.proof)
+        return keyed(key, "admitted", self.account.salt, data) == admission.fingerprint
+
+
+def read_admission(run: Run, name: str, version: str) -> Admission | None:
+    """How a version of a data set was admitted; None when it was not."""
+    rows = run(
+        "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
+        "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
+        name=name,
+        version=version,
+    )
+    return admission_of(name, *rows[0]) if rows else None
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A charge that was written, or about to be, and how to open its ledger anew: the one that wrote it may be closed by now."""
+
+    pending: Pending
+    make: Callable[[], Store]
+
+    def stands(self) -> str:
+        """What became of it, in words: asked of the ledger itself."""
+        line = f"Charge {self.pending.charge} of {self.pending.name!r} stands"
+        try:
+            facts, answer = self._line_and_answer()
+        except Exception:  # the ledger cannot be asked now
+            return f"Whether {self.pending.name!r} was charged cannot be seen now: look at its history before you ask again."
+        if facts.get("kind") != "charge":
+            return "Nothing was charged."
+        if facts.get("basis") == STATED:
+            return f"{line}."
+        if answer is None:
+            return f"{line}, and no answer to it was stored: nothing was shown, and asking again is charged again."
+        return f"{line}, and its answer is stored: ask the same again to get it, free of charge."
+
+    def _line_and_answer(self) -> tuple[dict[str, Any], Answer | None]:
+        """What its line says, if it is there, and its answer."""
+        name, charge = self.pending.name, self.pending.charge
+        store = self.make()
+        try:
+            with store.transaction() as run:
+                lines = run(f"{ENTRIES} AND number = :charge", name=name, charge=charge)
+                return facts_of(name, charge, lines[0][1]) if lines else {}, answer_of(run, name, charge)
+        finally:
+            store.close()
+
+
+_last: list[Charged] = []
+
+
+def charging(pending: Pending, make: Callable[[], Store]) -> Pending:
+    """Remember a charge, just before it is committed."""
+    _last[:] = [Charged(pending, make)]
+    return pending
+
+
+def last_charge() -> Charged | None:
+    return _last[0] if _last else None
+
+
+def forget() -> None:
+    """Forget the last charge."""
+    _last.clear()

@@ -21,7 +21,6 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -57,15 +56,19 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .consulting import Consulted, charging, read_admission
 from .entries import (
+    ACCOUNT,
     ENTRIES,
+    Consulted,
+    account_of,
     agreed,
     answer_of,
     append,
+    charging,
     check_epsilon,
     keeping,
     kept_answer,
+    read_admission,
     report_of,
     running_of,
     store_answer,
@@ -430,37 +433,30 @@ class Ledger:
         the first time, all of its history is audited, and before every change the end of it.
         """
         store = self._store()
-        known = name in store.inspected
-        audited = not known and store.inspect()  # before the row is looked for, which a damaged index hides
+        # before the row is looked for, which a damaged index hides
+        audited = name not in store.inspected and store.inspect()
         account = self._account(run, name, lock=True)
         if audited:
-            history = self._lines(run, name)
-            audit(account, *history, None)
+            audit(account, *self._lines(run, name), None)
             store.inspected.add(name)
-            return replace(account, lines=(history[0][0], history[0][-1]))
-        if known:
-            lines = run(
-                f"{ENTRIES} AND (number = 1 OR number >= :count) ORDER BY number", name=name, count=account.count
-            )
-            end = [(number, link) for number, _, link in lines if number >= account.count]
-            if end != [(account.count, account.head)]:
-                bad(name, account.count, "is not where the data set's row says that its history ends")
-            return replace(account, lines=tuple(lines))
+        elif not account.first:
+            bad(name, 1, "is missing")
+        elif [(number, link) for number, _, link in account.end] != [(account.count, account.head)]:
+            bad(name, account.count, "is not where the data set's row says that its history ends")
         return account
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
-        columns = (
-            "SELECT name, budget, spent, salt, count, head, running, (SELECT proof FROM discreet_ledger) "
-            "FROM discreet_data_set WHERE name = :name"
-        )
-        rows = (
-            run(columns + (self._store().for_update if lock else ""), name=name) if arithmetic.encodable(name) else []
-        )
+        rows: Rows = []
+        if arithmetic.encodable(name):
+            for_update = self._store().for_update if lock else ""
+            if for_update:  # first the lock: a statement that waits for it would see the lines as they were before
+                run(f"SELECT name FROM discreet_data_set WHERE name = :name{for_update}", name=name)
+            rows = run(ACCOUNT, name=name)
         if not rows:
             raise LedgerError(
                 f"There is no data set {name!r} in {self.place}. Make it with create, or list the data sets with show."
             )
-        account = Account(*rows[0])
+        account = account_of(rows)
         if (
             not (account.salt and digest(account, "", "") and link_of(account.head, ""))
             or type(account.count) is not int

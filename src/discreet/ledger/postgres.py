@@ -61,7 +61,7 @@ class Postgres(Store):
         if self.run("SHOW fsync") != [("on",)]:
             raise Unusable("runs with fsync = off: a charge could be lost. Turn fsync on first.")
 
-    def settled(self) -> bool:
+    def settled(self, write: bool) -> bool:
         return True  # nobody else changes the settings of this connection
 
     def inspect(self) -> bool:

@@ -141,8 +141,8 @@ class Store(ABC):
         """Make the settings of a new connection that durability rests on."""
 
     @abstractmethod
-    def settled(self) -> bool:
-        """In a transaction: are the settings still in force? Refuses a file that is not the one that was opened."""
+    def settled(self, write: bool) -> bool:
+        """In a transaction: are the settings still in force that it needs? Refuses a file that is not the one that was opened."""
 
     @abstractmethod
     def inspect(self) -> bool:
@@ -174,7 +174,7 @@ class Store(ABC):
         with self.lock:
             self.busy, committing = True, False
             try:
-                self._begin(self.begin_write if write else self.begin_read)
+                self._begin(write)
                 yield self.run
                 committing = True
                 self.run("COMMIT")
@@ -201,7 +201,8 @@ class Store(ABC):
         with self.lock:
             self._disconnect()
 
-    def _begin(self, statement: str) -> None:
+    def _begin(self, write: bool) -> None:
+        statement = self.begin_write if write else self.begin_read
         if self._connection is not None and self._pid != os.getpid():  # forked inside a transaction
             _inherited.append(self._connection)
             self._connection = None
@@ -215,11 +216,11 @@ class Store(ABC):
             self._disconnect()
             self._open()
             self.run(statement)
-        if not self.settled():  # another program changed them: once more, and then no longer
+        if not self.settled(write):  # another program changed them: once more, and then no longer
             self.run("ROLLBACK")
             self.settle()
             self.run(statement)
-            if not self.settled():
+            if not self.settled(write):
                 raise Unusable("is being changed by another program. Close that.")
 
     def _open(self) -> None:

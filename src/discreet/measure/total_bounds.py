@@ -1,11 +1,12 @@
 """How far a total may be from the sum of what was reported of its parts, as tightly as can be proved.
 
-Three ways, and the one that promises most is taken before any report is looked at (proofs: docs/theory/totals.md):
+Three ways, and the one that promises most is taken before any report is looked at (docs/theory/totals.md has the proofs, and
+the table of `benchmarks/totals.py` that shows that each is needed):
 
     exact convolution        the parts' noise has no ends: their sum has one distribution, whatever the parts are
     worst case over parts    truncated reports: no parts with that total make the miss likelier than the bound says, by
                              distributions that lie above the errors of every part (by their tails, or in the convex order)
-    Chernoff                 by exponential moments, where convolving would take too long or helps no more
+    Chernoff                 by exponential moments: of many small groups, or where convolving would take too long
 
 The tails of totals come from distributions that lie above a sum of errors, by exact convolutions in whole numbers. An
 `ErrorBound` is a distribution on the multiples of a unit, with whole weights that add up to 2^60. It lies above an
@@ -42,6 +43,11 @@ _TABLES = 64  # so many different ones are convolved in one total
 _WORK = 1_000_000  # places of all convolutions together: a second or two
 _NOWHERE = 2**62  # no report is there
 _AT_AN_END = 0.5  # the share of the parts that is taken to lie at an end of their grid when ways are compared
+_STEPS = 2**40  # more than any logarithm of a weight, in thousandths
+_SCALES = np.geomspace(1e-6, 100.0, 400)  # places at which moments are known, in units of 1 / standard error
+_RATES = np.geomspace(
+    1e-5, 50.0, 150
+)  # places at which Chernoff's bound is tried, in units of the widest report of a sum
 
 BITS = 60
 WHOLE = 1 << BITS
@@ -222,29 +228,57 @@ def is_below_noise(channel: Channel) -> bool:
     return channel.noise is not None and (channel.noise.overshoot is not None or channel.ends == (None, None))
 
 
-@final
-class SumBound:
-    """How far a sum of estimates may be from the sum of truths, for sums of reports of a few kinds.
+@lru_cache(maxsize=1024)
+def _moments(channel: Channel, unit: float) -> Floats:
+    """The larger log moment of both signs at every t of the grid, which is given in units of 1 / unit."""
+    both = [max(channel.log_moment(t), channel.log_moment(-t)) for t in (_SCALES / unit).tolist()]
+    return np.array(both, dtype=np.float64)
 
-    Chernoff's bound over independent reports: the smallest over t of (sum of log moments at t + ln(2/error)) / t, at the
-    worse of the two sides. The moments of each kind are computed once, on one grid of t for all of them.
+
+@final
+class ChernoffBound:
+    """How far a weighted sum of independent estimates may be from that of the truths, for reports of a few kinds of channel.
+
+    The smallest over t of (the sum of ln E exp(t w D) + ln(2/error)) / t. With L the larger log moment of both signs,
+    ln E exp(t w D) <= L(t |w|). L is convex and 0 at 0, so that it lies under the chords between the places of a grid on
+    which it is known. The grid of each channel is on the scale of its own noise, and its moments are computed once.
     """
 
     def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
-        known = [r.standard_error for r in channels if not math.isnan(r.standard_error)]  # others have no sum to bound
-        widest = max(known, default=1.0)
-        self._t = np.geomspace(1e-5, 50.0, 300) / max(widest, 1e-300)  # on the scale of the noise
         self._goal = math.log(2 / float(error))
-        self._curves = np.array(
-            [[max(r.log_moment(float(t)), r.log_moment(-float(t))) for t in self._t] for r in channels]
-        )
+        spreads = [channel.standard_error for channel in channels]  # where there is none, neither is a moment
+        self._units = np.array([spread if 0 < spread < math.inf else 1.0 for spread in spreads])
+        self._channels = list(channels)
+        self._curves: dict[int, Floats] = {}  # of the channels that were asked for
 
-    def half_width(self, counts: NDArray[np.int64]) -> float:
-        """s such that a sum of counts[k] reports of each kind k is off by more than s with probability at most the error."""
-        used = np.flatnonzero(counts)
-        if len(used) == 0:
+    def half_width(self, kinds: Indices, weights: Floats, counts: Indices | None = None) -> float:
+        """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i, of
+        which there are counts[i] (one by default)."""
+        counts = np.ones(len(kinds), dtype=np.int64) if counts is None else counts
+        used = (np.abs(weights) > 0) & (counts > 0)
+        kinds, sizes, counts = kinds[used], np.abs(weights[used]), counts[used]
+        if len(sizes) == 0:
             return 0.0
-        return float(((counts[used] @ self._curves[used] + self._goal) / self._t).min())
+        steps = np.ceil(np.log(sizes) * 1000).astype(np.int64)  # weights rounded up by at most a thousandth
+        different, which = np.unique(kinds * _STEPS + steps, return_inverse=True)  # one number for both: sorted quickly
+        times = np.bincount(which, counts)
+        names, logs = (different + _STEPS // 2) // _STEPS, (different + _STEPS // 2) % _STEPS - _STEPS // 2
+        scaled = np.exp(logs / 1000) * self._units[names]  # the standard error of each report in the sum
+        grid = _RATES / scaled.max()
+        moments = np.zeros(len(grid))
+        for name in np.unique(names).tolist():
+            chosen = names == name
+            if name not in self._curves:
+                self._curves[name] = _moments(self._channels[name], float(self._units[name]))
+            moments += times[chosen] @ _on_chords(scaled[chosen, None] * grid, self._curves[name])
+        return float(((moments + self._goal) / grid).min()) * (1 + 1e-9)
+
+
+def _on_chords(t: Floats, curve: Floats) -> Floats:
+    """Above a log moment that is known on the grid, at other places; infinite where nothing is known."""
+    with np.errstate(invalid="ignore"):
+        values = np.interp(t, np.append(0.0, _SCALES), np.append(0.0, curve), right=math.inf)
+    return np.where(np.isnan(values), math.inf, values)
 
 
 @final
@@ -295,22 +329,30 @@ class TotalBound:
 
         `kinds` says for each part which of the channels drew it.
         """
+        return self.interval_between(kinds, (reports, reports), (estimates, estimates))
+
+    def interval_between(
+        self, kinds: Indices, reports: tuple[Indices, Indices], estimates: tuple[Floats, Floats]
+    ) -> tuple[int, int, str]:
+        """The same when all that is known of each report is its first and last possible position, and of its estimate the least and
+        the largest: the hull of the intervals of all reports that there may have been."""
+        (first, last), (least, most) = reports, estimates
         if len(kinds) == 1:  # one part has an interval of its own
             channel = self._channels[int(kinds[0])]
-            first, last = channel.interval(reports, self._error)
-            return int(first[0]), int(last[0]), EXACT if channel.ends == (None, None) else WORST
+            low_end, high_end = channel.interval_between(first, last, self._error)
+            return int(low_end[0]), int(high_end[0]), EXACT if channel.ends == (None, None) else WORST
         laws = self._law_of[kinds]
         way = self.way(laws)
         if way.beyond is None:
-            low = high = Fraction(float(estimates.sum()))
             slack = Fraction(len(kinds) + 1, 10**9)  # for sums of floats
-            return math.ceil(low - way.below - slack), math.floor(high + way.above + slack), way.method
-        low = high = sum(reports.tolist())
+            low, high = Fraction(float(least.sum())) - slack, Fraction(float(most.sum())) + slack
+            return math.ceil(low - way.below), math.floor(high + way.above), way.method
+        lowest, highest = sum(first.tolist()), sum(last.tolist())
         for law, beyond in way.beyond.items():
-            mine = laws == law
-            low -= beyond * int((mine & (reports == self._first[kinds])).sum())
-            high += beyond * int((mine & (reports == self._last[kinds])).sum())
-        return math.ceil(low - way.below), math.floor(high + way.above), way.method
+            has_law = laws == law
+            lowest -= beyond * int((has_law & (first == self._first[kinds])).sum())
+            highest += beyond * int((has_law & (last == self._last[kinds])).sum())
+        return math.ceil(lowest - way.below), math.floor(highest + way.above), way.method
 
     def bounds(self, kinds: Indices) -> BoundWay:
         """How a total with parts of these kinds will be bounded."""
@@ -340,38 +382,34 @@ class TotalBound:
                 return found[0][1]
         if self._left > 0 and known and self._written(key):
             found += self._by_estimates(key)
-        if not found and known:
-            counts = np.zeros(len(self._laws), dtype=np.int64)
-            counts[[k for k, _ in key]] = [count for _, count in key]
-            width = self._chernoff.half_width(counts)
+        if known and not (found and all(is_below_noise(self._laws[k]) for k, _ in key)):  # then hinges are narrower
+            laws, counts = np.array(key, dtype=np.int64).T
+            width = self._chernoff.half_width(laws, np.ones(len(laws)), counts)
             if math.isfinite(width):
-                return BoundWay(CHERNOFF, Fraction(width), Fraction(width))
+                found.append((2 * width, BoundWay(CHERNOFF, Fraction(width), Fraction(width))))
         return min(found, key=lambda pair: pair[0], default=(math.inf, NO_BOUND))[1]
 
     @cached_property
-    def _chernoff(self) -> SumBound:
-        return SumBound(self._laws, self._error)
+    def _chernoff(self) -> ChernoffBound:
+        return ChernoffBound(self._laws, self._error)
 
     def _by_reports(self, key: tuple[tuple[int, int], ...]) -> tuple[float, BoundWay]:
         """Sums of noisy reports. One that was cut off at an end is on the safe side of truth + noise, or is moved there."""
         cut = any(end is not None for k, _ in key for end in self._laws[k].ends)
-        ways = []
-        for times in (1, 2, 4) if cut else (1,):
-            sides: tuple[list[Summand], list[Summand]] = ([], [])
-            outside, moved = {}, 0.0
-            for k, count in key:
-                noise, ends = self._laws[k].noise, self._laws[k].ends
-                assert noise is not None
-                beyond = times * math.ceil(noise.mean_absolute / (2 * noise.upper(0)))
-                for end, side in zip(ends, sides, strict=True):
-                    floor = None if end is None else beyond
-                    side.append(((noise, floor), of_noise(noise, floor), count))
-                if ends != (None, None):
-                    outside[k] = beyond
-                    moved += _AT_AN_END * count * beyond * float(noise.upper(0))
-            below, above = (self._sum(side).reach(self._error / 2) for side in sides)
-            ways.append((float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside)))
-        return min(ways, key=lambda pair: pair[0])
+        sides: tuple[list[Summand], list[Summand]] = ([], [])
+        outside, moved = {}, 0.0
+        for k, count in key:
+            noise, ends = self._laws[k].noise, self._laws[k].ends
+            assert noise is not None
+            beyond = math.ceil(noise.mean_absolute / (2 * noise.upper(0)))
+            for end, side in zip(ends, sides, strict=True):
+                floor = None if end is None else beyond
+                side.append(((noise, floor), of_noise(noise, floor), count))
+            if ends != (None, None):
+                outside[k] = beyond
+                moved += _AT_AN_END * count * beyond * float(noise.upper(0))
+        below, above = (self._sum(side).reach(self._error / 2) for side in sides)
+        return float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside)
 
     def _written(self, key: tuple[tuple[int, int], ...]) -> bool:
         """Can the errors of all estimates be convolved?"""

@@ -85,7 +85,7 @@ class GeometricNoise(DiscreteNoise):
     def decay(self) -> Fraction:
         return self.a
 
-    @property
+    @cached_property
     def overshoot(self) -> Fraction:
         return self.a / (1 - self.a)
 
@@ -227,7 +227,7 @@ class StaircaseNoise(DiscreteNoise):
     def decay(self) -> Fraction | None:
         return self.b if self.D == 1 else None
 
-    @property
+    @cached_property
     def overshoot(self) -> Fraction | None:
         return self.b / (1 - self.b) if self.D == 1 else None
 

@@ -21,8 +21,7 @@ from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain
-from .hierarchy import read_hierarchies
+from .domain import Domain, read_hierarchies
 from .margins import Margin, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding

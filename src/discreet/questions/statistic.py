@@ -5,22 +5,46 @@ count="*"                                                everybody, beside other
 sum={"income": Grid(0, 100000, 100)}                     the sum of a column, each person's part within declared bounds
 sum="income:0..100000/100 where sex = 'f' missing 0"     the same as a text
 mean=..., share=...                                      written like sum and count
+
+Of a sum the column, the bounds of what one person adds, and the step are declared. A person adds a whole number k of steps,
+which stands for origin + k step, and low <= origin + k step <= high whatever the data hold. So one person's change of the sum is
+known before any data are read.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ..errors import DiscreetError, ReleaseError
+from ..errors import DiscreetError, ReleaseError, TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.grid import Grid
-from .sums import SumOf, read_sums
+from .predicate import quoted
 
 KINDS = ("count", "sum", "mean", "share")
 _LARGEST = 10**6  # of the whole numbers that a weight is made of
+
+MOST_PEOPLE = 2**33  # more than there are; so many at the bounds add up to no more than 62 bits hold
+MOST_STEPS = 2**62 // MOST_PEOPLE
+_LONGEST = 2**60  # of the parts of origin/step, and of the step
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BOUNDS = re.compile(
+    rf"\s*(?P<low>{_NUMBER}(?:/\d+)?)\s*\.\.\s*(?P<slashed>{_NUMBER}(?:\s*/\s*{_NUMBER}){{0,3}})(?P<rest>\s.*)?\s*",
+    re.ASCII | re.DOTALL,
+)
+_COLUMN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^":]+?))\s*:(?P<rest>.*)', re.DOTALL)
+_MISSING = re.compile(
+    rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE
+)
+_MISSING_FIRST = re.compile(
+    rf"missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s+(?P<after>where\s.*)", re.ASCII | re.DOTALL | re.IGNORECASE
+)
+_HOW = 'write "income:0..100000/100", and after it "where PREDICATE" and "missing VALUE" if you like'
 
 
 @dataclass(frozen=True)
@@ -136,3 +160,150 @@ def _weight(given: Any) -> Fraction:
     if number is None or number <= 0 or max(number.as_integer_ratio()) > _LARGEST:
         raise ReleaseError("A weight must be a positive number of at most six digits, such as 3 or 1/2.")
     return number
+
+
+# Sums, with what one person may add
+
+
+@dataclass(frozen=True)
+class SumOf:
+    """The sum of a column, of the rows for which `where` is true; what a person adds is clamped to the grid's ends.
+
+    `missing` is what a person adds who has such rows but no number in them; without it such a person adds nothing.
+
+    >>> SumOf("income", Grid(0, 100000, 100)).steps
+    (0, 1000)
+    >>> SumOf("change", Grid(-5, 5, "1/2"), origin=-5).steps
+    (0, 20)
+    """
+
+    column: str
+    grid: Grid
+    where: str | None = None
+    missing: Fraction | None = None
+    origin: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not (self.column and encodable(self.column)):
+            raise TableInputError(f"The column of a sum must be named by a text, not {show(self.column)}.")
+        if not isinstance(self.grid, Grid) or self.grid.low is None or self.grid.high is None:
+            raise TableInputError(
+                f"The sum of {show(self.column)} needs bounds: the least and the most that one person may add, as "
+                "Grid(low, high, step)."
+            )
+        for name in ("missing", "origin"):
+            given = getattr(self, name)
+            if given is not None or name == "origin":
+                number = parse_exact(given)
+                if number is None:
+                    raise TableInputError(
+                        f"{name} = {show(given)} of the sum of {show(self.column)} is not an exact number."
+                    )
+                object.__setattr__(self, name, number)
+        if max(map(abs, self.steps)) > MOST_STEPS:
+            raise TableInputError(
+                f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, so that the sum "
+                "could overflow; use a coarser step, or narrower bounds."
+            )
+        shift = self.origin / self.grid.step
+        parts = (shift.numerator, shift.denominator, self.grid.step.numerator, self.grid.step.denominator)
+        if max(map(abs, parts)) > _LONGEST:
+            raise TableInputError(
+                f"The step or the origin of the sum of {show(self.column)} has parts beyond 2^60; use rounder numbers."
+            )
+        if self.missing is not None and not self.grid.low <= self.missing <= self.grid.high:
+            raise TableInputError(
+                f"missing = {show(self.missing)} of the sum of {show(self.column)} lies outside its bounds, "
+                f"{self.grid}; declare a value within them."
+            )
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The least and the most that a person adds, in steps from the origin."""
+        low, high = ((end - self.origin) / self.grid.step for end in self.grid.reach)
+        return math.ceil(low), math.floor(high)
+
+    @property
+    def missing_steps(self) -> int | None:
+        """What a person without a number adds, in steps from the origin."""
+        return None if self.missing is None else self.clamped(self.nearest(self.missing))
+
+    def nearest(self, value: Fraction) -> int:
+        """A value in steps from the origin, to the nearest, halves upwards."""
+        return math.floor((value - self.origin) / self.grid.step + Fraction(1, 2))
+
+    def clamped(self, steps: int) -> int:
+        low, high = self.steps
+        return min(max(steps, low), high)
+
+    def __str__(self) -> str:
+        """As `read_sum` reads it, but for the origin."""
+        name = self.column if re.fullmatch(r'[^\s":]([^":]*[^\s":])?', self.column) else quoted(self.column)
+        where = "" if self.where is None else f" where {self.where}"
+        missing = "" if self.missing is None else f" missing {self.missing}"
+        high, step = self.grid.high, self.grid.step
+        assert high is not None
+        slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
+        return f"{name}:{self.grid.low}..{slashed}{where}{missing}"
+
+
+def read_sum(text: str) -> SumOf:
+    """A sum as people write it: "column:low..high/step", then "where PREDICATE" and "missing VALUE" where they are wanted.
+
+    >>> read_sum("income:0..100000/100 where sex = 'f' missing 500")
+    SumOf(column='income', grid=Grid(low=Fraction(0, 1), high=Fraction(100000, 1), step=Fraction(100, 1)), where="sex = 'f'", missing=Fraction(500, 1), origin=Fraction(0, 1))
+    """  # noqa: E501
+    named = _COLUMN.fullmatch(text) if isinstance(text, str) else None
+    if named is None:
+        raise TableInputError(f"{show(text)} is not a sum of a column; {_HOW}.")
+    column = named["plain"] or named["quoted"].replace('""', '"')
+    return _read_bounds(column, named["rest"])
+
+
+def _read_bounds(column: str, text: str) -> SumOf:
+    """The part after the colon."""
+    bounds = _BOUNDS.fullmatch(text)
+    if bounds is None:
+        raise TableInputError(f"{show(text)} are not bounds of the sum of {show(column)}; {_HOW}.")
+    rest, missing = (bounds["rest"] or "").strip(), None
+    if first := _MISSING_FIRST.fullmatch(rest):
+        rest, missing = first["after"].strip(), first["value"]
+    elif last := _MISSING.fullmatch(rest):
+        rest, missing = last["before"].strip(), last["value"]
+    where = None
+    if rest:
+        if not re.match(r"where\s+\S", rest, re.IGNORECASE):
+            raise TableInputError(f"{show(rest)} cannot be read after the bounds of the sum of {show(column)}; {_HOW}.")
+        where = rest[5:].strip()
+    parts = bounds["slashed"].split("/")  # high, high/step, high/p/q, or p/q/p/q
+    cut = 2 if len(parts) == 4 else 1
+    high, step = ("/".join(half).replace(" ", "") for half in (parts[:cut], parts[cut:]))
+    return SumOf(column, Grid(bounds["low"], high, step or 1), where, None if missing is None else parse_exact(missing))
+
+
+def read_sums(given: Any) -> dict[str, SumOf]:
+    """Sums by name: from {name: Grid or text}, one text or a list of them; a Grid's name is its column.
+
+    >>> list(read_sums(["income:0..10", "age:0..120/5"]))
+    ['income', 'age']
+    """
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {str(name): _one(str(name), what) for name, what in given.items()}
+    listed = [given] if isinstance(given, (str, SumOf)) else given
+    if not isinstance(listed, Sequence) or not all(isinstance(asked, (str, SumOf)) for asked in listed):
+        raise TableInputError(f'Sums are declared as {{"income": Grid(0, 100000, 100)}}, or as texts; {_HOW}.')
+    sums = [asked if isinstance(asked, SumOf) else read_sum(asked) for asked in listed]
+    names = [asked.column for asked in sums]
+    return {asked.column if names.count(asked.column) == 1 else str(asked): asked for asked in sums}
+
+
+def _one(name: str, what: Any) -> SumOf:
+    if isinstance(what, SumOf):
+        return what
+    if isinstance(what, Grid):
+        return SumOf(name, what)
+    if not isinstance(what, str):
+        raise TableInputError(f"The sum {show(name)} must be declared by a Grid or a text, not {show(what)}; {_HOW}.")
+    return _read_bounds(name, what) if _BOUNDS.fullmatch(what) else read_sum(what)

@@ -24,16 +24,15 @@ from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
 from ..exact.level import LevelLike
-from ..ledger.consulting import Consulted
+from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..progress import Progress, part, tell
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, check_columns, check_relation
-from .ask.spelling import Spelling, spelling_of
-from .count.admitting import Profile, check_admitted, examined
-from .count.true_numbers import TrueNumbers, counted_for
+from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
+from .count.admitting import Profile, examined
+from .count.true_numbers import TrueNumbers, check_admitted, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out

@@ -7,9 +7,7 @@ be read but looks like a mistake is a finding, and a serious one keeps a file fr
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -19,18 +17,17 @@ from typing import Any
 
 from ...engines.bounds import outside_bounds
 from ...engines.duckdb import count_each
-from ...engines.guard import Guarded
 from ...engines.reading import Reading
-from ...engines.sources import open_table, stamp
-from ...errors import MissingExtraError, ReleaseError, TableInputError
+from ...engines.settling import Guarded
+from ...engines.sources import file_digest, open_table, stamp
+from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.consulting import Consulted
-from ...ledger.ledger import Admission, Ledger, opened_ledger
+from ...ledger.ledger import Ledger, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column
-from ...questions.sums import SumOf, read_sums
+from ...questions.statistic import SumOf, read_sums
 from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
 
 ALONE = "For you alone, not for publication."
@@ -238,38 +235,6 @@ def admit(
             raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
         book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
     return report
-
-
-def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
-    """How this very file was admitted; one that was not is refused with the command that admits it."""
-    with ledger.consult(dataset) as said:
-        admission = said.admission(version)
-    return check_admitted(ledger.place, said, path, version, admission)
-
-
-def check_admitted(place: str, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
-    """The same where the ledger was consulted before, and what it said of the version is `found`."""
-    dataset = said.terms.name
-    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
-    how = f"discreet admit {shlex.join(words)}"
-    if admission is None:
-        raise ReleaseError(
-            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
-            f"the file runs: {how} {shlex.quote(version)}"
-        )
-    if not said.is_admitted(admission, file_digest(path)):
-        raise ReleaseError(
-            f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
-            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
-        )
-    return admission
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    stamp(path)
-    with path.open("rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def examined(

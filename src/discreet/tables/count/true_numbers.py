@@ -1,23 +1,55 @@
-"""What one pass over a table found for a question: the true numbers that noise is then added to. All of it is private."""
+"""The table of a question: whether it is the file that was admitted, and what one pass over it found, the true numbers that noise
+is then added to. All of it is private."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engines.counted import Counts, Sums
+from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
 from ...engines.reading import Reading
-from ...ledger.ledger import Terms
+from ...engines.sources import file_digest
+from ...errors import ReleaseError
+from ...exact.arithmetic import show
+from ...ledger.entries import Consulted
+from ...ledger.ledger import Admission, Ledger, Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of
 
 Indices = NDArray[np.int64]
+
+
+def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
+    """How this very file was admitted; one that was not is refused with the command that admits it."""
+    with ledger.consult(dataset) as said:
+        admission = said.admission(version)
+    return check_admitted(ledger.place, said, path, version, admission)
+
+
+def check_admitted(place: str, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
+    """The same where the ledger was consulted before; `admission` is what it said of the version."""
+    dataset = said.terms.name
+    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
+    how = f"discreet admit {shlex.join(words)}"
+    if admission is None:
+        raise ReleaseError(
+            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
+            f"the file runs: {how} {shlex.quote(version)}"
+        )
+    if not said.is_admitted(admission, file_digest(path)):
+        raise ReleaseError(
+            f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
+        )
+    return admission
 
 
 @dataclass(frozen=True)

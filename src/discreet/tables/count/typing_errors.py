@@ -22,8 +22,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from ...engines.guard import Guarded
 from ...engines.reading import Reading
+from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
 from ...errors import TableInputError
 from ...exact.arithmetic import show, show_amount

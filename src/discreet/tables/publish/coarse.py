@@ -180,9 +180,6 @@ class MergedReports:
     def standard_error(self) -> float:
         return float("nan") if self._merged is None else self._merged.standard_error
 
-    def log_moment(self, t: float) -> float:
-        return float("inf") if self._merged is None else self._merged.log_moment(t)
-
     def around(self, places: Indices) -> tuple[Floats, Floats]:
         """The least and the largest unbiased estimate of the reports in each one's cell; infinite where a cell has no end."""
         cells, noise = self.cells(places), self._channel.noise

@@ -21,7 +21,7 @@ from .coarse import Coarse, MergedReports, line_of
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Part = dict[str, NDArray[Any]]  # of one measure: report, low, high, estimate, standard_error, centre, slack, in steps
+Part = dict[str, NDArray[Any]]  # of one measure, in steps: see in_steps
 Reading = Channel | MergedReports
 Published = dict[str, list[Any]]  # the same of one statistic in its units, with None where there is nothing to say
 
@@ -63,7 +63,8 @@ def as_shown(
 def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any]) -> Part:
     """Estimate, its error and the interval of each report, all groups of a size at once.
 
-    `centre` is for adding up: the estimate or, of merged reports, the middle of those that theirs may be, `slack` apart.
+    For adding up: `first` and `last` are positions between which the report lies, `least` and `most` numbers between which its
+    estimate lies, and `centre` is their middle. They differ where reports were merged.
     """
     size = len(reports)
     merged = any(isinstance(reading, MergedReports) for reading in readings.values())
@@ -71,10 +72,8 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
         "report": reports.astype(object) if merged else reports,
         "estimate": np.zeros(size),
         "standard_error": np.zeros(size),
-        "centre": np.zeros(size),
-        "slack": np.zeros(size),
-        "low": np.zeros(size, dtype=np.int64),
-        "high": np.zeros(size, dtype=np.int64),
+        **{name: np.zeros(size) for name in ("centre", "least", "most")},
+        **{name: np.zeros(size, dtype=np.int64) for name in ("low", "high", "first", "last")},
     }
     for n, chosen in members(sizes).items():
         m, reading = measure.plan[n], readings.get(n)
@@ -86,12 +85,15 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
         read["low"][chosen], read["high"][chosen] = (np.clip(end, least, most) for end in ends)
         read["estimate"][chosen] = reading.estimate(places)
         read["standard_error"][chosen] = reading.standard_error
-        read["centre"][chosen] = read["estimate"][chosen]
+        first = last = places
+        lower = upper = read["estimate"][chosen]
         if isinstance(reading, MergedReports):
             read["report"][chosen] = reading.view(places)
-            below, above = reading.around(places)
-            with np.errstate(invalid="ignore"):
-                read["centre"][chosen], read["slack"][chosen] = (below + above) / 2, (above - below) / 2
+            (first, last, _), (lower, upper) = reading.cells(places), reading.around(places)
+        read["first"][chosen], read["last"][chosen] = first, last
+        read["least"][chosen], read["most"][chosen] = lower, upper
+        with np.errstate(invalid="ignore"):
+            read["centre"][chosen] = (lower + upper) / 2
     return read
 
 

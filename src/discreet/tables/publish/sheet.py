@@ -21,8 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, groups_of_one
-from ..ask.spelling import Spelling
+from ..ask.asked import Asked, Spelling, groups_of_one
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
@@ -160,7 +159,7 @@ class Sheet:
             columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
-            columns["fitted"], fitted = self.sums.filled(self.places, parts, drawn, totals)
+            columns["fitted"], fitted = self.sums.filled(self.places, parts, totals)
         record = {
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),

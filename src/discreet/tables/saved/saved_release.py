@@ -21,8 +21,7 @@ from ...ledger.chain import Totals
 from ...ledger.ledger import Answer, Head, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
-from ..ask.asked import Asked, check_relation
-from ..ask.spelling import spelling_of
+from ..ask.asked import Asked, check_relation, spelling_of
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse

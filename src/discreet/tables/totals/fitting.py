@@ -1,7 +1,7 @@
 """Parts fitted to their totals. Post-processing, at no cost to privacy.
 
 `fit_parts` gives whole numbers that match their totals, from unbiased estimates. Where totals were measured besides the
-cells, `Measured` is the best linear estimate of the cells, and says how far sums of them may be off.
+cells, `Measured` is the best linear estimate of the cells, and says which weights sums of them give to every report.
 
 With cells x, reports e = x + (errors of variance d), and reports r = A x + (errors of variance v) of totals, the weighted least
 squares estimate is x^ = e + d A' S^-1 (r - A e) with S = v + A d A' (Gauss and Markov: the smallest variance of all unbiased
@@ -13,14 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ...channels import Channel
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -30,8 +27,6 @@ _MOST = 2.0**61  # no count is larger (see discreet.exact.grid)
 _WHOLE = 2.0**53  # from here on floats skip whole numbers
 _SWEEPS = 60
 _CLOSE = 0.02  # of a whole number: the rest is rounded away
-_STEPS = 2**40  # more than any logarithm of a weight, in thousandths
-_SCALES = np.geomspace(1e-7, 1e3, 1500)  # of t, in units of 1 / standard error
 
 
 def fit_parts(estimates: Floats, errors: Floats, upper: Floats, margins: Sequence[Indices] = ()) -> Indices:
@@ -188,43 +183,3 @@ class Measured:
         """Of the estimate with these weights."""
         cells, totals = weights
         return math.sqrt(float(cells**2 @ self.cell_variance + totals**2 @ np.concatenate(self.total_variances)))
-
-
-@lru_cache(maxsize=64)
-def _moments(channel: Channel, unit: float) -> tuple[float, ...]:
-    """The larger log moment of both signs at every t of the grid."""
-    return tuple(max(channel.log_moment(t), channel.log_moment(-t)) for t in (_SCALES / unit).tolist())
-
-
-@final
-class WeightedBound:
-    """How far a weighted sum of independent estimates may be from that of the truths, by Chernoff's bound.
-
-    ln E exp(t w D) <= L(t |w|) for the larger L of both signs, which only rises: so |t w| may be rounded up to a grid on
-    which L is known, and below the grid L lies under the chord to 0, being convex.
-    """
-
-    def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
-        self._goal = math.log(2 / float(error))
-        self._unit = max((c.standard_error for c in channels), default=1.0) or 1.0
-        self._t = _SCALES / self._unit
-        self._curves = np.array([_moments(c, self._unit) for c in channels])
-
-    def half_width(self, kinds: Indices, weights: Floats) -> float:
-        """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i."""
-        used = np.abs(weights) > 0
-        kinds, sizes = kinds[used], np.abs(weights[used])
-        if len(sizes) == 0:
-            return 0.0
-        steps = np.ceil(np.log(sizes) * 1000).astype(np.int64)  # weights rounded up by at most a thousandth
-        different, counts = np.unique(kinds * _STEPS + steps, return_counts=True)  # one number for both: sorted quickly
-        pairs = np.stack([(different + _STEPS // 2) // _STEPS, (different + _STEPS // 2) % _STEPS - _STEPS // 2])
-        grid = np.geomspace(1e-3, 20.0, 120) / self._unit / max(math.exp(pairs[1].max() / 1000), 1e-300)
-        scaled = grid[None, :] * np.exp(pairs[1] / 1000)[:, None]
-        place = np.searchsorted(self._t, scaled * (1 + 1e-12))
-        beyond = place >= len(self._t)
-        place = np.minimum(place, len(self._t) - 1)
-        moments = self._curves[pairs[0][:, None], place]
-        moments = np.where(scaled < self._t[0], moments * scaled / self._t[0], moments)
-        moments = np.where(beyond, math.inf, moments)
-        return float(((counts @ moments + self._goal) / grid).min()) * (1 + 1e-9)

@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...channels import Channel
-from ...exact.positions import positions
 from ...ledger.ledger import Terms
-from ...measure.total_bounds import CHERNOFF, SumBound, TotalBound, is_below_noise
+from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
 from ..ask.asked import groups_of_one
 from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
-from ..publish.readings import Part, Reading, error_of, in_steps, members, published
-from .fitting import Measured, WeightedBound, fit_parts
+from ..publish.readings import Part, Reading, error_of, in_steps, published
+from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -87,7 +86,6 @@ class Adding:
         errors = {n: c.standard_error for n, c in readings.items()}
         self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
         self._bound = TotalBound(list(readings.values()), error_of(measure))
-        self._around = SumBound(list(readings.values()), error_of(measure)) if merged else None
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
             self._system = Measured(
@@ -107,7 +105,8 @@ class Adding:
         ways: list[tuple[str, Any]] = []
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            ways_here: list[tuple[float, str, Any]] = [(self._width(drawn), "", drawn)]
+            by_parts = self._bound.bounds(self._kinds[drawn])
+            ways_here: list[tuple[float, str, Any]] = [(float(by_parts.below + by_parts.above), "", drawn)]
             if measured is not None:
                 at = self._place_of(groups, place, self.own[measured])
                 ways_here.append((self.own[measured].width(at), OWN, (measured, at)))
@@ -119,16 +118,6 @@ class Adding:
             ways.append(min(ways_here, key=lambda way: way[0])[1:])
         return ways
 
-    def _width(self, drawn: Indices) -> float:
-        """Of the interval by the parts' reports."""
-        if self._around is not None:
-            return 2 * self._around.half_width(self._times(drawn))
-        way = self._bound.bounds(self._kinds[drawn])
-        return float(way.below + way.above)
-
-    def _times(self, drawn: Indices) -> Indices:
-        return np.bincount(self._kinds[drawn], minlength=len(self.channels))
-
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
         """Where the same total stands among those of a measured tier."""
@@ -136,7 +125,7 @@ class Adding:
         return int(own.tier.groups.place[cell])
 
     @cached_property
-    def _weighted(self) -> WeightedBound | None:
+    def _weighted(self) -> ChernoffBound | None:
         """For sums of all reports, those of the cells and then those of every tier; None where they have too many distributions."""
         laws: dict[object, int] = {}
         channels: list[Channel] = []
@@ -156,7 +145,7 @@ class Adding:
         self._all_kinds = np.concatenate(kinds)
         if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
             return None
-        return WeightedBound(channels, error_of(self.measure))
+        return ChernoffBound(channels, error_of(self.measure))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
@@ -199,7 +188,6 @@ class Adding:
         self,
         which: int,
         part: Part,
-        reports: NDArray[Any],
         own: Sequence[Part],
         estimates: Floats,
         fitted: NDArray[Any],
@@ -207,7 +195,6 @@ class Adding:
         """Of one margin: the totals of the fitted parts, intervals of the true totals, and the way of each; NaN where there
         is none. An interval is stretched to hold the total where fitting moved that outside."""
         groups = self.margins[which]
-        places = np.zeros(0, dtype=np.int64) if self._merged else self._positions(reports)
         rows: list[tuple[float, float, float, float, float]] = []
         methods: list[str | None] = []
         for (how, what), chosen in zip(self._ways[which], groups.members, strict=True):
@@ -221,12 +208,9 @@ class Adding:
             elif how == FITTED:
                 centre, width = float(estimates[chosen].sum()), what[1] + 1e-6 * len(chosen)  # for rounded estimates
                 low, high, method = math.ceil(centre - width), math.floor(centre + width), FITTED
-            elif self._around is not None:  # the middles of what the reports may have been, and how far these may be
-                centre, width = float(part["centre"][what].sum()), self._around.half_width(self._times(what))
-                width += float(part["slack"][what].sum()) + 1e-6
-                low, high, method = math.ceil(centre - width), math.floor(centre + width), CHERNOFF
             else:
-                low, high, method = self._bound.interval(self._kinds[what], places[what], part["estimate"][what])
+                first, last, least, most = (part[name][what] for name in ("first", "last", "least", "most"))
+                low, high, method = self._bound.interval_between(self._kinds[what], (first, last), (least, most))
             ends = self._ends(chosen)
             low, high = max(low, sum(e[0] for e in ends)), min(high, sum(e[1] for e in ends))
             error = math.sqrt(float((self._errors[chosen] ** 2).sum()))
@@ -235,14 +219,6 @@ class Adding:
         columns = [list(column) for column in zip(*rows, strict=True)]
         names = ("report", "low", "high", "estimate", "standard_error")
         return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}, methods
-
-    def _positions(self, reports: NDArray[Any]) -> Indices:
-        places = np.zeros(len(reports), dtype=np.int64)
-        for n, chosen in members(self.sizes).items():
-            m = self.measure.plan[n]
-            if m is not None:
-                places[chosen] = positions(m.outputs, reports[chosen], clamp=True)
-        return places
 
 
 def _numbered(place: Indices) -> Indices:
@@ -309,7 +285,6 @@ class ReleaseTotals:
         self,
         places: Mapping[str, Sequence[int]],
         parts: Sequence[Part],
-        drawn: Sequence[NDArray[Any]],
         totals: Sequence[Sequence[NDArray[Any]]],
     ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:
         """The fitted parts of all statistics, and the rows of each margin; `places` has the measures of each statistic."""
@@ -326,7 +301,7 @@ class ReleaseTotals:
             sizes = sizes_of(groups, self.terms, self.sizes)
             rows[margin_name(groups.margin)] = lines = []
             for name, ks in places.items():
-                read = [self.adding[k].totals(which, parts[k], drawn[k], own[k], estimates[k], fits[k]) for k in ks]
+                read = [self.adding[k].totals(which, parts[k], own[k], estimates[k], fits[k]) for k in ks]
                 shown = published([self.measures[k] for k in ks], [part for part, _ in read], sizes)
                 named = {self.question.name_column: name} if len(places) > 1 else {}
                 measured = self._measured(groups, ks, own)
