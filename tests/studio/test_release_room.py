@@ -175,6 +175,7 @@ def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, p
     assert "<script>" not in page
     assert "<img" not in page
     assert "&lt;img" in page
+    assert "checked against the data before payment" in page
 
 
 def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch):

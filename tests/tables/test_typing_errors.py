@@ -47,12 +47,12 @@ def _table(kind, tmp_path):
 class Desk:
     """A table with a ledger."""
 
-    def __init__(self, table, folder):
+    def __init__(self, table, folder, codes=()):
         self.table, self.path = table, folder / "b.db"
         self.book = dt.Ledger(self.path)
         self.book.create("d", 2, relation="add-remove")
         if hasattr(table, "suffix"):
-            dt.admit(table, dataset="d", ledger=self.book)
+            dt.admit(table, dataset="d", ledger=self.book, codes=codes)
 
     def check(self, **asked):
         return dt.preview(self.table, dataset="d", ledger=self.book, epsilon="1/2", check=True, **asked).check
@@ -73,10 +73,10 @@ def desk(request, tmp_path):
 
 @pytest.fixture
 def csv(tmp_path):
-    def made(text):
+    def made(text, codes=()):
         path = tmp_path / "some.csv"
         path.write_text(text, encoding="utf-8")
-        opened.append(Desk(path, tmp_path))
+        opened.append(Desk(path, tmp_path, codes))
         return opened[-1]
 
     opened = []
@@ -222,6 +222,30 @@ def test_what_is_proposed_of_every_kind_of_table(desk, asked, findings):
 def test_forms_of_numbers(csv, keys, findings):
     desk = csv("code\n00\n01\n01\n2.0\n")
     assert desk.told(**_keys("code", *keys)) == findings
+
+
+def test_a_text_of_a_number_is_proposed_as_that_number(csv):
+    desk = csv("code\n7\n8\n")
+    assert desk.told(**_keys("code", "007", "8")) == {
+        ("spelling", "key of code '007'", "the data have '7'", "write '7', or 7 without quotes")
+    }
+
+
+def test_numbers_with_another_decimal_mark(csv):
+    """A column that was admitted as one of codes, and is added up or grouped by all the same."""
+    desk = csv('pay,kind\n"1,5",1\n"2,5","3,0"\n', codes=["pay", "kind"])
+    again = 'admit the file with --decimal ",", as a new version'
+    assert desk.told(sum=["pay:0..10"]) == {("type", "sum of pay", "numbers with a decimal comma", again)}
+    assert desk.told(**_keys("kind", 1, 3)) == {
+        ("spelling", "key of kind 3", "the data have '3,0'", "write '3,0'"),
+    }
+
+
+def test_empty_texts_in_a_condition_beside_the_key_of_missing_values(csv):
+    desk = csv("note,x\n,1\nx,2\n")
+    [(what, where, _, proposal)] = desk.told(count="note = ''", **_keys("note", "x", None))
+    assert (what, where) == ("type", 'condition on note: ""')
+    assert proposal.endswith("say IS NULL")
 
 
 def test_labels_of_ages_get_their_bands(csv):

@@ -345,6 +345,7 @@ class _Column:
         strange: list[str] = []  # keys that are no numbers, of a column of numbers
         asked = [(text, where, named) for named in self.texts for text, where in named.items()]
         for text, where, named in asked:
+            named_too = self.keys if where.startswith(_KEY) else {}
             others, is_there = self._others_of(text, named) if self.alike else [], text in self.seen
             if is_there and others:
                 both = "two spellings" if len(others) == 1 else "several spellings"
@@ -352,10 +353,11 @@ class _Column:
                 yield QuestionFinding(both, f"{where} {show(text)}", f"the data also have {_listed(others)}", clean)
             elif not is_there and others:
                 kind = "dates" if _day(text) else "spelling"
-                plain_number = f", or {text} without quotes" if form(text).startswith("number") and self.untyped else ""
-                write = f"write {show(others[0])}{plain_number}" if len(others) == 1 else "write it as the data do"
+                whole = form(text).removeprefix("number ")
+                as_number = f", or {whole} without quotes" if whole.lstrip("-").isdigit() and self.untyped else ""
+                write = f"write {show(others[0])}{as_number}" if len(others) == 1 else "write it as the data do"
                 yield QuestionFinding(kind, f"{where} {show(text)}", f"the data have {_listed(others)}", write)
-            elif not is_there and self.there and text == "" and self.missing and None not in self.keys:
+            elif not is_there and self.there and text == "" and self.missing and None not in named_too:
                 say = "declare null" if where.startswith(_KEY) else "say IS NULL"
                 yield QuestionFinding(
                     "type",
