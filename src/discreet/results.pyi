@@ -37,6 +37,7 @@ from .sharing.composition import Composition as Composition
 from .sharing.composition import Recalibration as Recalibration
 from .sharing.promises import Approximate as Approximate
 from .tables.count.admitting import Profile as Profile
+from .tables.count.typing_errors import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences
 from .tables.publish.previews import Preview as Preview
 from .tables.publish.released import Release as Release

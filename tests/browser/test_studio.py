@@ -412,7 +412,7 @@ def test_release(guest, tmp_path):
     page.wait_for_selector("#confirm", state="hidden")
     page.click("#ask")
     page.wait_for_selector("#spellings li")
-    assert "you wrote 'SÜD'; the file has 'süd'" in page.inner_text("#spellings")
+    assert "key of district 'SÜD': the data have 'süd'; write 'süd'" in page.inner_text("#spellings")
     page.click("#back")
     page.fill("[name=domain]", json.dumps({"district": ["north", "süd"]}))
     page.click("#ask")

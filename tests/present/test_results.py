@@ -25,6 +25,7 @@ from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Ter
 from discreet.ledger.periods import Period
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
+from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
 from discreet.tables.publish.previews import Preview
 from discreet.tables.publish.released import Release
 from discreet.tables.saved.checking import Check, ReleaseVerdict
@@ -51,6 +52,7 @@ def record(**other: Any) -> dict[str, Any]:
         "protects": "All of it.",
         "person": "A row.",
         "beware": [EVIL],
+        "checked": EVIL,
         "empty_groups": [[EVIL]],
         "repeated": False,
         "epsilon_charged": "1/2",
@@ -157,6 +159,10 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a release": a_release,
     "releases for audiences": audiences,
     "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
+    "a question beside the data": lambda: QuestionCheck(
+        (QuestionFinding("spelling", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
+    ),
+    "a question without a mistake": lambda: QuestionCheck((), EVIL, Fraction(1, 2), Fraction(2)),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
     "a check of a release": lambda: ReleaseVerdict(

@@ -175,6 +175,7 @@ def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, p
     assert "<script>" not in page
     assert "<img" not in page
     assert "&lt;img" in page
+    assert "checked against the data before payment" in page
 
 
 def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch):
@@ -242,7 +243,8 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
         assert told["left"] == str(book.balance("add-remove").left)
     assert told["epsilon"] == "1/10"
     assert told["spellings"] == [
-        "district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is a different value."
+        "spelling, key of district 'privatenorth': the data have 'PRIVATENORTH'; write 'PRIVATENORTH'.",
+        "key that no row has, by district: 'elsewhere'; keep it if your public list has it; its noisy zero is part of the table.",
     ]
     assert PRIVATE[1] not in str(told)
     right = guest.post("/api/release/before", json={**asked, "domain": {"district": [PRIVATE[0]]}}).json()

@@ -334,6 +334,12 @@ def is_free(path, old=None, new=None):
     return any(kind_of(path)[: len(free)] == free for free in FREE)
 
 
+def in_another_order(path, true, again):
+    """Another order of the keys in which each keeps its row, as where their reports happen to be the same."""
+    rows = [sorted(map(str, one.release.rows())) for one in (true, again)]
+    return kind_of(path) == ("question", "domain", "keys") and rows[0] == rows[1]
+
+
 @pytest.fixture(scope="module")
 def in_turn(released):
     """For each kind of value the releases in which it is forged: in two of those that have it, or in all with more time."""
@@ -379,7 +385,8 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
                     continue  # nothing came of it
                 if passes(forged, book, again):
                     passed.add(kind_of(path))
-                    unseen += [] if is_free(path, at(true.record, path), new) else [(path, new)]
+                    free = is_free(path, at(true.record, path), new) or in_another_order(path, itself, again)
+                    unseen += [] if free else [(path, new)]
     assert not unseen
     assert ("discreet",) in passed  # the test reaches what cannot be noticed
     assert refuted(broken, book) == WORDS

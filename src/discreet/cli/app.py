@@ -192,14 +192,14 @@ def apart(out: str | None, *read: str) -> None:
         raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
 
 
-def make_console() -> Console:
+def make_console(stderr: bool = False) -> Console:
     from rich.console import Console
 
     class Patient(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Patient(highlight=False, soft_wrap=True)
+    return Patient(highlight=False, soft_wrap=True, stderr=stderr)
 
 
 # How the package writes an argument and its value: what to write, and what was given

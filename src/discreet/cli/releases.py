@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,12 +45,22 @@ from .options import (
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
+    from ..tables.count.typing_errors import QuestionCheck
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
+    from . import terminal
 
 _NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
+Check = Annotated[
+    bool,
+    switch(
+        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
+        "where there are any."
+    ),
+]
+Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
@@ -152,6 +163,8 @@ def release(
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     fresh: Fresh = False,
+    check: Check = False,
+    yes: Yes = False,
     show_dropped: ShowDropped = False,
     out: Annotated[
         str | None, target("The CSV to write, with .json and .html beside it; - for the CSV alone on standard output.")
@@ -173,9 +186,13 @@ def release(
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
     have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
 
+    On a terminal the question is first compared with the data, as --check does, and you are asked once whether to pay; the record
+    says so. Elsewhere neither happens.
+
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --epsilon 1 --ledger budget.db -o released.csv
     """
+    from ..errors import ReleaseError
     from ..ledger.ledger import Ledger
     from ..tables.release import release as run
     from . import terminal
@@ -183,21 +200,31 @@ def release(
     if out == "-":
         out, csv = None, not json
     question = asked.question()
+    if check:
+        given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
+        return _checked_alone(table, question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
-            made = run(
-                table,
-                question,
-                dataset=dataset,
-                ledger=book,
-                epsilon=epsilon,
-                alpha=alpha,
-                **asked.keywords(),
-                fresh=fresh,
-                progress=part(advance, 0.0, _DRAWN if places else 1.0),
-            )
+            try:
+                made = run(
+                    table,
+                    question,
+                    dataset=dataset,
+                    ledger=book,
+                    epsilon=epsilon,
+                    alpha=alpha,
+                    **asked.keywords(),
+                    fresh=fresh,
+                    confirm=_asking(advance, yes) if terminal.is_interactive() else None,
+                    progress=part(advance, 0.0, _DRAWN if places else 1.0),
+                )
+            except ReleaseError as error:
+                if not hasattr(error, "check"):
+                    raise
+                print("Not paid: nothing was drawn or charged.", file=sys.stderr)
+                return 1
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -327,6 +354,35 @@ def check_release(
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading
 _DRAWN = 0.7
+
+
+def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: bool, json: bool, csv: bool) -> int:
+    """The question compared with the data, and nothing else."""
+    from ..errors import ReleaseError
+    from ..tables.release import preview as run
+    from . import terminal
+
+    if yes:
+        raise ReleaseError("--check pays nothing, so that there is nothing to agree to: leave out --check or --yes.")
+    with terminal.progress("comparing") as advance:
+        compared = run(table, question, check=True, progress=advance, **given).check
+    assert compared is not None
+    Output(compared).present(json, csv)
+    return 1 if compared.proposals else 0
+
+
+def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
+    """Show what was found, and ask once whether to pay."""
+    from ..exact.arithmetic import show_amount
+    from . import terminal
+
+    def ask(check: QuestionCheck) -> bool:
+        with bar.paused():
+            if check.findings or not yes:
+                terminal.show(make_console(stderr=True), check.view())
+            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}?")
+
+    return ask
 
 
 def statistic_arguments(

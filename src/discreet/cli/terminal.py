@@ -20,7 +20,7 @@ from ..measure.description import Description
 from ..mechanism import Procedure
 from ..present.views import View
 from ..present.words import are_right, cells, csv_text
-from ..progress import Progress, Told
+from ..progress import Told
 
 _WIDEST = 40  # values a heat map shows side by side
 MOST_ROWS = 24
@@ -103,34 +103,76 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     sys.stdout.write(csv_text(rows))
 
 
+def is_interactive() -> bool:
+    """Does somebody sit there who reads what is written and can answer?"""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def agrees(question: str) -> bool:
+    """Ask once on standard error; only a yes is one, and the end of the input is none."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+class Bar:
+    """Somebody who is told how far the work is, and shows nothing."""
+
+    def __call__(self, line: Told) -> None:
+        """How far it is."""
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """A time in which the terminal is somebody else's."""
+        yield
+
+
+class _RichBar(Bar):
+    def __init__(self, what: str, console: Console) -> None:
+        from rich import progress as rich
+
+        words = rich.TextColumn("{task.description}", markup=False)
+        columns = rich.TextColumn(what), rich.BarColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn(), words
+        self.bar = rich.Progress(*columns, console=console, transient=True)
+        self.task = self.bar.add_task("", total=None)
+        self.show_later()
+
+    def __call__(self, line: Told) -> None:
+        done = line.done
+        self.bar.update(self.task, description=line.words, completed=done, total=None if done is None else 1.0)
+
+    def show_later(self) -> None:
+        self.shown = Timer(2, self.bar.start)  # also while nobody tells anything
+        self.shown.start()
+
+    def hide(self) -> None:
+        self.shown.cancel()
+        self.shown.join()
+        self.bar.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        self.hide()
+        try:
+            yield
+        finally:
+            self.show_later()
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str) -> Iterator[Bar]:
     """A bar on standard error, from the second second on, wiped at the end; silent where there is no terminal.
 
     It fills where somebody knows how much is done, and else moves while words say how far it is.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda line: None
+        yield Bar()
         return
-    from rich import progress as rich
-
-    words = rich.TextColumn("{task.description}", markup=False)
-    columns = rich.TextColumn(what), rich.BarColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn(), words
-    bar = rich.Progress(*columns, console=console, transient=True)
-    task = bar.add_task("", total=None)
-
-    def told(line: Told) -> None:
-        bar.update(task, description=line.words, completed=line.done, total=None if line.done is None else 1.0)
-
-    shown = Timer(2, bar.start)  # also while nobody tells anything
-    shown.start()
+    bar = _RichBar(what, console)
     try:
-        yield told
+        yield bar
     finally:
-        shown.cancel()
-        shown.join()
-        bar.stop()
+        bar.hide()
 
 
 def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:

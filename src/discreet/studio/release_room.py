@@ -21,9 +21,7 @@ from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
 from ..questions.question import Question
-from ..tables.ask.asked import Asked as AskedOf
 from ..tables.count import admitting
-from ..tables.count.typing_errors import other_spellings
 from ..tables.publish.released import Release
 from ..tables.release import preview, release
 from .jobs import as_job, under_way
@@ -315,14 +313,14 @@ def expect(request: Request, asked: QuestionForm) -> TableReply:
 @router.post("/release/before")
 @as_job()
 def before(request: Request, asked: QuestionForm) -> PriceReply:
-    """What is asked once before anything is paid: the price, and spellings of the file that differ only in case or form."""
+    """What is asked once before anything is paid: the price, and what may be a mistake in the question."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
-    whole = AskedOf.at_level(_question(asked), asked.dataset, asked.version, None, asked.epsilon)
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        others = other_spellings(path, book, whole, under_way())
-        left = str(book.balance(asked.dataset).left)
-    return PriceReply(epsilon=str(whole.level.charge), left=left, spellings=[str(one) for one in others])
+        expected = preview(path, _question(asked), ledger=book, check=True, progress=under_way(), **_terms(asked))
+    check = expected.check
+    assert check is not None
+    return PriceReply(epsilon=str(check.epsilon), left=str(check.left), spellings=list(map(str, check.findings)))
 
 
 @router.post("/release/ask")
@@ -332,7 +330,8 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        made = release(path, _question(asked), ledger=book, **_terms(asked))
+        # whoever asks has seen the comparison before, and the record says that there was one
+        made = release(path, _question(asked), ledger=book, confirm=lambda check: True, **_terms(asked))
         left = str(book.balance(asked.dataset).left)
     view = made.view()
     return ReleaseReply(

@@ -33,6 +33,7 @@ from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, examined
 from .count.true_numbers import TrueNumbers, check_admitted, counted_for
+from .count.typing_errors import QuestionCheck, question_findings
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
@@ -43,6 +44,7 @@ from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
+Confirm = Callable[[QuestionCheck], bool]
 
 
 def release(
@@ -58,6 +60,7 @@ def release(
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
+    confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
 ) -> Release:
@@ -74,6 +77,8 @@ def release(
 
         version     your name for this version of the data
         fresh       draw anew on changed data, and pay again
+        confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
+                    whether to pay. lambda check: not check.proposals
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         round_to    round the noisy reports to multiples of this, and all made from them
         hide_below  hide noisy reports below this, and all made from them
@@ -87,7 +92,7 @@ def release(
         alpha,
         epsilon,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -103,6 +108,7 @@ def release_to(
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
+    confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
 ) -> Audiences:
@@ -120,7 +126,7 @@ def release_to(
         version,
         audiences,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -136,10 +142,15 @@ def preview(
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    check: bool = False,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
 ) -> Preview:
-    """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged."""
+    """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged.
+
+    check  compare the question with the data too, for whoever holds them: spellings, types and forms of dates that may be
+           mistakes. `check` of the result (a QuestionCheck) has what was found, for you alone
+    """
     asked = Asked.at_level(
         _question(question, parts),
         dataset,
@@ -150,9 +161,11 @@ def preview(
     coarse = Coarse.of(round_to, hide_below)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
+        table = whole_table(table)
         ready = _counted(table, book, asked, allowed, coarse, progress)
+        compared = _compared(table, asked, allowed, ready, progress) if check else None
     tell(progress, "done", 1.0)
-    return preview_of(ready.sheets[0])
+    return preview_of(ready.sheets[0], compared)
 
 
 def _question(question: Question | None, parts: QuestionParts) -> Question:
@@ -196,9 +209,10 @@ def _walked(
     margins: Any,
     coarse: Coarse,
     fresh: bool,
+    confirm: Confirm | None,
     progress: Progress | None,
 ) -> _Walk:
-    """The whole way: what is allowed, what was stored, count, charge, draw, store, show."""
+    """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         if allowed.answer is not None and allowed.spelling is not None:
@@ -207,9 +221,11 @@ def _walked(
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
             walk = replace(walk, unread=file.name)
         else:
-            walk = _drawn(
-                book, asked, allowed, _counted(table, book, asked, allowed, coarse, progress), fresh, progress
-            )
+            table = whole_table(table)
+            ready = _counted(table, book, asked, allowed, coarse, progress)
+            if confirm is not None and not ready.sheets[0].draws_nothing:
+                ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
+            walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
     return walk
 
@@ -257,7 +273,6 @@ def _counted(
 ) -> _Ready:
     """Count, and choose the mechanisms: all that can fail, before anything is charged."""
     terms, question = allowed.terms, asked.question
-    table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
@@ -292,6 +307,24 @@ def _sheet(
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
     return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
+
+
+def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None) -> QuestionCheck:
+    """The question beside the data that it was counted in, for whoever holds them; nothing of it is kept."""
+    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
+    before = None if path is None else stamp(path)
+    reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
+    findings = question_findings(table, reading, asked.question, progress)
+    if path is not None and stamp(path) != before:
+        raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
+    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, allowed.said.totals.left)
+
+
+def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:
+    """The same, if whoever pays agrees; from here on the record says that the question was checked."""
+    if not confirm(check):
+        raise ReleaseError("It was not confirmed: nothing was drawn or charged.", check=check)
+    return replace(ready, sheets=tuple(sheet.after_check() for sheet in ready.sheets))
 
 
 def _drawn(

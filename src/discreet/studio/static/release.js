@@ -112,7 +112,7 @@ doing("#ask", async () => {
   if (mine !== turn) throw new Error("The question was changed meanwhile, and nothing was paid; press again for the one that stands there.");
   shown = asked;
   $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left, for good; what was asked before costs nothing.`
-    + (found.spellings.length ? " First look at these spellings, which differ only in capitals, blanks or the form of letters (for you alone, not for publication):" : "");
+    + (found.spellings.length ? " First look at what may be a mistake in the question (for you alone, not for publication):" : "");
   $("#spellings").replaceChildren(...found.spellings.map((text) => element("li", { text })));
   $("#confirm").hidden = false;
   $("#back").focus();

@@ -1,119 +1,562 @@
-"""Spellings in a file that differ from those of a question only in case or form: for the file's holder, before anything is charged.
+"""A question compared with the data before it is paid for: for whoever holds the file, who alone sees what comes out.
 
-A condition `asthma = 'Yes'` counts nobody where the file writes yes; a declared key Süd, written with another code for ü,
-stays empty. What is compared is the form alone: capitals, compatible letters (Unicode's NFKC) and blanks. So it corrects
-typing errors and suggests no keys: one that the file lacks, or has and nobody declared, is never revealed.
+A condition `asthma = 'Yes'` counts nobody where the file writes yes; the label "0-17" as a key of a column of ages stays empty; a
+birthday written 31.12.1989 comes after '1990-01-01' as a text. Each of these would be charged. So the columns of the question are
+read once, nothing is kept, and three kinds of corrections are proposed: another spelling, another type, another form of dates.
+
+Two spellings are one form where they differ only in capitals, compatible letters (Unicode's NFKC), blanks, the German ae, oe, ue
+and ss, in how a number is written (2, 2.0, 02), or in how a day is (1990-01-31, 31.01.1990). No key is ever proposed to be added or
+removed, since the declared keys must not follow from the data: one that no row has is to stay.
 """
 
 from __future__ import annotations
 
-import os
+import math
+import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from ...engines.reading import Reading
-from ...engines.sources import open_table
-from ...exact.arithmetic import show
-from ...ledger.ledger import Ledger
+from ...engines.settling import Guarded
+from ...engines.sources import TableSource, open_table
+from ...errors import TableInputError
+from ...exact.arithmetic import show, show_amount
+from ...present.views import Result, View, plain
 from ...progress import Progress, tell
 from ...questions.predicate import Node, find_column, parse
 from ...questions.question import Question
-from ..ask.asked import Asked
-from .true_numbers import admission_for
+from ...questions.recoding import Recoding
+from .admitting import ALONE
+from .column_profiles import BY_COMMA, BY_POINT
 
+KEEP = "keep it if your public list has it; its noisy zero is part of the table"
+_KEPT = "key that no row has"
+_KEY = "key of"
 _COMPARED = {"=", "<>", "IN"}
-_MOST = 50  # spellings that are told
+_IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
+_MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
+_MOST_HELD = 2**18  # different texts of a column that are held until their forms are compared
+_MOST_ALIKE = 20  # spellings of one form that are held
+
+_NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
+_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_DATES = {
+    "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
+    "dd.mm.yyyy": re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)"),
+    "dd/mm/yyyy or mm/dd/yyyy": re.compile(r"\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)"),
+    "dd-mm-yyyy": re.compile(r"\d{1,2}-\d{1,2}-(?:\d{4}|\d\d)"),
+}
+_IN_ORDER_OF_TIME = "yyyy-mm-dd"
+_BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
+    "false": False,
+    "f": False,
+    "no": False,
+    "n": False,
+    "0": False,
+}  # as the engine reads them, in any case
+_LONGEST_TRUTH = max(map(len, _BOOLEANS))
+_BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
+_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
 
 @dataclass(frozen=True)
-class Other:
-    """A text of the question, and another one in the file that differs from it only in case or form."""
+class QuestionFinding:
+    """One finding: of what kind, where in the question, what the data have there, and what to do."""
 
-    column: str
-    asked: str
-    there: str
+    what: str
+    where: str
+    found: str
+    proposal: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.column}: you wrote {show(self.asked)}; the file has {show(self.there)}, which is a different value."
+        return f"{self.what}, {self.where}: {self.found}; {self.proposal}."
+
+
+@dataclass(frozen=True, repr=False)
+class QuestionCheck(Result):
+    """A question compared with the data, for whoever holds them: what may be a mistake in it, its price, and what is left."""
+
+    findings: tuple[QuestionFinding, ...]
+    dataset: str
+    epsilon: Fraction
+    left: Fraction
+
+    @property
+    def proposals(self) -> tuple[QuestionFinding, ...]:
+        """The findings that propose a change; a key that no row has is to stay."""
+        return tuple(finding for finding in self.findings if finding.what != _KEPT)
+
+    def _title(self) -> str:
+        n = len(self.proposals)
+        found = f"{n} proposal{'' if n == 1 else 's'}" if n else "nothing to correct"
+        return f"{self.dataset}: the question compared with the data; {found}. {ALONE}"
+
+    def view(self) -> View:
+        rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
+        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left; the check charged nothing."
+        spelling = "Correct spellings only: do not choose by this what to publish."
+        return View(
+            self._title(),
+            tuple(rows[0]) if rows else (),
+            tuple(tuple(row.values()) for row in rows),
+            (*([spelling] if rows else []), price),
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """The findings, the price and what is left; for the operator too."""
+        return {
+            "note": ALONE,
+            "dataset": self.dataset,
+            "findings": [plain(vars(finding)) for finding in self.findings],
+            "epsilon": str(self.epsilon),
+            "left": str(self.left),
+        }
 
-def other_spellings(
-    table: str | os.PathLike[str], book: Ledger, asked: Asked, progress: Progress | None = None
-) -> list[Other]:
-    """Every spelling of the file that a text of the question differs from only in case or form, those of the question left out."""
-    path = Path(table)
-    admission = admission_for(book, path, asked.dataset, asked.version)
-    source = open_table(path, again=True, reading=Reading.from_dict(admission.reading), progress=progress)
-    written: dict[str, dict[str, list[str]]] = {}  # by column and form, as they were written
-    for column, text in _texts(asked.question, list(source.names)):
-        alike_there = written.setdefault(column, {}).setdefault(form(text), [])
-        if text not in alike_there:
-            alike_there.append(text)
-    if not written:
-        return []
-    source.bind([name for name in source.names if name in written])
-    others: dict[Other, None] = {}
-    for _, arrays in source.numbered():
-        tell(progress, "comparing spellings")
-        for column, array in zip(source.used, arrays, strict=True):
-            wanted = written[column]
-            for there in _different(array):
-                alike = wanted.get(form(there), [])
-                if alike and there not in alike:
-                    others |= dict.fromkeys(Other(column, spelling, there) for spelling in alike)
-                    if len(others) >= _MOST:
-                        return list(others)[:_MOST]
-    return list(others)
+
+def question_findings(
+    table: Any, reading: Reading | None, question: Question, progress: Progress | None = None
+) -> tuple[QuestionFinding, ...]:
+    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept."""
+    with Guarded(_unreadable):
+        source = open_table(table, again=True, reading=reading, progress=progress)
+        columns = _written_in(question, list(source.names))
+        if columns:
+            _read(source, columns, progress)
+    findings = [finding for column in columns.values() for finding in column.findings()]
+    all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
+    return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
+
+
+def _unreadable() -> TableInputError:
+    return TableInputError("The table could not be compared with the question: it is damaged. Repair it.")
 
 
 def form(text: str) -> str:
     """What is the same for texts that differ only in case or form.
 
-    >>> form("  JA\u0308HRLICH ") == form("jährlich")
-    True
+    >>> form("  JA\u0308HRLICH ") == form("jaehrlich"), form("02") == form("2.0"), form("1.2.1990") == form("1990-02-01")
+    (True, True, True)
     """
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    plainer = text.lower()
+    if not text.isascii():
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        plainer = folded.casefold().translate(_GERMAN)
+    plainer = " ".join(plainer.split())
+    if plainer[:1].isdigit() or plainer[:1] in ("+", "-"):
+        day = _day(plainer)
+        if day is not None:
+            return f"day {day}"
+        if plainer.isascii() and _NUMBER.fullmatch(plainer):
+            return f"number {Decimal(plainer.replace(',', '.')).normalize() + 0:f}"
+    return f"text {plainer}"
 
 
-def _texts(question: Question, names: list[str]) -> Iterator[tuple[str, str]]:
-    """The texts that values of a column are compared with: in conditions, among keys, among the codes of labels."""
-    for statistic in question.statistics:
-        if statistic.where is not None:
-            yield from _compared(parse(statistic.where, names).tree)
+def _day(text: str) -> str | None:
+    """A day as ISO writes it, from that or from day, month and year with points; None where it is none."""
+    dotted, iso = _DOTTED.fullmatch(text), _ISO.fullmatch(text)
+    if not dotted and not iso:
+        return None
+    year, month, day = (int(part) for part in (reversed(dotted.groups()) if dotted else iso.groups()))  # type: ignore[union-attr]
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return None
+
+
+@dataclass
+class _Column:
+    """A column of the question: what the question says of it, by value with the places where; then what its rows have."""
+
+    name: str
+    decimal: str = "."
+    keys: dict[Any, str] = field(default_factory=dict)  # key: where
+    codes: dict[Any, str] = field(default_factory=dict)  # of labels
+    labels: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # the codes of each label
+    values: dict[Any, str] = field(default_factory=dict)  # in conditions; texts, numbers as Decimal, booleans
+    ordered: list[tuple[str, str, str]] = field(default_factory=list)  # where, sign, text
+    numbers_in: list[str] = field(default_factory=list)  # where its values are read as numbers without being named
+    sums: list[str] = field(default_factory=list)
+
+    untyped: bool = True
+    of_texts: bool = False
+    missing: int = 0
+    there: int = 0
+    seen: set[Any] = field(default_factory=set)  # of what the question names
+    whole: set[int] = field(default_factory=set)  # numbers that the question names, as rows have them
+    truths: set[bool] = field(default_factory=set)
+    truth_rows: int = 0
+    numbers: int = 0
+    foreign: int = 0  # numbers with the other decimal mark
+    others: set[str] = field(default_factory=set)  # texts whose forms are not compared yet
+    alike: dict[str, list[str]] = field(default_factory=dict)  # by form, those forms alone that the question has
+    dates: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._known: dict[str, tuple[bool, bool, bool, str | None]] = {}
+        self._forms: dict[str, None] | None = None
+
+    # what the question says
+
+    @property
+    def texts(self) -> list[dict[str, str]]:
+        """The texts that rows are compared with for equality, and where the question has them: keys, codes, and in conditions."""
+        named = (self.keys, self.codes, self.values)
+        return [{text: where for text, where in some.items() if isinstance(text, str)} for some in named]
+
+    def prepare(self) -> None:
+        """Know the texts and numbers before the rows come."""
+        self._texts = {text for some in self.texts for text in some}
+        self._whole = {n for named in (self.keys, self.codes) for n in named if type(n) is int}
+
+    # what the rows have
+
+    def add(self, array: Any) -> None:
+        """Some rows."""
+        import pyarrow as pa
+        import pyarrow.types as kinds
+
+        self.missing += array.null_count
+        self.of_texts = bool(kinds.is_string(array.type) or kinds.is_large_string(array.type))
+        if self.of_texts:
+            try:
+                counted = array.cast(pa.large_string()).drop_null().value_counts()
+                self._add_texts(counted.field(0).to_pylist(), counted.field(1).to_pylist())
+            except (UnicodeDecodeError, pa.ArrowException):  # bytes that are no text have no spelling
+                return
+        elif kinds.is_boolean(array.type) or kinds.is_date(array.type) or _is_number(array.type):
+            self.there += len(array) - array.null_count
+            try:
+                values = array.drop_null().unique().to_pylist()
+            except (OverflowError, ValueError):  # a day beyond Python's calendar
+                return
+            self.seen.update(map(_as_key, values))
+
+    def _add_texts(self, texts: list[str], counts: list[int]) -> None:
+        for text, count in zip(texts, counts, strict=True):
+            self.there += count
+            is_named = text in self._texts
+            if is_named:
+                self.seen.add(text)
+            known = self._known.get(text)
+            if known is None:
+                known = self._look_at(text)
+                if len(self._known) < _MOST_HELD:
+                    self._known[text] = known
+                if not is_named:
+                    self.others.add(text)
+            is_number, is_foreign, is_truth, dates = known
+            self.numbers += count * is_number
+            self.truth_rows += count * is_truth
+            self.foreign += count * is_foreign
+            if dates is not None:
+                self.dates[dates] += count
+        if len(self.others) >= _MOST_HELD:
+            self._compare_forms()
+
+    def _look_at(self, text: str) -> tuple[bool, bool, bool, str | None]:
+        """Is it a number; one with the other decimal mark; true or false; and of which form is it, if it is a date?"""
+        truth = _BOOLEANS.get(text.lower()) if len(text) <= _LONGEST_TRUTH else None
+        if truth is not None:
+            self.truths.add(truth)
+        if text[:1] not in _BEGINS_NUMBER:  # the common case: there may be a million
+            return False, False, truth is not None, None
+        own, other = (_BY_COMMA, _BY_POINT) if self.decimal == "," else (_BY_POINT, _BY_COMMA)
+        is_number = own.match(text) is not None
+        if is_number and self._whole:
+            number = Decimal(text.strip().replace(",", "."))
+            if abs(number) < 2**63 and number == int(number):
+                self.whole.add(int(number))
+        dates = next((name for name, pattern in _DATES.items() if pattern.fullmatch(text)), None)
+        return is_number, not is_number and other.match(text) is not None, truth is not None, dates
+
+    def _compare_forms(self) -> None:
+        """Keep those of the other texts that have the form of one in the question."""
+        if self._forms is None:
+            self._forms = dict.fromkeys(map(form, (*self._texts, *map(str, self._whole))))
+        for text in self.others:
+            shape = form(text)
+            if shape in self._forms:
+                alike = self.alike.setdefault(shape, [])
+                if len(alike) < _MOST_ALIKE and text not in alike:
+                    alike.append(text)
+        self.others.clear()
+
+    @property
+    def is_numeric(self) -> bool:
+        """Are at least nine in ten of the texts numbers?"""
+        return self.numbers > 0 and 10 * (self.there - self.numbers) <= self.there
+
+    # what follows
+
+    def findings(self) -> Iterator[QuestionFinding]:
+        """All that is to be said of this column, in the order of the question."""
+        if sum(map(bool, self.texts)) > 1:  # what is right as a key may be the right spelling for a condition, too
+            self.others |= {text for text in self.seen if isinstance(text, str)}
+        if self.others:
+            self._compare_forms()
+        unseen: list[Any] = []
+        if self.of_texts or not self.there:
+            yield from self._spelled(unseen)
+            yield from self._typed(unseen)
+            yield from self._dated()
+        else:
+            unseen += [key for key in self.keys if key is not None and self._as_seen(key) not in self.seen]
+        unseen += [None] * (None in self.keys and not self._has_missing)
+        unseen += [label for label, codes in self.labels.items() if codes and not any(map(self._is_seen, codes))]
+        if unseen and self.there:
+            yield QuestionFinding(
+                _KEPT, f"by {self.name}", _listed(["(missing)" if k is None else k for k in unseen]), KEEP
+            )
+
+    def _as_seen(self, key: Any) -> Any:
+        """A key of a column that has a type, as its rows have it."""
+        return (_day(key) or key) if isinstance(key, str) else key
+
+    def _is_seen(self, key: Any) -> bool:
+        """Has a row this key or code, or one that the check proposes in its place?"""
+        if not self.of_texts:
+            return self._as_seen(key) in self.seen
+        if type(key) is int:
+            return key in self.whole
+        return key in self.seen or bool(self._others_of(key))
+
+    @property
+    def _has_missing(self) -> bool:
+        """Has a row the key of missing values? In a file without types, what is no number among numbers is missing."""
+        kinds = {type(key) for key in self.keys} - {type(None)}
+        if self.missing or not self.of_texts:
+            return bool(self.missing)
+        return self.there > (self.numbers if kinds == {int} else self.truth_rows if kinds == {bool} else self.there)
+
+    def _others_of(self, text: str, named: Container[Any] = ()) -> list[str]:
+        """Other spellings of a text in the rows, but those that the question names beside it."""
+        return sorted(other for other in self.alike.get(form(text), []) if other != text and other not in named)
+
+    def _spelled(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
+        """Texts of the question that rows have in another spelling, or not at all."""
+        strange: list[str] = []  # keys that are no numbers, of a column of numbers
+        asked = [(text, where, named) for named in self.texts for text, where in named.items()]
+        for text, where, named in asked:
+            named_too = self.keys if where.startswith(_KEY) else {}
+            others, is_there = self._others_of(text, named) if self.alike else [], text in self.seen
+            if is_there and others:
+                both = "two spellings" if len(others) == 1 else "several spellings"
+                clean = "if they mean the same, write them alike in the file and admit it as a new version"
+                yield QuestionFinding(both, f"{where} {show(text)}", f"the data also have {_listed(others)}", clean)
+            elif not is_there and others:
+                kind = "dates" if _day(text) else "spelling"
+                whole = form(text).removeprefix("number ")
+                as_number = f", or {whole} without quotes" if whole.lstrip("-").isdigit() and self.untyped else ""
+                write = f"write {show(others[0])}{as_number}" if len(others) == 1 else "write it as the data do"
+                yield QuestionFinding(kind, f"{where} {show(text)}", f"the data have {_listed(others)}", write)
+            elif not is_there and self.there and text == "" and self.missing and None not in named_too:
+                say = "declare null" if where.startswith(_KEY) else "say IS NULL"
+                yield QuestionFinding(
+                    "type",
+                    f'{where} ""',
+                    "missing values, and no empty texts",
+                    f"an empty field is a missing value: {say}",
+                )
+            elif not is_there and self.is_numeric and not form(text).startswith("number") and text != "":
+                if where.startswith(_KEY):
+                    strange.append(text)
+                else:
+                    yield QuestionFinding(
+                        "type", f"{where} {show(text)}", "the column has numbers", "compare it with a number"
+                    )
+            elif not is_there and where.startswith(_KEY):
+                unseen.append(text)
+        if strange:
+            yield QuestionFinding(
+                "type", f"by {self.name}: {_listed(strange)}", "the column has numbers", _bands_for(strange)
+            )
+
+    def _typed(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
+        """Numbers, and true and false, in the question about a column of texts without a type."""
+        has_texts = self.there > 0 and not self.numbers
+        foreign = 2 * self.foreign > self.there
+        mark = "," if self.decimal == "." else "."
+        decimal = f'admit the file with --decimal "{mark}", as a new version'
+        for where in [*self.sums, *self.numbers_in]:
+            if has_texts:
+                count = (
+                    "it adds up numbers: name a column of numbers, or count"
+                    if where in self.sums
+                    else "compare it with texts"
+                )
+                found = (
+                    f"numbers with a decimal {'comma' if mark == ',' else 'point'}"
+                    if foreign
+                    else "the column has no number"
+                )
+                yield QuestionFinding("type", where, found, decimal if foreign else count)
+        numbers = [key for key in self.keys if type(key) is int]
+        if numbers and has_texts:
+            quotes = 'declare texts, in quotes: "1" and not 1'
+            yield QuestionFinding("type", f"by {self.name}: {_listed(numbers)}", "the column has no number", quotes)
+        else:
+            for key in numbers:
+                others = self._others_of(str(key)) if self.alike and key not in self.whole else []
+                if others:
+                    write = f"write {show(others[0])}" if len(others) == 1 else "write it as the data do"
+                    yield QuestionFinding(
+                        "spelling", f"{_KEY} {self.name} {key}", f"the data have {_listed(others)}", write
+                    )
+                elif key not in self.whole:
+                    unseen.append(key)
+        truths = [key for key in self.keys if type(key) is bool]
+        asked = {where for value, where in self.values.items() if type(value) is bool}
+        if self.there and not self.truths:
+            for where in [*([f"by {self.name}: {_listed(truths)}"] if truths else []), *sorted(asked)]:
+                yield QuestionFinding(
+                    "type", where, "the column has neither true nor false", "compare it with texts, in quotes"
+                )
+        else:
+            unseen += [key for key in truths if key not in self.truths]
+
+    def _dated(self) -> Iterator[QuestionFinding]:
+        """Comparisons of order with texts that are days."""
+        name, count = self.dates.most_common(1)[0] if self.dates else ("", 0)
+        if 2 * count <= self.there:
+            return
+        for where, sign, text in self.ordered:
+            day = _day(text)
+            if name != _IN_ORDER_OF_TIME:
+                iso = f" and compare with {show(day)}" if day and day != text else ""
+                found = f"dates as {name}, which {sign} compares as texts, from the left"
+                write = f"write them as yyyy-mm-dd in the file, admit it as a new version{iso}"
+                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, write)
+            elif day is not None and day != text:
+                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
+
+
+_BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind))
+
+
+def _as_key(value: Any) -> Any:
+    """A value of a column that has a type as a key that equals it."""
+    if isinstance(value, (float, Decimal)):
+        return int(value) if math.isfinite(value) and value == int(value) else None
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _listed(values: Iterable[Any]) -> str:
+    """The first of some values."""
+    all_of = list(values)
+    more = len(all_of) - _MOST_NAMED
+    return ", ".join(show(value) for value in all_of[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _bands_for(labels: list[str]) -> str:
+    """How labels of a column of numbers are declared: with the bands that they seem to name, where they name them."""
+    named: dict[str, str] = {}
+    for label in labels:
+        both, lower = _FROM_TO.fullmatch(label), _FROM.fullmatch(label)
+        if both:
+            named[label] = f"[{int(both[1])}, {int(both[2])}]"
+        elif lower:
+            named[label] = f"[{int(lower[1])}, null]"
+    shown = ", ".join(f'"{label}": {band}' for label, band in list(named.items())[:3])
+    example = (
+        f"{{{shown}{', ...' if len(labels) > min(len(named), 3) else ''}}}"
+        if named
+        else '{"0-17": [0, 17], "65+": [65, null]}'
+    )
+    return f"declare each label with its band: {example}"
+
+
+def _read(source: TableSource, columns: Mapping[str, _Column], progress: Progress | None) -> None:
+    """One pass over the columns of the question."""
+    source.bind([name for name in source.names if name in columns])
+    for name, column in columns.items():
+        column.untyped, column.decimal = name in source.untyped, source.decimal
+        column.prepare()
+    for _, arrays in source.numbered():
+        tell(progress, "comparing with the data")
+        for name, array in zip(source.used, arrays, strict=True):
+            columns[name].add(array)
+
+
+def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
+    """What the question says of each column, by the column's own name."""
+    columns: dict[str, _Column] = {}
+
+    def column_of(name: str) -> _Column | None:
+        own = find_column(name, names)
+        return None if own is None else columns.setdefault(own, _Column(own))
+
     domain = question.domain
     for k, name in enumerate(question.by):
-        column, recoding = find_column(name, names), domain.recodings[k] if domain.recodings else None
-        if column is not None:
-            texts = (
-                {key[k] for key in domain.keys}
-                if recoding is None
-                else {code for codes in recoding.codes for code in codes}
-            )
-            yield from ((column, text) for text in sorted(text for text in texts if isinstance(text, str)))
+        column, recoding = column_of(name), domain.recodings[k] if domain.recodings else None
+        if column is not None and recoding is None:
+            column.keys = dict.fromkeys((key[k] for key in domain.keys), f"{_KEY} {column.name}")
+        elif column is not None and recoding is not None:
+            _recoded(column, recoding)
+    for statistic in question.statistics:
+        summed = None if statistic.column is None else column_of(statistic.column)
+        if summed is not None:
+            summed.sums.append(f"{statistic.kind} of {summed.name}")
+        if statistic.where is not None:
+            for node in _comparisons(parse(statistic.where, names).tree):
+                column = column_of(node.parts[0].value)
+                if column is not None:
+                    _compared(column, node)
+    return columns
 
 
-def _compared(node: Node) -> Iterator[tuple[str, str]]:
-    if node.kind in _COMPARED and node.parts[0].kind == "column":
-        yield from ((node.parts[0].value, part.value) for part in node.parts[1:] if part.kind == "text")
-    elif node.kind in ("AND", "OR", "NOT"):
+def _recoded(column: _Column, recoding: Recoding) -> None:
+    if any(recoding.bands) or recoding.of_numbers:
+        column.numbers_in.append(f"bands of {column.name}" if any(recoding.bands) else f"codes of {column.name}")
+    column.labels = {label: codes for label, codes in zip(recoding.labels, recoding.codes, strict=True) if codes}
+    column.codes = {
+        code: f"code of {show(label)} in {column.name}" for label, codes in column.labels.items() for code in codes
+    }
+
+
+def _compared(column: _Column, node: Node) -> None:
+    """A comparison of a column with constants; what is NULL is the matter of `_null_compared`."""
+    where = f"condition on {column.name}:"
+    for part in node.parts[1:]:
+        if part.kind == "text" and node.kind in _COMPARED:
+            column.values.setdefault(part.value, where)
+        elif part.kind == "text" and node.kind in _IN_ORDER:
+            column.ordered.append((where, node.kind, part.value))
+        elif part.kind == "boolean":
+            column.values.setdefault(part.value.lower() == "true", f"{where} {part.value.lower()}")
+        elif part.kind == "number":
+            column.numbers_in.append(f"{where} {node.kind} {part.value}")
+
+
+def _comparisons(node: Node) -> Iterator[Node]:
+    """All comparisons of a column within a condition."""
+    if node.kind in ("AND", "OR", "NOT"):
         for part in node.parts:
-            yield from _compared(part)
+            yield from _comparisons(part)
+    elif node.parts and node.parts[0].kind == "column":
+        yield node
 
 
-def _different(array: Any) -> list[str]:
-    """The different texts of a column, some rows at a time; values that are not texts are left out."""
-    import pyarrow as pa
-
-    if not (
-        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
-    ):
-        return []
-    try:
-        return [text for text in array.cast(pa.large_string()).unique().to_pylist() if text is not None]
-    except (UnicodeDecodeError, pa.ArrowException):  # bytes that are no text have no spelling
-        return []
+def _null_compared(question: Question, names: list[str]) -> Iterator[QuestionFinding]:
+    """Comparisons with NULL, which are true of no row, whatever the data."""
+    for statistic in question.statistics:
+        for node in () if statistic.where is None else _comparisons(parse(statistic.where, names).tree):
+            if any(part.kind == "null" for part in node.parts[1:]):
+                name = node.parts[0].value
+                say = f"say {name} IS {'NOT ' if node.kind == '<>' else ''}NULL"
+                if node.kind == "IN":
+                    say = f"leave NULL out of the list; {name} IS NULL asks for missing values"
+                yield QuestionFinding("type", f"condition on {name}: {node.kind} NULL", "it is true of no row", say)

@@ -7,8 +7,9 @@ answer says which ones were used, and is always read with those, never with toda
      "reports": [[value, ...], ...]}
 
 and, where totals were measured, "tiers": [the same for each of them, with "by" and "keys" of its totals] and "totals": [their
-reports]. The record of a release holds this beside its question. The ledger, which knows the question by its identity alone,
-stores with it the groups, and the mechanism of one's own if there is one:
+reports], and "checked": true where the question was compared with the data before it was paid for. The
+record of a release holds this beside its question. The ledger, which knows the question by its identity alone, stores with it the
+groups, and the mechanism of one's own if there is one:
 
     {"format": "discreet-answer", "version": 1, "by": [column, ...], "keys": [[value, ...], ...], "own": document, ...}
 
@@ -55,12 +56,14 @@ def drawn_by(
     contents: Mapping[str, Any],
     sizes: Indices,
     tiers: Sequence[Tier] = (),
+    checked: bool = False,
 ) -> Document:
     """All of an answer but the reports: known before anything is charged. `contents` has the identity of each statistic."""
     return {
         "sizes": sizes.tolist(),
         "measures": _measures(question, measures, contents),
         **({"tiers": [_tier(question, tier, contents) for tier in tiers]} if tiers else {}),
+        **({"checked": True} if checked else {}),
     }
 
 
@@ -125,6 +128,7 @@ class Drawn:
     tiers: tuple[Tier, ...]
     reports: Reports
     totals: list[Reports]
+    checked: bool = False  # was the question compared with the data before it was paid for?
 
 
 def read_answer(content: Mapping[str, Any], asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Drawn:
@@ -142,7 +146,7 @@ def read_answer(content: Mapping[str, Any], asked: Asked, terms: Terms, contents
         mine, drawn = _read_tier(content, asked.question, tier, contents)
         tiers.append(mine)
         totals.append(drawn)
-    return Drawn(asked, sizes, measures, tuple(tiers), reports, totals)
+    return Drawn(asked, sizes, measures, tuple(tiers), reports, totals, content.get("checked") is True)
 
 
 _OTHER = "The stored answer has other counts or groups than this question; nothing was charged."

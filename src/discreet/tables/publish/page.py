@@ -16,7 +16,7 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
-from .released import Release, amount, asked_in_words, key_for_people, totals_title
+from .released import Release, amount, asked_in_words, checked_words, key_for_people, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -32,7 +32,7 @@ def statement(record: Mapping[str, Any]) -> str:
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
         f"is at most {bound} times as likely with your data as {otherwise}. "
         f"{escape(str(record['person']))}</p>"
-        + "".join(f"<p class='small'>{escape(text)}</p>" for text in record["beware"])
+        + "".join(f"<p class='small'>{escape(text)}</p>" for text in [*record["beware"], *checked_words(record)])
         + "</div>"
     )
 

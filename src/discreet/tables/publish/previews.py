@@ -11,6 +11,7 @@ import numpy as np
 
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
+from ..count.typing_errors import QuestionCheck
 from .readings import error_of
 from .released import amount, asked_in_words, key_for_people
 from .sheet import Sheet
@@ -28,6 +29,7 @@ class Preview(Result):
 
     lines: tuple[Mapping[str, Any], ...]
     record: Mapping[str, Any]
+    check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -74,14 +76,17 @@ class Preview(Result):
                 for level in self.record["measured"]
             ]
             tables.append(View.of("Tiers that are measured, and their parts of epsilon:", levels))
+        if self.check is not None:
+            tables.append(self.check.view())
         return View(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
     def to_dict(self) -> dict[str, Any]:
-        """All rows, and the record that the release would have, without its answer."""
-        return {"rows": plain(self.rows()), "record": plain(self.record)}
+        """All rows, and the record that the release would have, without its answer; and the check, where it was asked for."""
+        checked = {} if self.check is None else {"check": self.check.to_dict()}
+        return {"rows": plain(self.rows()), "record": plain(self.record), **checked}
 
 
-def preview_of(sheet: Sheet) -> Preview:
+def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
     """The dry run of a release that is ready to be drawn."""
     question, lines = sheet.question, list[dict[str, Any]]()
     for k, measure in enumerate(sheet.measures):
@@ -94,7 +99,7 @@ def preview_of(sheet: Sheet) -> Preview:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record)
+    return Preview(tuple(lines), sheet.record, check)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:

@@ -26,6 +26,7 @@ Indices = NDArray[np.int64]
 
 RATIO = "for means and shares a ratio, not unbiased, and missing where only the interval can be given"
 ADDING_UP = "for adding up, not for reading"
+CHECKED = "checked against the data before payment"
 
 
 def release_record(
@@ -65,6 +66,7 @@ def release_record(
         "unit": terms.unit,
         "person": _person(terms, question),
         "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
+        "checked": None,
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),

@@ -212,7 +212,7 @@ class Release(Result):
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
-        notes = [f"{record['protects']} {record['person']}", *record["beware"]]
+        notes = [f"{record['protects']} {record['person']}", *record["beware"], *checked_words(record)]
         if record["empty_groups"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
@@ -241,6 +241,11 @@ def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
     if name is None:
         return ()
     return (one_line(f"{name} was not read: this is the answer stored for version {record['version']}."),)
+
+
+def checked_words(record: Mapping[str, Any]) -> list[str]:
+    """The sentence about a check of the question before it was paid for, where there was one."""
+    return [f"The question was {record['checked']}, for its spelling alone."] if record["checked"] else []
 
 
 def amount(written: str) -> str:

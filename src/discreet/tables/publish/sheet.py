@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +27,7 @@ from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .readings import Reading, as_shown, error_of, in_steps, published
-from .record import release_record
+from .record import CHECKED, release_record
 from .released import Release
 
 Indices = NDArray[np.int64]
@@ -56,6 +56,7 @@ class Sheet:
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
     spelling: Spelling  # how the ledger knows the question
+    checked: bool = False  # was the question compared with the data before it was paid for?
 
     @classmethod
     def of(
@@ -105,6 +106,10 @@ class Sheet:
             spelling,
         )
 
+    def after_check(self) -> Sheet:
+        """The same of a question that was compared with the data before it was paid for: record and stored answer say so."""
+        return replace(self, checked=True, record={**self.record, "checked": CHECKED})
+
     @property
     def question(self) -> Question:
         return self.asked.question
@@ -112,7 +117,7 @@ class Sheet:
     @cached_property
     def drawn_by(self) -> Document:
         """All of the answer but its reports, for the ledger and for the record."""
-        return drawn_by(self.question, self.measures, self.spelling.contents, self.sizes, self.tiers)
+        return drawn_by(self.question, self.measures, self.spelling.contents, self.sizes, self.tiers, self.checked)
 
     @property
     def draws_nothing(self) -> bool:
@@ -199,14 +204,14 @@ def served(
         coarse,
         drawn.tiers,
     )
-    return sheet, drawn
+    return sheet.after_check() if drawn.checked else sheet, drawn
 
 
 def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> Document:
     """An answer as the record of its release has it."""
     reports = as_shown(drawn.measures, drawn.sizes, drawn.reports, coarse)
     totals = [as_shown(t.measures, t.sizes, its, coarse) for t, its in zip(drawn.tiers, drawn.totals, strict=True)]
-    head = drawn_by(drawn.asked.question, drawn.measures, contents, drawn.sizes, drawn.tiers)
+    head = drawn_by(drawn.asked.question, drawn.measures, contents, drawn.sizes, drawn.tiers, drawn.checked)
     return {**head, **reports_of(reports, totals)}
 
 

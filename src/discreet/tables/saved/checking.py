@@ -443,4 +443,5 @@ _PARTS = {
     "reports": "The reports",
     "tiers": "The mechanisms of the measured totals",
     "totals": "The reports of the measured totals",
+    "checked": "The words about a check before payment",
 }

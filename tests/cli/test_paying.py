@@ -1,0 +1,148 @@
+"""What the command line says before it pays: corrections for whoever holds the data, and one question on a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet as dt
+from discreet.cli import terminal
+
+from .test_cli import assert_one_good_error, run, survey  # noqa: F401  # fixtures
+
+WRONG = ["--count", "education = 'High' and income > 50000"]
+
+
+@pytest.fixture
+def asked(survey):  # noqa: F811
+    """The options of a release whose condition is misspelt."""
+    at = survey.index("--count")
+    return [*survey[:at], *WRONG, *survey[at + 2 :]]
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Somebody at a terminal who answers."""
+
+    def answer(text):
+        monkeypatch.setattr(terminal, "is_interactive", lambda: True)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+    return answer
+
+
+def spent():
+    with dt.Ledger.existing("b.db") as book:
+        return book.balance("s").spent
+
+
+def test_check_alone_pays_nothing(run, survey, asked):  # noqa: F811
+    before = Path("b.db").read_bytes()
+    told = run("release", *asked, "--check", "-o", "out.csv")
+    assert (told.code, told.err) == (1, "")
+    assert "For you alone, not for publication." in told.out
+    assert "the data have 'high'" in told.out
+    assert "write 'high'" in told.out
+    assert "It would charge epsilon 1/2 of 1 left" in told.out
+    found = json.loads(run("release", *asked, "--check", "--json").out)
+    assert [finding["what"] for finding in found["findings"]] == ["spelling", "key that no row has"]
+    right = run("release", *survey, "--check")
+    assert (right.code, right.err) == (0, "")
+    assert "nothing to correct" in right.out
+    assert "keep it if your public list has it; its noisy zero is part of the table" in right.out  # of the key x
+    assert Path("b.db").read_bytes() == before
+    assert not Path("out.csv").exists()
+    assert_one_good_error(run("release", *survey, "--check", "--yes"))
+    assert_one_good_error(run("release", *survey, "--check", "--by", "nowhere"))
+
+
+def test_without_a_terminal_nothing_is_asked_or_compared(run, asked):  # noqa: F811
+    told = run("release", *asked, "-o", "out.csv")
+    assert (told.code, told.err) == (0, "")
+    assert json.loads(Path("out.json").read_text())["record"]["checked"] is None
+    assert spent() == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", "", "maybe\n"])
+def test_on_a_terminal_only_a_yes_pays(run, asked, typed, answer):  # noqa: F811
+    typed(answer)
+    before = Path("b.db").read_bytes()
+    told = run("release", *asked, "-o", "out.csv")
+    assert (told.code, told.out) == (1, "")
+    assert "write 'high'" in told.err
+    assert "Pay 1/2 of 1? [y/N]" in told.err
+    assert told.err.endswith("Not paid: nothing was drawn or charged.\n")
+    assert Path("b.db").read_bytes() == before
+    assert not Path("out.csv").exists()
+
+
+def test_on_a_terminal_a_yes_pays_once(run, survey, typed):  # noqa: F811
+    typed("y\n")
+    told = run("release", *survey, "-o", "out.csv")
+    assert told.code == 0
+    assert told.err.count("Pay 1/2 of 1? [y/N]") == 1
+    assert "Pay" not in told.out
+    assert json.loads(Path("out.json").read_text())["record"]["checked"] == "checked against the data before payment"
+    assert "checked against the data before payment" in Path("out.html").read_text()
+    assert run("check-release", "out.json", "--ledger", "b.db").code == 0
+    again = run("release", *survey)  # stored: there is nothing to pay, and nothing is asked
+    assert (again.code, again.err) == (0, "")
+    assert spent() == Fraction(1, 2)
+
+
+def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
+    typed("")
+    told = run("release", *asked, "--yes", "-o", "out.csv")
+    assert told.code == 0
+    assert "write 'high'" in told.err, "it is said all the same"
+    assert "Pay" not in told.err
+    assert json.loads(Path("out.json").read_text())["record"]["checked"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
+def test_a_real_terminal(run, asked, answer, code):  # noqa: F811
+    import pty
+
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "discreet", "release", *asked], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the terminal was closed at the other end
+            break
+        if not part:
+            break
+        if b"[y/N]" in text + part and b"[y/N]" not in text:
+            os.write(ours, answer)
+        text += part
+    os.close(ours)
+    assert child.wait() == code
+    assert b"Pay 1/2 of 1? [y/N]" in text
+    assert (b"Charged epsilon 1/2" in text) is (code == 0)
+
+
+def test_a_bar_makes_room_for_a_question(monkeypatch):
+    """While somebody is asked nothing else is written."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    monkeypatch.setattr(terminal, "Console", lambda stderr: Console(file=out, force_terminal=True))
+    with terminal.progress("working") as bar:
+        bar.bar.start()
+        with bar.paused():
+            assert not bar.bar.live.is_started
+            assert not bar.shown.is_alive()
+        assert bar.shown.is_alive()
+    assert not bar.shown.is_alive()
