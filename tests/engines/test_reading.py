@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 
 import pytest
 
@@ -141,4 +142,6 @@ def test_a_way_of_reading_survives_being_written_down():
         assert Reading.from_dict(reading.to_dict()) == reading
     assert Reading().options() == ""
     told = Reading.of(encoding="latin-1", separator="\t", null="NA").options()
-    assert told == ' --encoding "iso8859-1" --separator "tab" --null "NA"'
+    assert told == " --encoding iso8859-1 --separator tab --null NA"
+    told = Reading.of(separator=";", quote="'", null="k. A.").options()  # a shell reads these as they are meant
+    assert shlex.split(told) == ["--separator", ";", "--quote", "'", "--null", "k. A."]
