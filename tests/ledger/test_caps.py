@@ -319,8 +319,8 @@ def test_a_stated_charge_says_so(ledger):
 
 
 def test_history_says_what_was_asked(tmp_path):
-    import pyarrow as pa
-
+    pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
     table = pa.table({"g": ["a", "b"] * 30, "x": [1, 2, 3] * 20})
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("town", "7/3", relation="add-remove", per={"year": "2"})

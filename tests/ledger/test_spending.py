@@ -14,8 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 
 import discreet as dt
@@ -139,6 +137,7 @@ def test_graphs_need_a_word(ledger):
 
 
 def test_refusals_draw_nothing_and_leave_the_charge(ledger):
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     paid = ledger.spend("town", epsilon="1/2", what="one")
     assert ledger.balance("town").spent == 0  # nothing is charged before the block
     with pytest.raises(LedgerError, match=r"with ledger\.spend"):
