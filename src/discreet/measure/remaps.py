@@ -120,7 +120,7 @@ def user_utility(
     of the truth and the guess, or a matrix with a row for each truth and a column for each guess. It may be left out:
     user_utility(m, prior) is that of "identity".
 
-    `mechanism` is a mechanism; or a matrix of probabilities with a row for each database and a column for each report, not
+    `mechanism` may also be a matrix of probabilities with a row for each database and a column for each report, not
     necessarily oblivious. Then `query` has the answer for each database, `prior` is a distribution on the databases (numbered from
     0), guesses are answers, and the rows and columns of a matrix of gains are the different answers, in rising order.
 
