@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from fractions import Fraction
 
 import pytest
@@ -91,6 +93,20 @@ def test_what_is_proposed_can_be_written(number, tenths):
             proposed = told.rpartition("write ")[2].split(" or ")
             assert value in [parse_exact(x) for x in proposed]
             assert all(misread(x, whole=True) is None for x in proposed)
+
+
+def read_as(text: str, point: str, thousands: str) -> Fraction | None:
+    """The number that a text is where these two marks are in use; an independent reader."""
+    grouped = rf"[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+|\d+"
+    found = re.fullmatch(rf"({grouped})(?:{re.escape(point)}(\d+))?", text, re.ASCII)
+    return found and Fraction(found[1].replace(thousands, "") + (f".{found[2]}" if found[2] else ""))
+
+
+def test_no_short_text_is_silently_read_as_another_number_than_somebody_means():
+    """Every text of up to six digits and marks, in the two ways of writing numbers."""
+    for text in map("".join, (w for size in range(1, 7) for w in itertools.product("120.,", repeat=size))):
+        ours, others = parse_exact(text), {read_as(text, ".", ","), read_as(text, ",", ".")} - {None}
+        assert misread(text, whole=True) or others <= {ours}, text
 
 
 def test_levels_and_shares_are_no_counts():
