@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Output, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
     LEDGER,
@@ -34,6 +34,7 @@ from .options import (
     Number,
     Overwrite,
     Table,
+    described,
     entry,
     listed,
     meaning,
@@ -141,6 +142,8 @@ class ReleaseOptions(QuestionOptions):
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
     round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
     hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the question."""
@@ -149,6 +152,8 @@ class ReleaseOptions(QuestionOptions):
             "margins": listed(self.margins),
             "round_to": self.round_to,
             "hide_below": self.hide_below,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
         }
 
 
@@ -322,20 +327,37 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    epsilons: Annotated[
+        str,
+        entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
+    ] = "",
+    out: Annotated[
+        str | None, target("With --epsilons: the picture to write, error against epsilon (.svg, .png, .html or .json).")
+    ] = None,
     check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
-    It takes what discreet release takes, and says of each report its mechanism, standard error and half width. With --check it
-    compares the question with the data instead, as discreet release --check does.
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width, and in sentences how
+    wrong each number and each total can be, and all of them at once. With --epsilons it says so for several epsilons. With
+    --check it compares the question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
+    from ..errors import ReleaseError
     from ..tables.release import preview as run
     from . import terminal
 
     question = asked.question()
+    if epsilons:
+        if epsilon is not None or alpha is not None or check:
+            raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
+        return _previewed(
+            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+        )
+    if out is not None:
+        raise ReleaseError("A picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1.")
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -351,6 +373,20 @@ def preview(
     if expected.check is not None:
         return Output(expected.check, 1 if expected.check.proposals else 0)
     return Output(expected, part="rows")
+
+
+def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+    """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..present import plot
+    from ..tables.release import preview_epsilons as run
+    from . import terminal
+
+    apart(out, table)
+    with terminal.progress("counting") as advance:
+        expected = run(table, question, epsilons=epsilons, progress=advance, **given)
+    if out is not None:
+        plot.save(expected.plot(), out)
+    return Output(expected, notes=() if out is None else (f"Written: {out}.",))
 
 
 @command("json", "csv")

@@ -20,7 +20,7 @@ from ...questions.statistic import Statistic
 from ..ask.asked import Asked, groups_of_one
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
-from .readings import COVERAGE, Reading
+from .readings import USUAL, Confidence, Reading
 
 Indices = NDArray[np.int64]
 
@@ -39,6 +39,7 @@ def release_record(
     columns: list[str],
     table_columns: Sequence[str],
     coarse: Coarse = AS_DRAWN,
+    confidence: Confidence = USUAL,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     question = asked.question
@@ -103,9 +104,9 @@ def release_record(
         "table_columns": list(table_columns),
         "answer": {},
         "columns": columns,
-        "confidence": float(COVERAGE),
-        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
-        "whatever it is",
+        "confidence": str(confidence.level),
+        "simultaneous": confidence.simultaneous,
+        "interval": _interval(question, confidence),
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
@@ -115,6 +116,19 @@ def release_record(
         ],
         "files": {},
     }
+
+
+def _interval(question: Question, confidence: Confidence) -> str:
+    """What the intervals promise, and if all of them at once, by which proof."""
+    number = _number(question)
+    if not confidence.simultaneous:
+        return f"low to high covers the {number} with a probability of at least {confidence.words()}, whatever it is"
+    return (
+        f"all intervals of this release, low to high, cover their {number}s at once with a probability of at least "
+        f"{confidence.words()}, whatever they are: the reports of the groups are drawn independently of each other (the product "
+        "of their probabilities); means and shares follow from these intervals (their image), and so does a total of one "
+        "group; every other total has a part of the error of its own (the sum of errors, Bonferroni)"
+    )
 
 
 def _number(question: Question) -> str:

@@ -159,6 +159,12 @@ class Release(Result):
 
         return arrow_table(self.columns)
 
+    def error_statement(self) -> Any:
+        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+        from .error_statement import ErrorStatement
+
+        return ErrorStatement(self.record)
+
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
         from .page import release_page

@@ -19,8 +19,8 @@ import numpy as np
 from ...channels import Channel
 from ...channels.noisy import Additive
 from ...errors import ReleaseError
-from ...exact.positions import positions
 from ...exact.aliases import Rational
+from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines
@@ -52,7 +52,9 @@ class Difference(Result):
 
     def view(self) -> View:
         names = tuple(self.columns)
-        rows = tuple(tuple(key_for_people(x) if n not in _OF_DIFFERENCES else x for n, x in row.items()) for row in self.rows())
+        rows = tuple(
+            tuple(key_for_people(x) if n not in _OF_DIFFERENCES else x for n, x in row.items()) for row in self.rows()
+        )
         totals = tuple(View.of(f"{totals_title(margin)}:", lines) for margin, lines in self.margins.items())
         return View(self._title(), names, rows, tuple(self.record["notes"]), totals)
 
@@ -230,9 +232,7 @@ def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
         return None
     drawn = np.array([rebuilt.release.record["answer"]["reports"][places[0]][cell]])
     least, most = measure.ends(size)
-    return _Cell(
-        reading, int(positions(m.outputs, drawn, clamp=True)[0]), least, most, max(size, 0), measure.units
-    )
+    return _Cell(reading, int(positions(m.outputs, drawn, clamp=True)[0]), least, most, max(size, 0), measure.units)
 
 
 def _plain(value: Fraction) -> int | float:
@@ -256,9 +256,7 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
 
 def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
     """What was compared, for people and machines."""
-    said = [
-        {name: record[name] for name in ("dataset", "version", "released", "ledger_line")} for record in records
-    ]
+    said = [{name: record[name] for name in ("dataset", "version", "released", "ledger_line")} for record in records]
     notes = [
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are; where it holds 0, the reports do not show a change."

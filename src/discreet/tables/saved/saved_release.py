@@ -25,6 +25,7 @@ from ..ask.asked import Asked, Correction, check_relation, spelling_of
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
+from ..publish.readings import Confidence
 from ..publish.record import record_of
 from ..publish.released import Release
 from ..publish.sheet import Sheet, served
@@ -136,6 +137,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         read_margins(record["margins"], question.by, question.domain),
         dict,
         Coarse.of(record["round_to"], record["hide_below"]),
+        Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
