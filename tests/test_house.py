@@ -84,6 +84,7 @@ CIRCLES = {
     ("tables.publish.released", "tables.publish.error_statement"): "how wrong the numbers of a release can be",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
+    ("tables.publish.released", "tables.saved.differences"): "difference between two releases",
 }
 
 

@@ -1,4 +1,4 @@
-"""Commands about releases: preview, release, release-to, check-release."""
+"""Commands about releases: preview, release, release-to, check-release, compare-releases."""
 
 from __future__ import annotations
 
@@ -409,6 +409,25 @@ def check_release(
 
     found = check(record, ledger=ledger)
     return Output(found, 0 if found else 1)  # what could not be checked counts
+
+
+@command("json", "csv")
+def compare_releases(
+    later: Annotated[str, Parameter(help="The record of the later release, the .json beside its CSV.")],
+    earlier: Annotated[str, Parameter(help="The record of the earlier one.")],
+    /,
+    *,
+    confidence: Annotated[Number, entry("How often each interval covers.")] = "0.95",
+) -> Output:
+    """Show what changed between two releases, with intervals.
+
+    Both answer the same question, and nothing is charged. An interval that holds 0 shows no change.
+
+    Example: discreet compare-releases march.json january.json
+    """
+    from ..tables.saved.differences import difference
+
+    return Output(difference(later, earlier, confidence=confidence), part="rows")
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading

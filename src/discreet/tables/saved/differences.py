@@ -148,10 +148,8 @@ def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
 
 def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
     """Between which ends the difference lies when both numbers lie between theirs; None where there is no end."""
-    return tuple(
-        None if end is None or other is None else end - other
-        for end, other in zip(later, reversed(earlier), strict=True)
-    )
+    (low, high), (least, most) = later, earlier
+    return None if low is None or most is None else low - most, None if high is None or least is None else high - least
 
 
 def _convolved(
