@@ -44,7 +44,7 @@ from .chain import (
     total_of,
 )
 from .periods import TOTAL_BITS, Period, Running, chargeable, fits, rational_text, read_caps
-from .secret import Secret, keyed
+from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
 
 # A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
@@ -323,12 +323,14 @@ def keeping(place: str, pending: Pending, answer: str) -> Iterator[None]:
     mine.pop(pending.charge, None)
 
 
-def kept_answer(run: Run, account: Account, place: str, question: str, fingerprint: str) -> Answer | None:
+def kept_answer(
+    run: Run, account: Account, place: str, question: str, fingerprint: Callable[[int], str]
+) -> Answer | None:
     """The answer of a charge for this question about these data that could not be stored before: now it is. Digests are salted
     and fingerprints keyed by ledger, so that no other one at the same place is taken for it."""
     for charge, answer in list(_unstored.get((place, account.name), {}).items()):  # other threads add to it
         facts = _charged(run, account, charge)
-        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint):
+        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint(charge)):
             return replace(store_answer(run, account, charge, answer), repeated=True)
     return None
 
@@ -377,7 +379,7 @@ class Consulted:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no
         transaction, so that a large file may be read meanwhile."""
         key = self.secret.proved(self.account.proof)
-        return keyed(key, "admitted", self.account.salt, data) == admission.fingerprint
+        return fingerprint_of(key, "admitted", self.account.salt, admission.number, data) == admission.fingerprint
 
 
 def read_admission(run: Run, name: str, version: str) -> Admission | None:
