@@ -47,6 +47,19 @@ def test_a_name_before_a_condition_is_its_name(text, what):
     assert conditions(text, "z = 1") == {"ill": what, "z = 1": "z = 1"}
 
 
+@pytest.mark.parametrize("end", ["", " where age >= 18", " missing out", " where note = 'a=b where c' missing out"])
+def test_a_name_before_a_share_is_its_name(end):
+    def shares(*texts):
+        return statistic_arguments(None, None, None, list(texts), "")["share"]
+
+    assert shares(f"sick = 'yes'{end}") == f"sick = 'yes'{end}"
+    assert shares(f"ill=sick = 'yes'{end}") == {"ill": f"sick = 'yes'{end}"}
+    assert shares(f"sick = 'yes where x'{end}", f"ill=a > 1{end}") == {
+        f"sick = 'yes where x'{end}": f"sick = 'yes where x'{end}",
+        "ill": f"a > 1{end}",
+    }
+
+
 def test_sums_and_weights_are_named():
     asked = statistic_arguments(
         None, ["income:0..9/3", "pay=income:0..5 where x = 1"], ["age:0..120"], None, "pay=2, income=1/2"

@@ -184,7 +184,8 @@ def release(
     --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
 
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
-    have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
+    have "where CONDITION" and "missing VALUE" after its bounds, a share or mean "where CONDITION" and "missing out", which
+    leaves out whoever gave no answer. Epsilon is for all of them together.
 
     On a terminal the question is first compared with the data, as --check does, and you are asked once whether to pay; the record
     says so. Elsewhere neither happens.
@@ -394,8 +395,8 @@ def statistic_arguments(
 ) -> dict[str, Any]:
     """The arguments of `release` that say what is asked of each group."""
     return {
-        "count": _conditions(count),
-        "share": _conditions(share),
+        "count": _conditions(count, _is_condition),
+        "share": _conditions(share, _is_share),
         "sum": _values(sum),
         "mean": _values(mean),
         "weights": _weights(weights),
@@ -415,24 +416,31 @@ def _values(texts: Sequence[str] | None) -> Any:
     )
 
 
-def _conditions(texts: Sequence[str] | None) -> Any:
-    """Conditions; a = that is no comparison names the one after it."""
+def _conditions(texts: Sequence[str] | None, is_one: Callable[[str], bool]) -> Any:
+    """Conditions, or shares; a = that is no comparison names the one after it."""
     if not texts:
         return None
-    named = [_named(text) for text in texts]
+    named = [_named(text, is_one) for text in texts]
     if not any(named):
         return texts[0] if len(texts) == 1 else list(texts)
     return _together(pair or (text, text) for pair, text in zip(named, texts, strict=True))
 
 
-def _named(text: str) -> tuple[str, str] | None:
+def _named(text: str, is_one: Callable[[str], bool]) -> tuple[str, str] | None:
     """("ill", "sick = 'yes'") of "ill=sick = 'yes'": where the whole is no condition, and what comes after the = is one."""
     match = _NAMED.fullmatch(text)
-    return (
-        (match["name"], match["what"].strip())
-        if match and not _is_condition(text) and _is_condition(match["what"])
-        else None
-    )
+    return (match["name"], match["what"].strip()) if match and not is_one(text) and is_one(match["what"]) else None
+
+
+def _is_share(text: str) -> bool:
+    from ..errors import ReleaseError
+    from ..questions.statistic import read_share
+
+    try:
+        condition, among, _ = read_share(text)
+    except ReleaseError:
+        return False
+    return _is_condition(condition) and (among is None or _is_condition(among))
 
 
 def _is_condition(text: str) -> bool:
