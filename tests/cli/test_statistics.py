@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.cli.releases import statistic_arguments
+from discreet.cli.statistic_texts import statistic_arguments
 from discreet.errors import ReleaseError
 from discreet.questions.statistic import statistics_of
 
