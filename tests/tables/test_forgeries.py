@@ -454,7 +454,7 @@ def chosen_anew(record):
     asked = _asked(record, question).at(Level(Fraction(record["alpha"])))
     terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "")
     sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
-    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])).contents
+    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms).contents
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     record["answer"] = {**answer, **answers.drawn_by(question, measures, contents, sizes, tiers)}
 

@@ -321,7 +321,7 @@ def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Cor
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
             return _Allowed(said, names, corrects=corrects)
-        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
         return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
 
@@ -352,7 +352,7 @@ def _counted(
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, numbers.columns)
-    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
     make_table = table_maker(table)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()

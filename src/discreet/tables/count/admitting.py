@@ -505,7 +505,9 @@ def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person:
     ):
         low, high = bounded.grid.reach
         clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
-        missing = "they add nothing" if bounded.missing is None else f"a person without a number adds {bounded.missing}"
+        missing = (
+            "they add nothing" if bounded.missing_steps is None else f"a person without a number adds {bounded.missing}"
+        )
         notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),

@@ -510,8 +510,8 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
         summed = None if statistic.column is None else column_of(statistic.column)
         if summed is not None:
             summed.sums.append(f"{statistic.kind} of {summed.name}")
-        if statistic.where is not None:
-            for node in _comparisons(parse(statistic.where, names).tree):
+        for text in statistic.conditions:
+            for node in _comparisons(parse(text, names).tree):
                 column = column_of(node.parts[0].value)
                 if column is not None:
                     _compared(column, node)
@@ -553,7 +553,7 @@ def _comparisons(node: Node) -> Iterator[Node]:
 def _null_compared(question: Question, names: list[str]) -> Iterator[QuestionFinding]:
     """Comparisons with NULL, which are true of no row, whatever the data."""
     for statistic in question.statistics:
-        for node in () if statistic.where is None else _comparisons(parse(statistic.where, names).tree):
+        for node in (each for text in statistic.conditions for each in _comparisons(parse(text, names).tree)):
             if any(part.kind == "null" for part in node.parts[1:]):
                 name = node.parts[0].value
                 say = f"say {name} IS {'NOT ' if node.kind == '<>' else ''}NULL"

@@ -59,10 +59,11 @@ def rows_table(
     caption: str = "",
     kind: str = "count",
     interval: str = "95 % interval",
+    size: str = "of",
 ) -> str:
     """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic.
+    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -81,7 +82,7 @@ def rows_table(
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), interval]
+    counted = [*([size] if sized else []), value, *(["fitted to the totals"] if fitted else []), interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -164,8 +165,8 @@ def release_page(release: Release) -> str:
                     "total",
                     len(own) - most,
                     caption=caption,
-                    kind=statistic["kind"],
                     interval=interval,
+                    **_drawn_as(statistic),
                 )
             )
     parts.append("<h2>Each group</h2>")
@@ -180,8 +181,8 @@ def release_page(release: Release) -> str:
                 "report",
                 size - len(own),
                 caption=_caption(statistic, by),
-                kind=statistic["kind"],
                 interval=interval,
+                **_drawn_as(statistic),
             )
         )
     left = record["budget"]
@@ -195,6 +196,11 @@ def release_page(release: Release) -> str:
         "without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+
+
+def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
+    return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
 
 
 def _caption(statistic: Mapping[str, Any], by: str) -> str:

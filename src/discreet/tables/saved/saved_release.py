@@ -131,7 +131,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     sheet, drawn = served(
         recorded_document(record["answer"], question),
         asked.at(own),
-        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])),
+        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms),
         terms,
         number_in(record["epsilon_charged"]),
         read_margins(record["margins"], question.by, question.domain),
