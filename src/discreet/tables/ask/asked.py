@@ -16,7 +16,9 @@ from ...errors import ReleaseError
 from ...exact.arithmetic import encodable, show_decimal
 from ...exact.level import Level
 from ...ledger.chain import canonical as one_text
+from ...ledger.entries import part_given
 from ...ledger.ledger import Terms
+from ...ledger.periods import part_name
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
@@ -37,21 +39,37 @@ class Asked:
     version: str
     level: Level  # what is charged; that of the most accurate audience
     audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
+    part: str | None = None  # of the data set, by its one name: the only one that is counted and charged
 
     @classmethod
-    def at_level(cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object) -> Asked:
+    def at_level(
+        cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object, part: object = None
+    ) -> Asked:
         """A question at one level."""
-        return cls(question, dataset, _version(version), Level.of(alpha=alpha, epsilon=epsilon))
+        level = Level.of(alpha=alpha, epsilon=epsilon)
+        return cls(question, dataset, _version(version), level, part=None if part is None else part_name(part))
 
     @classmethod
-    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any) -> Asked:
+    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any, part: object = None) -> Asked:
         """A question for several audiences, {name: epsilon}. Only geometric noise leads from every level to every more private
         one (docs/theory/cascade.md)."""
         named = read_audiences(audiences)
         _check_several(question)
         question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
         least = min((level for _, level in named), key=lambda level: level.alpha)
-        return cls(question, dataset, _version(version), least, named)
+        name = None if part is None else part_name(part)
+        return cls(question, dataset, _version(version), least, named, name)
+
+    def part_of(self, terms: Terms) -> tuple[str, str] | None:
+        """The column of parts and the part that is asked for; None for all of them."""
+        name = part_given(terms, self.part)
+        return None if name is None or terms.parts is None else (terms.parts, name)
+
+    def paid_by(self, terms: Terms) -> str:
+        """What is charged, where the data set has parts: "part 2026-01" or "every part"; else empty."""
+        if terms.parts is None:
+            return ""
+        return "every part" if self.part is None else f"part {self.part}"
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -130,6 +148,7 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
+    asked.part_of(terms)  # refuses one where there are none
     question.purpose.check([statistic.kind for statistic in question.statistics], terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
@@ -238,6 +257,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     aim = question.purpose.written()
     identity = {
         "version": asked.version,
+        **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(asked.level.alpha),

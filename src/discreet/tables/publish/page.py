@@ -138,7 +138,7 @@ def release_page(release: Release) -> str:
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
-        f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
+        f"<h1>{escape(str(record['dataset']))}: {escape(what)}{escape(_part_title(record))}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         statement(record),
@@ -164,14 +164,19 @@ def release_page(release: Release) -> str:
             )
         )
     left = record["budget"]
+    of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
         "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
         "report, for adding up and not for reading: it may be negative.</p>"
-        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
-        "without the data: <code>discreet check-release</code>.</p>"
+        f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
+        "checked without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+
+
+def _part_title(record: Mapping[str, Any]) -> str:
+    return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
 def _caption(statistic: Mapping[str, Any], by: str) -> str:
