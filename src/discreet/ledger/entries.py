@@ -397,8 +397,13 @@ class Consulted:
     secret: Secret
     run: Run
 
-    def totals(self, part: str | None = None) -> Totals:
-        """What may be spent in all, and what was: of a part, or of the one that has spent most."""
+    @property
+    def totals(self) -> Totals:
+        """What may be spent in all, and what was."""
+        return self.account.totals
+
+    def totals_of(self, part: str | None) -> Totals:
+        """The same of a part."""
         return self.account.totals_of(part)
 
     def admission(self, version: str) -> Admission | None:

@@ -331,7 +331,7 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     findings = question_findings(table, reading, asked.question, progress, asked.part_of(allowed.terms))
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    left = allowed.said.totals(asked.part).left
+    left = allowed.said.totals_of(asked.part).left
     return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, left, asked.paid_by(allowed.terms))
 
 
@@ -349,7 +349,7 @@ def _drawn(
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
     operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals(asked.part), None) for sheet in sheets]
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
         return _Walk(releases, Fraction(0), operator, dropped)
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
