@@ -43,6 +43,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..errors import ReleaseError
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
     from ..tables.count.typing_errors import QuestionCheck
@@ -61,6 +62,8 @@ Check = Annotated[
     ),
 ]
 Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
+Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
@@ -165,6 +168,8 @@ def release(
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
     show_dropped: ShowDropped = False,
@@ -219,14 +224,13 @@ def release(
                     alpha=alpha,
                     **asked.keywords(),
                     fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
                     confirm=_asking(advance, yes) if terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )
             except ReleaseError as error:
-                if not hasattr(error, "check"):
-                    raise
-                print("Not paid: nothing was drawn or charged.", file=sys.stderr)
-                return 1
+                return _not_paid(error)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -244,6 +248,10 @@ def release_to(
         list[str], Parameter(negative="", help="An audience and its epsilon: ministry=1. Once for each audience.")
     ],
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
+    check: Check = False,
+    yes: Yes = False,
     show_dropped: ShowDropped = False,
     out: Annotated[
         str | None,
@@ -266,31 +274,41 @@ def release_to(
     Example: discreet release-to people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
     """
-    from ..errors import FileError
+    from ..errors import FileError, ReleaseError
     from ..ledger.ledger import Ledger
-    from ..tables.ask.asked import file_part
+    from ..tables.ask.asked import Asked, file_part
     from ..tables.release import release_to as run
     from . import terminal
 
-    if csv or out == "-":
+    if not check and (csv or out == "-"):
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    if check:
+        several = Asked.of_audiences(question, dataset, asked.version, audiences)
+        given = {"dataset": dataset, "ledger": ledger, "alpha": several.level.alpha, **asked.keywords()}
+        return _checked_alone(table, several.question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
-            made = run(
-                table,
-                question,
-                dataset=dataset,
-                ledger=book,
-                audiences=audiences,
-                **asked.keywords(),
-                fresh=fresh,
-                progress=part(advance, 0.0, _DRAWN if places else 1.0),
-            )
+            try:
+                made = run(
+                    table,
+                    question,
+                    dataset=dataset,
+                    ledger=book,
+                    audiences=audiences,
+                    **asked.keywords(),
+                    fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
+                    confirm=_asking(advance, yes) if terminal.is_interactive() else None,
+                    progress=part(advance, 0.0, _DRAWN if places else 1.0),
+                )
+            except ReleaseError as error:
+                return _not_paid(error)
             _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, False)
     return 0
@@ -306,10 +324,12 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
-    It takes what discreet release takes, and says of each report its mechanism, standard error and half width.
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width. With --check it
+    compares the question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
@@ -327,8 +347,11 @@ def preview(
             epsilon=epsilon,
             alpha=alpha,
             **asked.keywords(),
+            check=check,
             progress=advance,
         )
+    if expected.check is not None:
+        return Output(expected.check, 1 if expected.check.proposals else 0)
     return Output(expected, part="rows")
 
 
@@ -386,6 +409,14 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
             return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
 
     return ask
+
+
+def _not_paid(error: ReleaseError) -> int:
+    """The exit code where whoever was asked did not agree to pay; any other error goes on."""
+    if not hasattr(error, "check"):
+        raise error
+    print("Not paid: nothing was drawn or charged.", file=sys.stderr)
+    return 1
 
 
 def statistic_arguments(
@@ -540,6 +571,8 @@ def _show(
             else "this is a stored answer, and no row was looked at"
         )
         Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
+    if json or csv:
+        _tell_unread(made)
     if json:
         print(dump(made.to_dict()))
     elif csv:
@@ -551,6 +584,16 @@ def _show(
         if places:
             written = ", ".join(map(str, places))
             console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)
+
+
+def _tell_unread(made: Release | Audiences) -> None:
+    """What was not read for a stored answer, where standard output holds the answer alone."""
+    from ..tables.draw.audiences import Audiences
+    from ..tables.publish.released import unread_note
+
+    first = next(iter(made.audiences.values())) if isinstance(made, Audiences) else made
+    for note in unread_note(made.unread, first.record):
+        print(note, file=sys.stderr)
 
 
 def _rows_of(made: Any) -> str:

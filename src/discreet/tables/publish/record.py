@@ -63,6 +63,7 @@ def release_record(
         "version": asked.version,
         "parts": terms.parts,
         "part": asked.part,
+        "supersedes": None,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
