@@ -28,6 +28,7 @@ from .chain import (
     Account,
     Admission,
     Answer,
+    Balance,
     Head,
     Pending,
     Terms,
@@ -226,6 +227,20 @@ def running_of(account: Account, terms: Terms) -> Running:
     if found is None:
         raise LedgerError(f"A total of {account.name!r} cannot be read: the ledger was changed. Use verify.")
     return found
+
+
+def balance_of(account: Account, terms: Terms, when: str, settled: int, part: object) -> Balance:
+    """What a data set has spent and left at a time, of a part or of the one that has spent most; `settled` lines are those of
+    admissions, and of charges with their answers."""
+    running, part = running_of(account, terms), part_given(terms, part)
+    budget, spent = total_of(account.name, account.budget), total_of(account.name, account.spent)
+    pending = account.count - running.begun - settled - running.stated
+    counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
+    if part is not None or terms.parts is None:
+        return Balance(budget, counted, budget - counted, pending, found, part)
+    by_part = tuple((each, running.counted(spent, each)) for each, *_ in running.parts)
+    others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
+    return Balance(budget, counted, budget - counted, pending, found, None, by_part, others)
 
 
 def charge(

@@ -66,11 +66,11 @@ from .entries import (
     agreed,
     answer_of,
     append,
+    balance_of,
     charging,
     check_epsilon,
     keeping,
     kept_answer,
-    part_given,
     read_admission,
     report_of,
     running_of,
@@ -423,23 +423,7 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        running = running_of(account, terms)
-        budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        pending = account.count - running.begun - admitted - 2 * answers - running.stated
-        part = part_given(terms, part)
-        counted = running.counted(spent, part)
-        by_part = tuple((each, running.counted(spent, each)) for each, *_ in running.parts)
-        others = None if terms.parts is None else running.counted(spent, "")
-        return Balance(
-            budget,
-            counted,
-            budget - counted,
-            pending,
-            running.periods(terms.per, when, part),
-            part,
-            by_part if part is None else (),
-            others if part is None else None,
-        )
+        return balance_of(account, terms, when, admitted + 2 * answers, part)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
