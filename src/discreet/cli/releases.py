@@ -137,6 +137,7 @@ class ReleaseOptions(QuestionOptions):
     """A question, and what else preview, release and release-to take alike."""
 
     version: DataVersion = "1"
+    part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
     round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
     hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
@@ -147,6 +148,7 @@ class ReleaseOptions(QuestionOptions):
         """What the library's functions take besides the question."""
         return {
             "version": self.version,
+            "part": self.part,
             "margins": listed(self.margins),
             "round_to": self.round_to,
             "hide_below": self.hide_below,
@@ -457,7 +459,8 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
         with bar.paused():
             if check.findings or not yes:
                 terminal.show(make_console(stderr=True), check.view())
-            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}?")
+            whose = f" for {check.paid_by}" if check.paid_by else ""
+            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
 
     return ask
 

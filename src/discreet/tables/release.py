@@ -27,7 +27,8 @@ from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..progress import Progress, part, tell
+from ..progress import Progress, tell
+from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
@@ -58,6 +59,7 @@ def release(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -82,6 +84,7 @@ def release(
     which is not for publication. `preview` says beforehand what error to expect.
 
         version     your name for this version of the data
+        part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         fresh       draw anew on changed data, and pay again
         confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
@@ -101,9 +104,10 @@ def release(
         version,
         alpha,
         epsilon,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
-    corrects = Correction.of(supersedes, reason, version)
+    corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
@@ -116,6 +120,7 @@ def release_to(
     ledger: Ledger | str | os.PathLike[str],
     audiences: Mapping[str, Any],
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -141,9 +146,10 @@ def release_to(
         dataset,
         version,
         audiences,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
-    corrects = Correction.of(supersedes, reason, version)
+    corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
@@ -157,6 +163,7 @@ def preview(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -177,6 +184,7 @@ def preview(
         version,
         alpha,
         epsilon,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
@@ -196,6 +204,7 @@ def preview_epsilons(
     ledger: Ledger | str | os.PathLike[str],
     epsilons: Sequence[LevelLike],
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -208,13 +217,17 @@ def preview_epsilons(
 
     The table is counted once. The rest is as in `preview`.
     """
-    asked = [Asked.at_level(_question(question, parts), dataset, version, None, epsilon) for epsilon in _some(epsilons)]
+    whole = _question(question, parts)
+    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins)
         table = whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
-    first, others = ready.sheets[0], [(each, spelling_of(each, ready.numbers.columns)) for each in asked[1:]]
+    first, others = (
+        ready.sheets[0],
+        [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
+    )
     make_table = table_maker(table)
     sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
     tell(progress, "done", 1.0)
@@ -347,7 +360,13 @@ def _counted(
     admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
     reading = None if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
-        question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
+        question,
+        terms,
+        table,
+        progress=step(progress, 0.0, _COUNTING),
+        reading=reading,
+        vouched=admission is not None,
+        part=asked.part,
     )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
@@ -383,10 +402,11 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
-    findings = question_findings(table, reading, asked.question, progress)
+    findings = question_findings(table, reading, asked.question, progress, asked.part_of(allowed.terms))
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, allowed.said.totals.left)
+    left = allowed.said.totals_of(asked.part).left
+    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, left, asked.paid_by(allowed.terms))
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:
@@ -403,7 +423,7 @@ def _drawn(
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
     operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
         return _Walk(releases, Fraction(0), operator, dropped)
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
@@ -417,6 +437,7 @@ def _drawn(
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,
             what=asked.words(),
+            part=asked.part,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)

@@ -88,6 +88,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
+    paid_by: str = ""  # "part 2026-01" or "every part", where the data set has parts
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -101,7 +102,11 @@ class QuestionCheck(Result):
 
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
-        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left; the check charged nothing."
+        whose = f" in {self.paid_by}" if self.paid_by else ""
+        price = (
+            f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
+            "nothing."
+        )
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -118,16 +123,25 @@ class QuestionCheck(Result):
             "findings": [plain(vars(finding)) for finding in self.findings],
             "epsilon": str(self.epsilon),
             "left": str(self.left),
+            "paid_by": self.paid_by,
         }
 
 
 def question_findings(
-    table: Any, reading: Reading | None, question: Question, progress: Progress | None = None
+    table: Any,
+    reading: Reading | None,
+    question: Question,
+    progress: Progress | None = None,
+    part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
-    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept."""
+    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
+    the column of parts and the one that is asked for."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
+        column = None if part is None else find_column(part[0], source.names)
+        if part is not None and column is not None and not form(part[1]).startswith("number"):  # numbers have one name
+            columns.setdefault(column, _Column(column)).values.setdefault(part[1], f"part of {column}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]

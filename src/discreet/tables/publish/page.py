@@ -145,7 +145,7 @@ def release_page(release: Release) -> str:
         f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
     )
     parts = [
-        f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
+        f"<h1>{escape(str(record['dataset']))}: {escape(what)}{escape(_part_title(record))}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
@@ -188,12 +188,13 @@ def release_page(release: Release) -> str:
     left = record["budget"]
     statement_of_errors = ErrorStatement(record).view()
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in statement_of_errors.notes)}</ul>")
+    of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the report. The bar is the {interval}: {escape(str(record['interval']))}. "
         "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
         "report, for adding up and not for reading: it may be negative.</p>"
-        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
-        "without the data: <code>discreet check-release</code>.</p>"
+        f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
+        "checked without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
 
@@ -201,6 +202,10 @@ def release_page(release: Release) -> str:
 def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
     """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
     return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
+
+
+def _part_title(record: Mapping[str, Any]) -> str:
+    return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
 def _caption(statistic: Mapping[str, Any], by: str) -> str:

@@ -62,11 +62,13 @@ def release_record(
         "repeated": False,
         "dataset": asked.dataset,
         "version": asked.version,
+        "parts": terms.parts,
+        "part": asked.part,
         "supersedes": None,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
-        "person": _person(terms, question),
+        "person": f"{_person(terms, question)}{_parts(terms, asked.part)}",
         "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "checked": None,
         "statistics": parts,
@@ -189,6 +191,19 @@ def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
     return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _parts(terms: Terms, part: str | None) -> str:
+    """What is known of the parts, and what is only stated; empty where there are none."""
+    if terms.parts is None:
+        return ""
+    if part is None:
+        return f" All parts by {terms.parts} are counted, and every one was charged."
+    rule = "" if terms.unit is None else f" One value of {terms.unit} counts in the smallest part of its rows alone."
+    return (
+        f" Of the parts by {terms.parts}, {part} alone is counted and was charged.{rule} That nobody is in another part in another "
+        "version of the data is stated, not checked."
+    )
 
 
 def _about(statistic: Statistic, terms: Terms) -> list[str]:

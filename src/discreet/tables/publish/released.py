@@ -249,7 +249,9 @@ class Release(Result):
         notes.append(repeated if record["repeated"] else cost)
         notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
-        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
+        whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
+        most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
+        notes.append(f"Budget of {whose}: {spent} of {budget} spent, {rest} left{most}.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
