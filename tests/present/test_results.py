@@ -53,6 +53,7 @@ def record(**other: Any) -> dict[str, Any]:
         "person": "A row.",
         "beware": [EVIL],
         "checked": EVIL,
+        "supersedes": {"version": EVIL, "reason": EVIL, "line": 3},
         "empty_groups": [[EVIL]],
         "repeated": False,
         "epsilon_charged": "1/2",

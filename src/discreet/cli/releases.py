@@ -62,6 +62,8 @@ Check = Annotated[
     ),
 ]
 Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
+Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
@@ -164,6 +166,8 @@ def release(
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
     show_dropped: ShowDropped = False,
@@ -218,6 +222,8 @@ def release(
                     alpha=alpha,
                     **asked.keywords(),
                     fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
                     confirm=_asking(advance, yes) if terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )
@@ -240,6 +246,8 @@ def release_to(
         list[str], Parameter(negative="", help="An audience and its epsilon: ministry=1. Once for each audience.")
     ],
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
     show_dropped: ShowDropped = False,
@@ -292,6 +300,8 @@ def release_to(
                     audiences=audiences,
                     **asked.keywords(),
                     fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
                     confirm=_asking(advance, yes) if terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )

@@ -30,7 +30,7 @@ from ..progress import Progress, part, tell
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, examined
 from .count.true_numbers import TrueNumbers, check_admitted, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
@@ -60,6 +60,8 @@ def release(
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -82,8 +84,10 @@ def release(
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         round_to    round the noisy reports to multiples of this, and all made from them
         hide_below  hide noisy reports below this, and all made from them
+        supersedes  the version whose release this one corrects; record and page say so
+        reason      why it was corrected. "late registrations"
 
-    Of these the last three are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
+    Of these the last five are no part of the question: they cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
         _question(question, parts),
@@ -92,7 +96,8 @@ def release(
         alpha,
         epsilon,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
+    corrects = Correction.of(supersedes, reason, version)
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, corrects, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -108,6 +113,8 @@ def release_to(
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -126,7 +133,8 @@ def release_to(
         version,
         audiences,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
+    corrects = Correction.of(supersedes, reason, version)
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, corrects, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -209,12 +217,13 @@ def _walked(
     margins: Any,
     coarse: Coarse,
     fresh: bool,
+    corrects: Correction | None,
     confirm: Confirm | None,
     progress: Progress | None,
 ) -> _Walk:
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins)
+        allowed = _allowed(table, book, asked, margins, corrects)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
@@ -227,7 +236,10 @@ def _walked(
                 ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
-    return walk
+    if allowed.corrects is None:
+        return walk
+    said = {"supersedes": allowed.corrects.written}
+    return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
 
 
 @dataclass(frozen=True)
@@ -239,22 +251,24 @@ class _Allowed:
     admission: Admission | None = None  # of files
     spelling: Spelling | None = None  # of files that were admitted
     answer: Answer | None = None
+    corrects: Correction | None = None
 
     @property
     def terms(self) -> Terms:
         return self.said.terms
 
 
-def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
+def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
-            return _Allowed(said, names)
+            return _Allowed(said, names, corrects=corrects)
         spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
-        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number))
+        corrects = None if corrects is None else corrects.found(said, spelling)
+        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
 
 
 @dataclass(frozen=True)

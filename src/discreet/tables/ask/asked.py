@@ -1,6 +1,7 @@
 """A question about a version of a data set, at one privacy level or at those of several audiences.
 
 A question has one identity, however it is spelled (`spelling_of`): the order of columns, keys and conditions does not matter.
+An answer may correct that of an earlier version (`Correction`).
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self, final
 
 from ...engines.count_sql import Counts, Sums
 from ...errors import ReleaseError
-from ...exact.arithmetic import encodable, show_decimal
+from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
+from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Terms
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
@@ -26,6 +29,7 @@ from ...questions.statistic import Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
+_REASON = 500  # characters of the reason for a correction
 
 
 @dataclass(frozen=True)
@@ -287,3 +291,69 @@ def _tier_identities(question: Question) -> list[Any]:
             cells[place].append([key[k] for k in order])
         identities.append([str(part), sorted(sorted(map(repr, keys)) for keys in cells)])
     return sorted(identities, key=repr)
+
+
+# A release that corrects an earlier one
+
+
+@final
+@dataclass(frozen=True)
+class Correction:
+    """The version that is superseded, the reason, and the line that charged for the same question about that version."""
+
+    version: str
+    reason: str
+    line: int | None = None  # where the ledger has one
+
+    @classmethod
+    def of(cls, version: object, reason: object, own: object) -> Self | None:
+        """As whoever releases version `own` says it; None where nothing is corrected."""
+        if version is None:
+            if reason is not None:
+                raise ReleaseError("A reason is for a correction: name the version it corrects with supersedes, too.")
+            return None
+        if not (isinstance(version, str) and version and encodable(version)):
+            raise ReleaseError('supersedes is the name of an earlier version of the data, such as "2026-01".')
+        if version == own:
+            raise ReleaseError(
+                f"Version {show(version)} cannot supersede itself: admit the corrected data as another version, and name "
+                "the earlier one with supersedes."
+            )
+        if not (isinstance(reason, str) and reason.strip() and reason.isprintable() and len(reason) <= _REASON):
+            raise ReleaseError(
+                f"Say in one line of up to {_REASON} characters why version {show(version)} is corrected, such as "
+                'reason="late registrations".'
+            )
+        return cls(version, reason.strip())
+
+    @classmethod
+    def recorded(cls, written: Any, own: object) -> Self | None:
+        """As a record has it."""
+        if written is None:
+            return None
+        line = written["line"]
+        made = cls.of(written["version"], written["reason"], own)
+        if made is None or not (line is None or type(line) is int):
+            raise ReleaseError("What the record says of a correction cannot be read.")
+        return replace(made, line=line)
+
+    def found(self, said: Consulted, spelling: Spelling) -> Self:
+        """The same with the line of the release that is corrected. A version that was never admitted was mistyped."""
+        earlier = said.admission(self.version)
+        if earlier is None:
+            known = [admission.version for admission in said.admissions()]
+            raise ReleaseError(
+                f"No version {show(self.version)} of {said.terms.name!r} was admitted.{did_you_mean(self.version, known)} "
+                f"Admitted: {', '.join(known)}. Nothing was charged."
+            )
+        answer = said.stored(self.question(spelling), earlier.number)
+        return replace(self, line=None if answer is None else answer.charge)
+
+    def question(self, spelling: Spelling) -> Mapping[str, Any]:
+        """The same question about the version that is superseded, as the ledger knows it."""
+        return {**spelling.question, "version": self.version}
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """For the record of the release."""
+        return {"version": self.version, "reason": self.reason, "line": self.line}

@@ -16,7 +16,7 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
-from .released import Release, amount, asked_in_words, checked_words, key_for_people, totals_title
+from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -141,6 +141,7 @@ def release_page(release: Release) -> str:
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
+        *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record),
     ]
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first

@@ -61,6 +61,7 @@ def release_record(
         "repeated": False,
         "dataset": asked.dataset,
         "version": asked.version,
+        "supersedes": None,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,

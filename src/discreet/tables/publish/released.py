@@ -212,7 +212,12 @@ class Release(Result):
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
-        notes = [f"{record['protects']} {record['person']}", *record["beware"], *checked_words(record)]
+        notes = [
+            *correction_words(record),
+            f"{record['protects']} {record['person']}",
+            *record["beware"],
+            *checked_words(record),
+        ]
         if record["empty_groups"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
@@ -246,6 +251,15 @@ def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
 def checked_words(record: Mapping[str, Any]) -> list[str]:
     """The sentence about a check of the question before it was paid for, where there was one."""
     return [f"The question was {record['checked']}, for its spelling alone."] if record["checked"] else []
+
+
+def correction_words(record: Mapping[str, Any]) -> list[str]:
+    """Which release this one corrects, and why, for people."""
+    written = record["supersedes"]
+    if written is None:
+        return []
+    line = "" if written["line"] is None else f" (line {written['line']} of the ledger)"
+    return [one_line(f"This corrects the release of version {written['version']}{line}: {written['reason']}")]
 
 
 def amount(written: str) -> str:

@@ -26,6 +26,7 @@ from ...ledger.ledger import Head, Ledger, opened_ledger
 from ...measure.privacy import check_privacy
 from ...present.views import Result, View, plain
 from ...present.words import csv_lines
+from ..ask.asked import Correction
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
 from ..draw.measures import Measure, family_of, measures_for, tiers_for
@@ -388,6 +389,10 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
         number_in(record["budget"]["budget"]),
     ):
         yield "The ledger has other terms for this data set."
+    corrects = Correction.recorded(record["supersedes"], record["version"])
+    earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
+    if corrects is not None and corrects.line not in (None, *earlier):
+        yield f"Line {corrects.line} is not the release that it says it corrects."
     totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."

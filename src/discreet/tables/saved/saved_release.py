@@ -21,7 +21,7 @@ from ...ledger.chain import Totals
 from ...ledger.ledger import Answer, Head, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
-from ..ask.asked import Asked, check_relation, spelling_of
+from ..ask.asked import Asked, Correction, check_relation, spelling_of
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
@@ -140,7 +140,9 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
-    return Rebuilt(sheet, replace(release, record={**release.record, "discreet": record["discreet"]}))
+    corrects = Correction.recorded(record["supersedes"], record["version"])
+    said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
+    return Rebuilt(sheet, replace(release, record={**release.record, **said}))
 
 
 def _asked(record: Mapping[str, Any], question: Question) -> Asked:
