@@ -207,7 +207,7 @@ def seen_in(
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
             totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
             )
         else:
             totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
