@@ -96,7 +96,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
-    paid_by: str = ""  # "part 2026-01" or "every part", where the data set has parts
+    paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
