@@ -396,9 +396,11 @@ class TotalBound:
                 return found[0][1]
         if self._left > 0 and known and self._written(key):
             found += self._by_estimates(key)
-        # tails that are rarer than what the distributions leave out are bounded by moments alone
-        found = [way for way in found if way[0] < _UNBOUNDED]
-        if known and not (found and all(is_below_noise(self._laws[k]) for k, _ in key)):  # then hinges are narrower
+        bounded = [way for way in found if way[0] < _UNBOUNDED]
+        rare = len(bounded) < len(found)  # tails that are rarer than what the distributions leave out
+        found = bounded
+        if known and (rare or not (found and all(is_below_noise(self._laws[k]) for k, _ in key))):
+            # else hinges are narrower
             laws, counts = np.array(key, dtype=np.int64).T
             width = self._chernoff.half_width(laws, np.ones(len(laws)), counts)
             if math.isfinite(width):
