@@ -44,6 +44,7 @@ from .tables.publish.previews import EpsilonPreview as EpsilonPreview
 from .tables.publish.previews import Preview as Preview
 from .tables.publish.released import Release as Release
 from .tables.saved.checking import ReleaseVerdict as ReleaseVerdict
+from .tables.saved.differences import Difference as Difference
 from .theory.derivation import Derivation as Derivation
 from .theory.derivation import Violation as Violation
 from .theory.graphs import Graph as Graph

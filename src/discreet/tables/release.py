@@ -27,11 +27,12 @@ from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..progress import Progress, part, tell
+from ..progress import Progress, tell
+from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, examined
 from .count.true_numbers import TrueNumbers, check_admitted, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
@@ -58,12 +59,15 @@ def release(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -80,6 +84,7 @@ def release(
     which is not for publication. `preview` says beforehand what error to expect.
 
         version     your name for this version of the data
+        part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         fresh       draw anew on changed data, and pay again
         confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
@@ -88,8 +93,10 @@ def release(
         hide_below  hide noisy reports below this, and all made from them
         confidence  how often the intervals cover. "0.95"
         simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
+        supersedes  the version whose release this one corrects; record and page say so
+        reason      why it was corrected. "late registrations"
 
-    Of these the last five are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
+    Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
         _question(question, parts),
@@ -97,9 +104,11 @@ def release(
         version,
         alpha,
         epsilon,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, confirm, progress)
+    corrects = Correction.of(supersedes, reason, version, part)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -111,12 +120,15 @@ def release_to(
     ledger: Ledger | str | os.PathLike[str],
     audiences: Mapping[str, Any],
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -134,9 +146,11 @@ def release_to(
         dataset,
         version,
         audiences,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, confirm, progress)
+    corrects = Correction.of(supersedes, reason, version, part)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -149,6 +163,7 @@ def preview(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -169,6 +184,7 @@ def preview(
         version,
         alpha,
         epsilon,
+        part,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
@@ -188,6 +204,7 @@ def preview_epsilons(
     ledger: Ledger | str | os.PathLike[str],
     epsilons: Sequence[LevelLike],
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -200,13 +217,17 @@ def preview_epsilons(
 
     The table is counted once. The rest is as in `preview`.
     """
-    asked = [Asked.at_level(_question(question, parts), dataset, version, None, epsilon) for epsilon in _some(epsilons)]
+    whole = _question(question, parts)
+    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins)
         table = whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
-    first, others = ready.sheets[0], [(each, spelling_of(each, ready.numbers.columns)) for each in asked[1:]]
+    first, others = (
+        ready.sheets[0],
+        [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
+    )
     make_table = table_maker(table)
     sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
     tell(progress, "done", 1.0)
@@ -264,12 +285,13 @@ def _walked(
     margins: Any,
     shown: Shown,
     fresh: bool,
+    corrects: Correction | None,
     confirm: Confirm | None,
     progress: Progress | None,
 ) -> _Walk:
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins)
+        allowed = _allowed(table, book, asked, margins, corrects)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
@@ -282,7 +304,10 @@ def _walked(
                 ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
-    return walk
+    if allowed.corrects is None:
+        return walk
+    said = {"supersedes": allowed.corrects.written}
+    return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
 
 
 @dataclass(frozen=True)
@@ -294,22 +319,24 @@ class _Allowed:
     admission: Admission | None = None  # of files
     spelling: Spelling | None = None  # of files that were admitted
     answer: Answer | None = None
+    corrects: Correction | None = None
 
     @property
     def terms(self) -> Terms:
         return self.said.terms
 
 
-def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
+def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
-            return _Allowed(said, names)
-        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
-        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number))
+            return _Allowed(said, names, corrects=corrects)
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
+        corrects = None if corrects is None else corrects.found(said, spelling)
+        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
 
 
 @dataclass(frozen=True)
@@ -333,12 +360,18 @@ def _counted(
     admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
     reading = None if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
-        question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
+        question,
+        terms,
+        table,
+        progress=step(progress, 0.0, _COUNTING),
+        reading=reading,
+        vouched=admission is not None,
+        part=asked.part,
     )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, numbers.columns)
-    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
     make_table = table_maker(table)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
@@ -369,10 +402,11 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
-    findings = question_findings(table, reading, asked.question, progress)
+    findings = question_findings(table, reading, asked.question, progress, asked.part_of(allowed.terms))
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, allowed.said.totals.left)
+    left = allowed.said.totals_of(asked.part).left
+    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, left, asked.paid_by(allowed.terms))
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:
@@ -389,7 +423,7 @@ def _drawn(
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
     operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
         return _Walk(releases, Fraction(0), operator, dropped)
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
@@ -403,6 +437,7 @@ def _drawn(
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,
             what=asked.words(),
+            part=asked.part,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)

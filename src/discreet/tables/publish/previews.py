@@ -70,9 +70,11 @@ class Preview(Result):
                 for line in self.lines[:_FIRST]
             ],
         )
+        whose = f" of part {self.record['part']}" if self.record["part"] is not None else ""
+        whose = " of every part" if self.record["parts"] and not whose else whose
         notes = (
             *error_sentences(self.record),
-            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn or charged.",
+            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
         tables = [View.of("Parts of epsilon:", parts), View.of("How wrong:", error_rows(self.record))]

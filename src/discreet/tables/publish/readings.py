@@ -181,7 +181,7 @@ def in_steps(
 def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices) -> Published:
     """What is shown of one statistic: from its measure, or its pair of them."""
     if len(measures) == 2:
-        return _ratio(measures[0], *parts)
+        return _unless_empty(_ratio(measures[0], *parts), sizes)
     (measure,), (part,) = measures, parts
     if measure.statistic.kind in ("mean", "share"):
         return _over_size(measure, part, sizes)
@@ -192,10 +192,14 @@ def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices
 
 def _over_size(measure: Measure, part: Part, sizes: Indices) -> Published:
     """A sum or count over the public size of its group; nothing is said about an empty group."""
-    shown = _valued(measure, part, sizes, np.maximum(sizes, 1))
-    for name in shown:
-        shown[name] = [None if n == 0 else x for n, x in zip(sizes.tolist(), shown[name], strict=True)]
-    return shown
+    return _unless_empty(_valued(measure, part, sizes, np.maximum(sizes, 1)), sizes)
+
+
+def _unless_empty(shown: Published, sizes: Indices) -> Published:
+    empty = (sizes == 0).tolist()
+    return {
+        name: [None if none else x for none, x in zip(empty, values, strict=True)] for name, values in shown.items()
+    }
 
 
 def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: bool = False) -> Published:
