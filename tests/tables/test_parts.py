@@ -313,11 +313,11 @@ def test_a_question_of_all_parts_charges_also_those_that_nobody_named(births):
     ]
     said = births.balance("births")
     assert (said.parts, said.others) == ((("2026-01", Fraction(1)),), Fraction(1, 2))
-    assert [row[0] for row in births.balances().view().rows] == [
-        "births",
-        "births, month 2026-01",
-        "births, month any other",
-    ]
+    shown = births.balances().view()
+    assert shown.columns[:2] == ("data set", "part")
+    assert [row[:2] for row in shown.rows] == [("births", ""), ("births", "2026-01"), ("births", "(any other)")]
+    births.create("town", 1, relation="add-remove")
+    assert births.balances("town").view().columns[:2] == ("data set", "relation")
 
 
 def test_a_saved_release_of_a_part_is_checked_with_it(births, tmp_path):
