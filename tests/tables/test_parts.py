@@ -351,6 +351,12 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
     assert "would charge epsilon 1/2 of every part; nothing" in str(
         dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2")
     )
+    assert [str(f) for f in ahead.check.proposals] == [
+        "spelling, part of month: '2026-1': no row names it; write it as the data do; what would be paid for is noise alone."
+    ]
+    blanks = TABLE.assign(month=TABLE["month"] + " ")
+    for table, part in ((TABLE, "2026-01"), (blanks, "2026-01"), (TABLE.assign(month=1), "01"), (TABLE, None)):
+        assert not dt.preview(table, **ABOUT, ledger=births, epsilon="1/2", part=part, check=True).check.findings
     upper = TABLE.assign(month=["JAN"] * 30 + ["FEB"] * 50)
     found = dt.preview(upper, **ABOUT, ledger=births, epsilon="1/2", part="Jan", check=True).check
     assert [(f.where, f.proposal) for f in found.findings] == [("part of month: 'Jan'", "write 'JAN'")]
