@@ -21,13 +21,8 @@ from ...ledger.chain import Totals
 from ...ledger.ledger import Answer, Head, Ledger, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
-<<<<<<< HEAD
 from ..ask.asked import Asked, Correction, check_relation, spelling_of
 from ..draw.answers import head_text, recorded_document
-=======
-from ..ask.asked import Asked, check_relation, spelling_of
-from ..draw.answers import head_text, recorded_document
->>>>>>> lawyer
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
 from ..publish.readings import Confidence
