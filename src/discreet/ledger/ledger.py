@@ -68,6 +68,7 @@ from .entries import (
     agreed,
     answer_of,
     append,
+    balance_of,
     charging,
     check_epsilon,
     keeping,
@@ -164,12 +165,16 @@ class Ledger:
         public: Sequence[str] = (),
         unit: str | None = None,
         per: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
+        parts: str | None = None,
     ) -> Terms:
         """Open the account of a data set. Its terms stay: another budget needs another name.
 
         `per` caps what is spent in a month, a quarter or a year besides the whole: {"month": "1/2"}.
+        `parts` names a column whose values divide people into parts that share nobody, such as the month of a birth: then each
+        part has the whole budget, and a charge for one leaves the others as they were. Nobody may ever change it: under change-one
+        privacy it is a public column.
         """
-        facts = terms_given(name, budget, relation, public, unit, per)
+        facts = terms_given(name, budget, relation, public, unit, per, parts)
         salt = secrets.token_hex(16)
         facts |= {"kind": "create", "version": VERSION, "salt": salted(salt, "")}
         store = self._store()
@@ -277,12 +282,14 @@ class Ledger:
         admission: int | None = None,
         terms: int | None = None,
         what: str = "",
+        part: str | None = None,
     ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
         `terms` is the line of the terms that were consulted: where others hold by now, nothing is charged.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
+        `part` is the one that is charged, where the question was asked of its rows alone; else all of them are.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer that
         changes under the same question is usually a mistake. A stored answer about the same data is never drawn anew, fresh
@@ -321,28 +328,34 @@ class Ledger:
                 )
             facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
-            return charging(Pending(name, charge_line(run, account, epsilon, facts, what)), self._make)
+            return charging(Pending(name, charge_line(run, account, epsilon, facts, what, part)), self._make)
 
-    def charge(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Balance:
-        """Record what was spent on a data set where the library cannot see it; the line says "stated, unverified"."""
-        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED)
-        return self.balance(dataset)
+    def charge(
+        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+    ) -> Balance:
+        """Record what was spent on a data set, or a part, where the library cannot see it; the line says "stated, unverified"."""
+        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED, part=part)
+        return self.balance(dataset, part)
 
-    def spend(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Paid:
+    def spend(
+        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+    ) -> Paid:
         """A charge for one report of any mechanism: `with ledger.spend("town", epsilon="1/2", what="...") as paid:
-        report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays."""
+        report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays.
+
+        With `part` that part is charged alone: the value must be computed from its rows, which nobody can check here."""
         from .spending import Paid  # which needs mechanisms: other charges do not wait for them
 
-        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what))
+        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what), part)
 
-    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending:
+    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str, part: str | None = None) -> Pending:
         """Write a charge for something else than a question: drawn by a mechanism, or stated by whoever drew it elsewhere."""
         check_epsilon(epsilon)
         words = words_given(what)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             self._key(run, account)
-            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words)
+            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words, part)
             return charging(Pending(name, line), self._make)
 
     @contextmanager
@@ -404,9 +417,9 @@ class Ledger:
         with self._store().transaction() as run:
             return agreed(run, self._account(run, name))
 
-    def balance(self, name: str) -> Balance:
+    def balance(self, name: str, part: str | None = None) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew."""
+        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
@@ -414,10 +427,7 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        running = running_of(account, terms)
-        budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        pending = account.count - running.begun - admitted - 2 * answers - running.stated
-        return Balance(budget, spent, budget - spent, pending, running.periods(terms.per, when))
+        return balance_of(account, terms, when, admitted + 2 * answers, part)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
