@@ -1658,18 +1658,39 @@ def _same(found: Any, must: Any, words: str) -> None:
 # An exported ledger
 
 
+class _Sums:
+    """What was spent: for everybody, and for each part of people who share nobody. What counts for a part is the sum of both."""
+
+    def __init__(self) -> None:
+        self.everybody, self.most = Fraction(0), Fraction(0)  # the largest of the parts
+        self.parts: dict[str, Fraction] = {}
+
+    def add(self, epsilon: Fraction, part: str | None) -> Fraction:
+        """One more charge; what counts then for its part, or for the one that has spent most."""
+        if part is None:
+            self.everybody += epsilon
+        else:
+            self.parts[part] = self.parts.get(part, Fraction(0)) + epsilon
+            self.most = max(self.most, self.parts[part])
+        found = self.of(part)
+        _need(_length(found) <= AMOUNT_BITS, "too large", "The charges add up to too long a number.")
+        return found
+
+    def of(self, part: str | None) -> Fraction:
+        """What counts for a part, or for the one that has spent most."""
+        return self.everybody + (self.most if part is None else self.parts.get(part, Fraction(0)))
+
+
 class History:
     """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
 
     def __init__(self, name: str) -> None:
         self.name, self.previous, self.before, self.there = name, bytes(32), "", False
         self.terms: dict[str, Any] = {}
-        self.budget, self.spent = Fraction(0), Fraction(0)
-        self.caps: dict[str, Fraction] = {}
-        self.in_period: dict[tuple[str, str], Fraction] = {}
+        self.budget, self.spent, self.caps = Fraction(0), _Sums(), dict[str, Fraction]()
+        self.in_period: dict[tuple[str, str], _Sums] = {}
         self.lines: list[dict[str, Any]] = []
         self.links: list[str] = []
-        self.sums: list[Fraction] = []  # spent after each line
         self.charges: dict[int, Fraction] = {}
         self.stated: dict[int, Fraction] = {}
         self.answers: dict[int, int] = {}  # the line of the answer of each charge
@@ -1709,7 +1730,6 @@ class History:
         getattr(self, f"_{kind}")(number, values, line)
         self.lines.append(values)
         self.links.append(link)
-        self.sums.append(self.spent)
 
     def _create(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """The terms, fixed once."""
@@ -1726,13 +1746,14 @@ class History:
         """What was spent, within the budget and the caps of the periods of its time (UTC)."""
         epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
         _claim(epsilon > 0, f"Line {number} charges nothing.")
-        self.spent += epsilon
-        _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
-        _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
+        part = facts.get("part")
+        _claim(part is None or self.terms.get("parts") is not None, f"Line {number} is for a part, and there are none.")
+        _shape(isinstance(part, str | None), f"Line {number} is for a part without a name.")
+        _claim(self.spent.add(epsilon, part) <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            self.in_period[period] = self.in_period.get(period, Fraction(0)) + epsilon
-            _claim(self.in_period[period] <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
+            spent = self.in_period.setdefault(period, _Sums()).add(epsilon, part)
+            _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
         self.charges[number] = epsilon
         if facts.get("basis") == "stated, unverified":
             self.stated[number] = epsilon
@@ -1758,6 +1779,15 @@ class History:
         _claim(not self.charges, f"Line {number} removes a data set that was charged.")
         self.there = False
 
+    def spent_after(self, part: str | None) -> list[Fraction]:
+        """What counted after each line, for a part or for the one that had spent most."""
+        sums, found = _Sums(), []
+        for number, facts in enumerate(self.lines, 1):
+            if number in self.charges:
+                sums.add(self.charges[number], facts.get("part"))
+            found.append(sums.of(part))
+        return found
+
     def has(self, count: Any, link: Any) -> bool:
         """Was this the end of the history once?"""
         return type(count) is int and 0 < count <= len(self.links) and self.links[count - 1] == link
@@ -1765,9 +1795,9 @@ class History:
 
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
-    "create": ("name budget relation public unit version salt", "per"),
+    "create": ("name budget relation public unit version salt", "per parts"),
     "admitted": ("fingerprint commitment", ""),
-    "charge": ("epsilon question", "fingerprint admission words basis"),
+    "charge": ("epsilon question", "fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }
@@ -1821,11 +1851,12 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
         return Verdict("a ledger", tuple(findings), _BEYOND_LEDGER), None
     told = found[0]
     stated = f", of which {_short_text(sum(told.stated.values(), Fraction(0)))} was stated and drawn elsewhere"
+    most = "" if told.terms.get("parts") is None else " in the part that has spent most"
     waiting = len(told.charges) - len(told.stated) - len(told.answers)
     findings.append(
         Finding(
             True,
-            f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent, in {len(told.charges)} charges"
+            f"{_short_text(told.spent.of(None))} of {_short_text(told.budget)} is spent{most}, in {len(told.charges)} charges"
             f"{stated if told.stated else ''}; {waiting} without an answer",
         )
     )
@@ -1876,6 +1907,11 @@ class _Statistic:
     grid: tuple[Fraction, Fraction, Fraction] | None
     origin: Fraction  # what a person's value counts from
     told: dict[str, Any]  # the same as it stands in the record
+
+    @property
+    def is_out(self) -> bool:
+        """Is whoever has no value left out?"""
+        return bool(self.told["missing"] == "out")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -2013,8 +2049,8 @@ class Release:
             grid = low, high, step
         right = what in _declared(told, grid) and told["what"] == ("people" if what == "*" else what)
         _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
-        pair = not self.changes_one and kind in ("mean", "share")
-        change, origin = _change(kind, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
+        pair = _is_pair(told, self.changes_one)
+        change, origin = _change(told, grid, self.changes_one, pair)
         _claim(told["pair"] is pair, f"{_named(name)}: it is drawn as two numbers, or as one, where it should not.")
         _same(
             told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
@@ -2189,6 +2225,7 @@ class Release:
         """What the record says besides, where it follows from question and answer."""
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
+        _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
@@ -2216,9 +2253,12 @@ class Release:
         for measure, (name, which) in zip(measures, must, strict=True):
             s, plan = by_name[name], dict[int, _Drawn]()
             drawn_of = measure["statistic"]
+            missing = None if s.kind == "mean" and not self.changes_one and s.is_out else s.told["missing"]
             must_be = {"kind": s.kind, "part": s.told["part"], "where": drawn_of["where"]}
+            must_be |= {"among": drawn_of["among"], "missing": missing} if s.kind == "share" else {}
+            _claim((must_be.get("among") is None) is (s.told["among"] is None), "A share was drawn of other people.")
             if s.grid is not None:
-                must_be |= {"column": drawn_of["column"], "missing": s.told["missing"]}
+                must_be |= {"column": drawn_of["column"], "missing": missing}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
             share = self.amount("epsilon_charged") * s.weight * part / self.groups_of_one
@@ -2309,7 +2349,8 @@ class Release:
                 continue
             for name, drawn_part in zip(("report_u", "report_v"), values, strict=True):
                 self._cell(line, name, _says(line[name], drawn_part))
-            self._cell(line, "report", _is_ratio(line, s, values))
+            right = line["report"] == "" if size == 0 else _is_ratio(line, s, values)
+            self._cell(line, "report", right)
         count = len(self.cells) * len(self.statistics)
         return f"the {count} rows have the keys of the question, and the reports and mechanisms of the answer in the record"
 
@@ -2342,6 +2383,8 @@ class Release:
         total = report * step + (0 if s.pair else max(size, 0) * start)
         if drawn.channel is None:
             _claim(report == 0, "The report of an empty public group is not 0.")
+            if s.pair:
+                return None
         else:
             width, least = (self._coarse(name) for name in ("round_to", "hide_below"))
             total = total if width is None else width * math.floor(total / width + Fraction(1, 2))
@@ -2369,7 +2412,8 @@ class Release:
 
     def intervals(self) -> str:
         """The interval of each report, by the distribution of its noise."""
-        error = 1 - _number(self.field("confidence"))
+        together = self.field("simultaneous") is True
+        error = self._error_of_all() if together else 1 - self.amount("confidence")
         _shape(0 < error < 1, "The confidence is not between 0 and 1.")
         reading: dict[tuple[int, bool], Callable[[Fraction], tuple[int, int]]] = {}
         for line, s, place in self._lines():
@@ -2380,23 +2424,53 @@ class Release:
                     ends.append((0, 0))
                     continue
                 if (id(drawn), s.pair) not in reading:
-                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair else 1))
+                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair and not together else 1))
                 ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
             if s.pair:
-                self._cell(line, "low", _is_ratio_interval(line, s, ends))
+                nothing = line["low"] == line["high"] == ""
+                self._cell(line, "low", nothing if size == 0 else _is_ratio_interval(line, s, ends))
                 continue
             for name, end in zip(("low", "high"), ends[0], strict=True):
                 value = None if abs(end) >= FARTHEST else s.value(end, size)
                 self._cell(line, name, _says(line[name], value))
-        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
+        which = "all of them at once" if together else "each by itself"
+        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, {which}, whatever it is"
+
+    def _error_of_all(self) -> Fraction:
+        """How often one interval may fail where all of a release hold at once: reports that are drawn independently have the
+        product of their probabilities, and totals of several of them the sum of their errors."""
+        right = all(set(by) <= set(self.by) for by in self.margins)
+        _unknown(
+            right,
+            "Which groups a total by a column of a hierarchy has is not known here, nor so the intervals of all at once.",
+        )
+        error, reports, totals = 1 - self.amount("confidence"), 0, 0
+        for plan in self.plans.values():
+            drawn = [plan[size].channel is not None for size in self.sizes]
+            reports += sum(drawn)
+            for by in self.margins:
+                counts: dict[str, int] = {}
+                for key, is_drawn in zip(self.cells, drawn, strict=True):
+                    total = json.dumps([key[self.by.index(c)] for c in by])
+                    counts[total] = counts.get(total, 0) + is_drawn
+                totals += sum(count > 1 for count in counts.values())
+        each = error / max(reports + totals, 1)
+        if reports < 2:
+            return each
+        return 1 - _root(1 - each * reports, reports, self.effort, 64 + math.ceil(1 / each).bit_length())
+
+    @cached_property
+    def margins(self) -> list[list[str]]:
+        """The columns of all totals, each set of them once."""
+        asked = [[_text(c, "column") for c in _list(by, "columns")] for by in _list(self.field("margins"), "margins")]
+        return list({frozenset(by): by for by in [*asked, *(by for by, _ in self.tiers)]}.values())
 
     def totals(self) -> str:
         """The totals: in the record as in their files, and the sums of the fitted numbers of their groups."""
         margins = _field(self.document, "margins", "file")
         names = [n for n in self.field("files") if n != self.rows_file and n.endswith(".csv")]
         _claim(isinstance(margins, dict) and len(margins) == len(names), "The record has other totals than files.")
-        asked = [_list(by, "columns of totals") for by in _list(self.field("margins"), "margins")]
-        wanted = ["+".join(by) or "total" for by in [*asked, *(by for by, _ in self.tiers)]]
+        wanted = ["+".join(by) or "total" for by in self.margins]
         must = {"+".join(sorted(name.split("+"))) for name in wanted}  # in whatever order their columns were named
         _claim(
             must == {"+".join(sorted(name.split("+"))) for name in margins},
@@ -2453,7 +2527,19 @@ class Release:
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(self._of_budget("spent") in told.sums[line - 1 :], "That much was not spent at that line or later.")
+        part = self.field("part")
+        _same(
+            [terms.get("parts"), told.lines[line - 1].get("part")],
+            [self.field("parts"), part],
+            "It is of another part.",
+        )
+        spent = told.spent_after(part)[line - 1 :]
+        _claim(self._of_budget("spent") in spent, "That much was not spent at that line or later.")
+        corrected = self.field("supersedes")
+        if corrected is not None:
+            _, _, before = _known(corrected, "correction", "version", "reason", "line")
+            right = before is None or (type(before) is int and before < line and before in told.answers)
+            _claim(right, "The line of the release that it corrects is no earlier charge that was answered.")
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened:
             return f"{words}; the commitment to its reports was not opened"
@@ -2480,7 +2566,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[
 
 
 _QUESTION = "format version statistics by domain max_count max_groups pool_other measure_totals mechanism purpose"
-_STATISTIC = "name kind what where column low high step missing part epsilon alpha change pair"
+_STATISTIC = "name kind what where among column low high step missing part epsilon alpha change pair"
 
 
 def _sum(amounts: Iterable[Fraction]) -> Fraction:
@@ -2492,36 +2578,51 @@ def _sum(amounts: Iterable[Fraction]) -> Fraction:
     return total
 
 
+def _is_pair(told: dict[str, Any], changes_one: bool) -> bool:
+    """Is it a mean or share over a private number of people? Then two numbers are drawn: what they have, and what they lack."""
+    chosen = told["among"] if told["kind"] == "share" else told["where"]
+    private = not changes_one or chosen is not None or told["missing"] == "out"
+    return private and told["kind"] in ("mean", "share")
+
+
 def _change(
-    kind: str, grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, everybody: bool
+    told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, pair: bool
 ) -> tuple[int, Fraction]:
     """How many steps one person can move a number of a group by (the two of a pair together), and what values count from.
 
     A person who is counted anyway moves a sum from one bound to the other; one who may also add nothing, from 0 to the farther one.
+    Of a pair, one who comes or goes moves both by the range together; one whose value changes moves each of them by it.
     """
-    if grid is None:
-        return 1, Fraction(0)
-    low, high, step = grid
-    if everybody if changes_one else kind == "mean":
-        return math.ceil((high - low) / step), low
+    low, high, step = (Fraction(0), Fraction(1), Fraction(1)) if grid is None else grid
+    whole = math.ceil((high - low) / step)
+    if pair:
+        return whole * (2 if changes_one else 1), low
+    if grid is None or (changes_one and told["missing"] is not None and told["where"] is None):
+        return whole, low
     far = max(high, Fraction(0)) - min(low, Fraction(0)) if changes_one else max(abs(low), abs(high))
     return math.ceil(far / step), Fraction(0)
 
 
 def _declared(told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None) -> tuple[str, ...]:
     """How the question must declare a statistic: a condition, or a column with its bounds; none where fields do not fit."""
-    column, where, missing = told["column"], told["where"], told["missing"]
+    column, where, among, missing = (told[name] for name in ("column", "where", "among", "missing"))
     if grid is None:
-        plain = all(told[name] is None for name in ("column", "low", "high", "step", "missing"))
+        plain = all(told[name] is None for name in ("column", "low", "high", "step"))
+        if not plain or (told["kind"] == "count" and (among, missing) != (None, None)) or missing not in (None, "out"):
+            return ()
+        of_whom = "" if among is None else f" where {among}"
+        left_out = "" if missing is None else " missing out"
         return (
-            () if not plain or (where is None and told["kind"] != "count") else ("*" if where is None else str(where),)
+            ()
+            if where is None and told["kind"] != "count"
+            else (f"{'*' if where is None else where}{of_whom}{left_out}",)
         )
     low, high, step = grid
     slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
     rest = "" if where is None else f" where {where}"
     bounds = f":{low}..{slashed}{rest}" + ("" if missing is None else f" missing {missing}")
     quoted = str(column).replace('"', '""')
-    return f"{column}{bounds}", f'"{quoted}"{bounds}'
+    return (f"{column}{bounds}", f'"{quoted}"{bounds}') if among is None else ()
 
 
 def _top(size: int, most: Any) -> int | None:
@@ -2568,16 +2669,16 @@ def _law(family: Any, top: int | None, alpha: Fraction, change: int | None, r: i
     return _Law({"inputs": ends, "outputs": ends, "channel": channel}, {"kind": "any"} if any_two else near)
 
 
-def _root(alpha: Fraction, steps: int, effort: Effort) -> Fraction:
-    """The smallest multiple of 2^-62 whose power `steps` is at least alpha; finer where it is below that."""
+def _root(alpha: Fraction, steps: int, effort: Effort, fine: int | None = None) -> Fraction:
+    """The smallest multiple of 2^-62, or 2^-fine, whose power `steps` is at least alpha; finer where it is below that."""
     if steps == 1:
         return alpha
     _need(steps < 2**63, "too large", "One person changes a sum by too many steps.")
     zeros = (alpha.denominator.bit_length() - alpha.numerator.bit_length()) // steps
-    bits = 62 if zeros < 62 else 62 + zeros
-    fine = 192 + bits + _length(alpha)
-    effort.spend(8 * fine * _times(fine, fine))
-    low, high = (_exp_bounds(x / steps, fine) for x in _log_bounds(1 / alpha, fine))
+    bits = fine or (62 if zeros < 62 else 62 + zeros)
+    digits = 192 + bits + _length(alpha)
+    effort.spend(8 * digits * _times(digits, digits))
+    low, high = (_exp_bounds(x / steps, digits) for x in _log_bounds(1 / alpha, digits))
     first, last = math.ceil(2**bits / high[1]), math.ceil(2**bits / low[0])
     while first < last:
         if grants(Fraction(first, 2**bits), Fraction(1, steps), 1 / alpha, effort):
@@ -2750,8 +2851,8 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.rows,
         release.totals,
     ]
-    coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
-    findings = [_judged(check) for check in (*checks, *(() if coarse else (release.intervals,)))]
+    plain = [release.record.get(name) for name in ("round_to", "hide_below")] == [None, None]
+    findings = [_judged(check) for check in (*checks, *((release.intervals,) if plain else ()))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
@@ -2762,11 +2863,11 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(_COARSE if coarse else ()), *_BEYOND_RELEASE),
+        (*alone, *(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
     )
 
 
-_COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
+_INTERVALS = ("intervals of reports that were rounded or hidden: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

@@ -118,11 +118,12 @@ class Promise(Result):
     def whole(self) -> list[str]:
         """The promise in odds."""
         budget, spent = self.balance.budget, self.balance.spent
+        most = "" if self.terms.parts is None else " in the part that has spent most"
         return [
             f"The promise is the whole budget: epsilon {show_amount(budget)} for everything that is ever published from "
             f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
             f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
-            f"Spent so far: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            f"Spent so far{most}: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
         ]
 
     def pacing(self) -> list[str]:
@@ -134,6 +135,15 @@ class Promise(Result):
         periods = math.ceil(self.balance.budget / cap)
         after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {show_amount(self.balance.budget)} may be spent."
         return [*paced, PACING, after]
+
+    def parts(self) -> list[str]:
+        """What each part of the data set has; nothing where it has none."""
+        if self.terms.parts is None:
+            return []
+        return [
+            f"Parts: each part by {self.terms.parts} has the whole budget. Whoever is in k of them has up to k times the budget: "
+            "that nobody is in two is stated, not checked."
+        ]
 
     def limits(self) -> list[str]:
         """Where the promise ends."""
@@ -148,7 +158,7 @@ class Promise(Result):
 
     def sections(self) -> dict[str, list[str]]:
         """Every heading with its sentences, in the order in which they are read."""
-        texts = (self.definition(), self.whole(), self.pacing(), list(ADDS_UP), self.limits())
+        texts = (self.definition(), self.whole(), self.pacing(), [*ADDS_UP, *self.parts()], self.limits())
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
