@@ -1844,7 +1844,7 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
     def lines() -> str:
         """The chain, and all that follows from line to line."""
         found.append(history(document))
-        return f"{len(found[0].lines)} lines, each with the hash that follows from the one before it"
+        return f"{_counted(len(found[0].lines), 'line')}, each with the hash that follows from the one before it"
 
     findings = [_judged(lines)]
     if not found:
@@ -1853,13 +1853,9 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
     stated = f", of which {_short_text(sum(told.stated.values(), Fraction(0)))} was stated and drawn elsewhere"
     most = "" if told.terms.get("parts") is None else " in the part that has spent most"
     waiting = len(told.charges) - len(told.stated) - len(told.answers)
-    findings.append(
-        Finding(
-            True,
-            f"{_short_text(told.spent.of(None))} of {_short_text(told.budget)} is spent{most}, in {len(told.charges)} charges"
-            f"{stated if told.stated else ''}; {waiting} without an answer",
-        )
-    )
+    charges = _counted(len(told.charges), "charge") + (stated if told.stated else "")
+    spent = f"{_short_text(told.spent.of(None))} of {_short_text(told.budget)} is spent{most}"
+    findings.append(Finding(True, f"{spent}, in {charges}; {waiting} without an answer"))
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
     if head is not None:
@@ -1883,6 +1879,11 @@ _BEYOND_LEDGER = (
     "that everything that was published was charged, and that no other ledger has the same people",
     "what was stated and drawn elsewhere, which the ledger believes",
 )
+
+
+def _counted(count: int, what: str) -> str:
+    """How many, in words."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _short_text(x: Fraction) -> str:
@@ -2110,7 +2111,7 @@ class Release:
         for name, must in listed.items():
             right = "sha256:" + hashlib.sha256(self.beside(name)).hexdigest() == must
             _need(right, "digest", f"{_named(name)} was changed after it was written: its digest is not the record's.")
-        return f"{len(listed)} files beside it have the digests that it lists"
+        return f"{_counted(len(listed), 'file')} beside it with the digests that it lists"
 
     @property
     def rows_file(self) -> str:
@@ -2482,7 +2483,8 @@ class Release:
             told = [{c: "" if x is None else str(x) for c, x in row.items()} for row in _list(rows, "totals")]
             _claim(lines == told, f"{_named(name)} has other totals than the record.")
             added += self._added(margin, rows)
-        return f"{sum(map(len, margins.values()))} totals are in the record as in their files; {added} are the sums of their groups"
+        count = _counted(sum(map(len, margins.values())), "total")
+        return f"{count} in the record as in the files; {_counted(added, 'sum')} of groups added up again"
 
     def _added(self, margin: str, rows: list[dict[str, Any]]) -> int:
         """How many totals of a margin are the sums of the fitted numbers of their groups; one that is not is refused."""

@@ -105,7 +105,7 @@ BEYOND = {
 
 def test_every_field_of_a_record_is_checked_or_known_to_be_beyond(shelf):
     """Each is changed as somebody would who deceives or slips, and the digest made anew."""
-    unnoticed, tried = set(), 0
+    unnoticed, noticed, tried = set(), set(), 0
     for folder in shelf.values():
         document, seen = document_of(folder), dict[tuple[str, ...], int]()
         for path in leaves(document["record"]):
@@ -122,8 +122,10 @@ def test_every_field_of_a_record_is_checked_or_known_to_be_beyond(shelf):
                 if json.dumps(new) != json.dumps(old):
                     tried += 1
                     forged = resigned(document, record=changed(document["record"], path, new))
-                    unnoticed |= {kind} if judged(folder, forged).holds else set()
-    assert unnoticed == set()
+                    (unnoticed if judged(folder, forged).holds else noticed).add(kind)
+    assert (
+        unnoticed <= {("confidence",), ("simultaneous",)} <= noticed
+    )  # an interval of a small group is often all of it
     assert tried > 1000
 
 
