@@ -306,8 +306,27 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {
+            "predicates": ["age < 40", None],
+            "sums": [PAY],
+            "by": ["town", "age"],
+            "domain": BY_BOTH,
+            "unit": "id",
+            "counted": "rows",
+            "max_rows": 2,
+            "other": True,
+        },
+        {
+            "predicates": ["age < 40"],
+            "sums": [PAY],
+            "by": ["town"],
+            "domain": BY_TOWN,
+            "unit": "id",
+            "counted": "born",
+            "max_rows": 2,
+        },
     ],
-    ids=["rows", "sums of rows", "people", "names"],
+    ids=["rows", "sums of rows", "people", "names", "rows of units", "days of units"],
 )
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)

@@ -31,6 +31,8 @@ QUESTIONS = {
     "numbers as keys": {"by": ["floor", "yes"], "domain": {"keys": [[1, True], [2, False], [None, True]]}},
     "a family": {"mechanism": "geometric", "max_count": 7},
     "one's own": {"mechanism": dt.geometric(9, epsilon="1/3"), "max_count": 7},
+    "rows": {"count": ["*", "x > 1"], "counted": "rows", "max_rows": "6"},
+    "ids": {"counted": "person", "max_rows": 6},
     "for adding": {"purpose": "adding"},
     "for reading": {"purpose": "Reading"},
     "the least error": {"purpose": "least error", "loss": "L1", "prior": {0: "1/3", 2: "2/3"}, "max_count": 9},

@@ -99,6 +99,8 @@ class QuestionOptions:
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    counted: Annotated[str, Parameter(help=meaning(QUESTION, "counted"))] = "units"
+    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
     pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[
         str,
@@ -120,6 +122,8 @@ class QuestionOptions:
             domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
             max_count=self.max_count,
             max_groups=self.max_groups,
+            counted=self.counted,
+            max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
@@ -532,7 +536,7 @@ def _show(
     if show_dropped:
         lost = made.dropped
         told = (
-            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups or max_rows)"
             if lost is not None
             else "this is a stored answer, and no row was looked at"
         )

@@ -43,11 +43,17 @@ class CountQuery:
     max_groups: int
     other: bool
     size: int
+    item: str | None = None  # with `max_rows`: the column of ids that are counted, and its type; None where rows are
+    item_type: str = ""
+    max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
+    row: str = ""  # digest of a row that is counted
 
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
         sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number."""
         picked = [*self.groups.picked, *([] if self.person is None else [f"{self.person} AS u"])]
+        if self.max_rows is not None:
+            picked.append(f"{self.row} AS p" if self.item is None else f"{self.item} AS p")
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
@@ -101,35 +107,73 @@ class CountQuery:
         return f"SELECT {', '.join(asked)} FROM {self.rows()}"
 
     def by_people(self, parts: int, part: int, key: str) -> str:
-        """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
+        """For each group: its people (or what else is counted), those who count, and their rows; of those people alone whose ids
+        fall in a part.
 
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
         """
-        text, id_ = _id_text(self.ids), _canonical("u", self.ids)
+        id_ = _canonical("u", self.ids)
         here = (
             f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
         )
         there = "" if self.other else f"AND i < {self.size}"
-        limited = self.max_groups < self.size + self.other
-        content = "coalesce(content, '')"
-        place = (
-            f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})"
-            if limited
-            else "1"
-        )
-        chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
+        rows = f"{self.matched()} WHERE u IS NOT NULL {here} {there}"
         counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
         counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
         counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
         counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
-        added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
         return f"""
-            WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
-                       WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
-                 q AS (SELECT *, {place} AS place FROM {chosen})
-            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])}
-            FROM q WHERE place <= {self.max_groups} GROUP BY i"""
+            WITH {self._people(rows) if self.max_rows is None else self._items(rows)}
+            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
+            WHERE place <= {self.max_groups if self.max_rows is None else self.max_rows} GROUP BY i"""
+
+    @property
+    def _put_together(self) -> list[str]:
+        """What is added up over the rows of a person, or of an id, in a group."""
+        return ["count(*) AS n", *self.counts, *(f"sum(v{j}) AS s{j}" for j in range(len(self.adding)))]
+
+    def _people(self, rows: str) -> str:
+        """The people of each group, with the place of the group among a person's own."""
+        together = f"m AS (SELECT {', '.join(['u', 'i', *self._put_together])} FROM {rows} GROUP BY u, i)"
+        if self.max_groups >= self.size + self.other:
+            return f"{together}, q AS (SELECT *, 1 AS place FROM m)"
+        place = (
+            f"row_number() OVER (PARTITION BY u ORDER BY md5({_id_text(self.ids)} || ' ' || {_CONTENT}), {_CONTENT})"
+        )
+        return f"{together}, q AS (SELECT *, {place} AS place FROM m LEFT JOIN contents USING (i))"
+
+    def _items(self, rows: str) -> str:
+        """The rows, or ids, of each group, with the place of each among all of its person's.
+
+        Those of a person in a group are numbered from 1 on, in the order of a hash, and places are given by a hash of the id, the
+        group and that number. So how many count in each group depends on how many the person has in each, and on nothing else of
+        their rows: under change-one privacy it is public. Rows that are alike in all used columns are told apart by a number.
+        """
+        text = _id_text(self.ids)
+        if self.item is None:
+            kept = ["u", "i", "p", "row_number() OVER (PARTITION BY u, i, p) AS d", "1 AS n"]
+            kept += [f"c{k}::INTEGER AS c{k}" for k in range(len(self.conditions))]
+            kept += [f"w{j}::INTEGER AS w{j}" for j in self.meant]
+            kept += [
+                f"{part}{j}"
+                for j in range(len(self.adding))
+                for part in (f"(v{j} IS NOT NULL)::INTEGER AS a", f"v{j} AS s")
+            ]
+            together, own, order = f"SELECT {', '.join(kept)} FROM {rows}", "p || ' ' || d", "p, d"
+        else:
+            kept = ["u", "i", "p", *self._put_together]
+            together = f"SELECT {', '.join(kept)} FROM {rows} AND p IS NOT NULL GROUP BY u, i, p"
+            own, order = _canonical("p", self.item_type), "p"
+        number = f"row_number() OVER (PARTITION BY u, i ORDER BY md5_number({text} || ' ' || {own}), {order})"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY md5_number({text} || ' ' || {_CONTENT} || ' ' || r), {_CONTENT}, r)"
+        return (
+            f"m AS ({together}), o AS (SELECT *, {number} AS r FROM m), "
+            f"q AS (SELECT *, {place} AS place FROM o LEFT JOIN contents USING (i))"
+        )
+
+
+_CONTENT = "coalesce(content, '')"  # the digest of a group's key
 
 
 def _held(total: str) -> str:

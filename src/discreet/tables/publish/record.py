@@ -16,8 +16,8 @@ from ...exact.arithmetic import parse_exact
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
 from ...questions.question import Question
-from ...questions.statistic import Statistic
-from ..ask.asked import Asked, groups_of_one
+from ...questions.statistic import ROWS, Statistic
+from ..ask.asked import Asked, contribution
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
 from .readings import COVERAGE, Reading
@@ -65,6 +65,8 @@ def release_record(
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
         "person": _person(terms, question),
+        "counted": question.counted_words(terms.unit),
+        "contribution": contribution(question, terms),
         "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "checked": None,
         "statistics": parts,
@@ -126,11 +128,11 @@ def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge:
     return {
         "name": statistic.name,
         "kind": statistic.kind,
-        "what": statistic.words(),
+        "what": statistic.words(None if terms.unit is None else question.counted_words(terms.unit)),
         "where": statistic.where,
         **_summed(statistic),
         "part": str(statistic.weight),
-        "epsilon": str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)),
+        "epsilon": str(charge * statistic.weight * question.cells_part / contribution(question, terms)),
         "alpha": str(measure.level.alpha),
         "change": measure.change,
         "pair": bool(measure.part),
@@ -172,25 +174,35 @@ PROTECTS_VALUES = PROTECTS | {
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
-    return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+    protected = f"What is protected is a unit: one value of {terms.unit} with all its rows."
+    if question.max_rows is None:
+        return f"{protected} Units are counted, each once per group and in at most {question.max_groups} groups."
+    counted = question.counted_words(terms.unit)
+    once = ", once per group" if question.counted_column else ""
+    return (
+        f"{protected} {counted[0].upper()}{counted[1:]} are counted{once}: a unit adds at most "
+        f"{question.max_rows} of them, in all groups together, and so moves all counts together by at most {question.max_rows}."
+    )
 
 
-def _about(statistic: Statistic, terms: Terms) -> list[str]:
+def _about(statistic: Statistic, terms: Terms, question: Question) -> list[str]:
     """Caveats about one statistic."""
     if statistic.grid is None:
         unknown = statistic.kind == "share" and terms.relation == "add-remove"
         return [f"{statistic.name}: nothing is claimed about an empty group."] if unknown else []
-    person = "what a person adds in a group" if terms.unit is not None else "a value"
-    said = [
-        f"{statistic.name}: {person} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."
-    ]
+    counted, own = question.counted_words(terms.unit), question.counted_column
+    adding = "a unit" if own is None else f"one {own}"
+    value = "a value" if terms.unit is None or question.counted == ROWS else f"what {adding} adds in a group"
+    said = [f"{statistic.name}: {value} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."]
     if statistic.missing is not None:
         said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
     elif terms.relation == "change-one":
         divided = ", and is in the size that is divided by" if statistic.kind == "mean" else ""
         said.append(f"{statistic.name}: a missing value adds nothing{divided}.")
     elif statistic.kind == "mean":
-        said.append(f"{statistic.name}: people without a value are left out; nothing is claimed about an empty group.")
+        said.append(
+            f"{statistic.name}: {counted} without a value are left out; nothing is claimed about an empty group."
+        )
     return said
 
 
@@ -203,12 +215,9 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             "capped counts."
         )
     if terms.unit is not None:
-        warnings.append(
-            f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
-            "where there are such people, counts are too low."
-        )
+        warnings.append(_left_out(terms.unit, question))
     for statistic in question.statistics:
-        warnings += _about(statistic, terms)
+        warnings += _about(statistic, terms, question)
     if terms.relation == "change-one":
         warnings.append(
             "The count of an empty group is an exact zero without noise; its mechanism is named public zero."
@@ -219,6 +228,21 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             "them for formulas. Import those columns as text."
         )
     return warnings
+
+
+def _left_out(unit: str, question: Question) -> str:
+    """What is not counted of units that have more than may count."""
+    if question.max_rows is None:
+        return (
+            f"Units in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
+            "where there are such units, counts are too low."
+        )
+    many, most = question.counted_words(unit), question.max_rows
+    without = f" Rows without a {question.counted} are not counted." if question.counted_column else ""
+    return (
+        f"Of units with more than {most} {many} in the groups, {most} are counted, chosen by a hash: where there are such "
+        f"units, counts are too low.{without}"
+    )
 
 
 def _like_a_formula(key: Any) -> bool:
