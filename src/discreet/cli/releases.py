@@ -99,7 +99,10 @@ class QuestionOptions:
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
-    counted: Annotated[str, Parameter(help=meaning(QUESTION, "counted"))] = "units"
+    counted: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
+    ] = "units"
     max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
     pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[

@@ -62,7 +62,7 @@ def release_record(
         "dataset": asked.dataset,
         "version": asked.version,
         "relation": terms.relation,
-        "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
+        "protects": _protects(terms, question),
         "unit": terms.unit,
         "person": _person(terms, question),
         "counted": question.counted_words(terms.unit),
@@ -160,27 +160,28 @@ def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
     return dict(written)
 
 
-PROTECTS = {
-    "change-one": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
-    "add-remove": "What is protected is whether a person is in the data at all, and everything about them.",
-}
-
-
-PROTECTS_VALUES = PROTECTS | {
-    "change-one": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
-}
+def _protects(terms: Terms, question: Question) -> str:
+    """What the relation protects, of a person or of a privacy unit."""
+    whom, them = ("a person", "them") if terms.unit is None else ("a unit", "it")
+    if terms.relation == "add-remove":
+        return f"What is protected is whether {whom} is in the data at all, and everything about {them}."
+    added = f"whether {whom} in a group was counted"
+    if _number(question) != "count" or question.max_rows is not None:
+        added = f"what {whom} in a group adds to the {_number(question)}s"
+    return f"Group membership and sizes are public. What is protected is {added}."
 
 
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
-    protected = f"What is protected is a unit: one value of {terms.unit} with all its rows."
+    unit = f"A unit is one value of {terms.unit} with all its rows."
     if question.max_rows is None:
-        return f"{protected} Units are counted, each once per group and in at most {question.max_groups} groups."
+        most = "one group" if question.max_groups == 1 else f"{question.max_groups} groups"
+        return f"{unit} Units are counted, each once per group and in at most {most}."
     counted = question.counted_words(terms.unit)
     once = ", once per group" if question.counted_column else ""
     return (
-        f"{protected} {counted[0].upper()}{counted[1:]} are counted{once}: a unit adds at most "
+        f"{unit} {counted[0].upper()}{counted[1:]} are counted{once}: a unit adds at most "
         f"{question.max_rows} of them, in all groups together, and so moves all counts together by at most {question.max_rows}."
     )
 
