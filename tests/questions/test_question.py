@@ -83,7 +83,9 @@ def test_words_for_people_and_one_line_for_machines(what):
     assert repr(asked).startswith("Question(")
     assert len(repr(asked)) < 200
     assert "\n" not in repr(asked)
-    assert all(one.words() in str(asked) for one in asked.statistics)
+    counted = None if asked.counted == "units" else asked.counted_words(None)
+    assert all(one.words(counted) in str(asked) for one in asked.statistics)
+    assert counted is None or f"{counted}" in str(asked)
 
 
 def test_words_say_what_is_asked():

@@ -248,6 +248,8 @@ FREE = {
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
+    ("confidence",): "intervals of another confidence, from the same stored reports",
+    ("simultaneous",): "intervals in the other sense, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",
     ("question", "domain", "containers"): "the map behind totals that were not measured: they are what the map says",
 }

@@ -77,7 +77,8 @@ class Sheet:
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
         question = asked.question
-        independent = independent_parts(measures, sizes, margins_of(question, margins, tiers))
+        groups = margins_of(question, margins, tiers)
+        independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
         readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
@@ -86,8 +87,8 @@ class Sheet:
             [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
         ]
         sums = (
-            ReleaseTotals.of(question, terms, sizes, measures, margins, tiers, own, misses, bool(coarse))
-            if margins or tiers
+            ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses, bool(coarse))
+            if groups
             else None
         )
         record = release_record(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ from ...questions.margins import Groups, Margin, groups_of, margin_name, read_ma
 from ...questions.question import Question
 from ..ask.asked import contribution
 from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
-from ..publish.readings import Misses, Part, Reading, in_steps, published
+from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
@@ -100,13 +100,12 @@ class Adding:
         errors = {n: c.standard_error for n, c in readings.items()}
         self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
         self.misses = misses
-        self._bound = TotalBound(list(readings.values()), misses[0].of_total(measure))
+        self._bound = TotalBound(list(readings.values()), *(sense.of_total(measure) for sense in misses))
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
             self._system = Measured(
                 tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
             )
-        self._both = ((misses[0], self._bound), (misses[1], self._bound.at(misses[1].of_total(measure))))
         chosen = [self._choose(groups) for groups in self.margins]
         self._ways = [[published for published, _ in ways] for ways in chosen]
         self.reaches = [[(one.reach, other.reach) for one, other in ways] for ways in chosen]  # of both senses
@@ -122,44 +121,46 @@ class Adding:
         weigh = self._system is not None and not self._merged and len(groups.keys) * len(self.sizes) <= _WEIGHED
         weighted = self._weighted if weigh else None  # built once, for all margins
         ways: list[tuple[Way, Way]] = []
+        known: dict[bytes, tuple[Way, Way]] = {}  # by their parts, for totals that nothing else bounds
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            at = None if measured is None else (measured, self._place_of(groups, place, self.own[measured]))
-            weights = None
+            composition = np.sort(self._kinds[drawn]).tobytes()
+            if composition not in known:
+                known[composition] = self._by_parts(drawn)
+            others: tuple[list[Way], list[Way]] = ([], [])
+            if measured is not None:
+                at = self._place_of(groups, place, self.own[measured])
+                for own, sense in zip(others, self.misses, strict=True):
+                    width = self.own[measured].width(at, sense.of_total(self.measure))
+                    own.append(Way(width, width / 2, OWN, (measured, at)))
             if weighted is not None and self._system is not None:
                 weights = np.concatenate(self._system.weights(chosen))
                 weights[self._all_kinds < 0] = 0.0
-            one, other = (self._narrowest(chosen, drawn, at, weights, *sense) for sense in self._both)
+                for own, reach in zip(others, weighted.half_widths(self._all_kinds, weights), strict=True):
+                    own.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
+            one, other = (
+                replace(way, what=drawn)
+                if way.how == IMAGE and len(drawn) < 2
+                else min([replace(way, what=drawn), *own], key=lambda way: way.width)
+                for way, own in zip(known[composition], others, strict=True)
+            )
             ways.append((one, other))
         return ways
 
-    def _narrowest(
-        self,
-        chosen: Indices,
-        drawn: Indices,
-        at: tuple[int, int] | None,
-        weights: Floats | None,
-        misses: Misses,
-        bound: TotalBound,
-    ) -> Way:
-        """The way of one total. Where all intervals cover at once, those of its parts bound it too, at no error of its own: that
-        is how a total of one part is bounded, and one that nothing else bounds."""
-        by_parts = bound.bounds(self._kinds[drawn])
-        width, reach = float(by_parts.below + by_parts.above), float(max(by_parts.below, by_parts.above))
-        ways = [Way(width, reach, "", drawn)]
-        if not misses.alone:
-            reach = sum(self._reach_of(int(n), misses) for n in self.sizes[drawn])
-            if len(drawn) < 2:
-                return Way(2 * reach, reach, IMAGE, drawn)
-            ways.append(Way(2 * reach, reach, IMAGE, drawn))
-        error = misses.of_total(self.measure)
-        if at is not None:
-            width = self.own[at[0]].width(at[1], error)
-            ways.append(Way(width, width / 2, OWN, at))
-        if weights is not None and self._weighted is not None:
-            reach = self._weighted.at(error).half_width(self._all_kinds, weights)
-            ways.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
-        return min(ways, key=lambda way: way.width)
+    def _by_parts(self, drawn: Indices) -> tuple[Way, Way]:
+        """The way of a total from the reports of its parts, in both senses. Where all intervals cover at once, those of its parts
+        bound it too, at no error of its own: so is a total of one part bounded, and one that nothing else bounds."""
+        found = []
+        for by_sum, misses in zip(self._bound.bounds(self._kinds[drawn]), self.misses, strict=True):
+            reach = float(max(by_sum.below, by_sum.above))
+            way = Way(float(by_sum.below + by_sum.above), reach, "", drawn)
+            if not misses.alone:
+                alike = members(self.sizes[drawn])
+                reach = sum((len(own) * self._reach_of(n, misses) for n, own in alike.items()), 0.0)
+                image = Way(2 * reach, reach, IMAGE, drawn)
+                way = image if len(drawn) < 2 or image.width < way.width else way
+            found.append(way)
+        return found[0], found[1]
 
     def _reach_of(self, size: int, misses: Misses) -> float:
         """How far the interval of a cell reaches to either side of its report, at most."""
@@ -194,7 +195,7 @@ class Adding:
         self._all_kinds = np.concatenate(kinds)
         if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
             return None
-        return ChernoffBound(channels, self.misses[0].of_total(self.measure))
+        return ChernoffBound(channels, *(sense.of_total(self.measure) for sense in self.misses))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
@@ -304,15 +305,14 @@ class ReleaseTotals:
         terms: Terms,
         sizes: Indices,
         measures: tuple[Measure, ...],
-        asked: Sequence[Margin],
+        margins: tuple[Groups, ...],
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
         misses: tuple[Misses, Misses],
         merged: bool = False,
     ) -> ReleaseTotals:
-        """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
-        hidden, where nothing may follow from the reports themselves."""
-        margins = margins_of(question, asked, tiers)
+        """Totals by all margins (`margins_of`); `merged`: of reports that are rounded or hidden, where nothing may follow from the
+        reports themselves."""
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
