@@ -14,8 +14,10 @@ import pandas
 import pytest
 
 import discreet as dt
+from discreet.engines.duckdb import count_each
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.ledger.ledger import Terms
+from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for, tiers_for
 from tests.cells import for_each
@@ -232,3 +234,27 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_charged(ledger, da
         dt.release(HOUSEHOLDS, dataset=dataset, ledger=ledger, epsilon=1, **{**BY_DISTRICT, **parts})
     assert isinstance(refused.value, ReleaseError) or "column" in str(refused.value)
     assert ledger.balance(dataset).spent == 0
+
+
+def test_rows_of_a_part_are_those_of_the_units_whose_part_it_is():
+    """Units of up to three rows in two parts or none: each counts in the smallest part of its rows, with rows of that part alone."""
+    kinds = list(itertools.product("abz", ("1", "2", None)))  # z is no declared group
+    units = [rows for size in (1, 2, 3) for rows in itertools.combinations_with_replacement(kinds, size)]
+    table = pandas.DataFrame(
+        [(u, u, g, part) for u, rows in enumerate(units) for g, part in rows], columns=["u", "world", "g", "part"]
+    )
+    domain = Domain.of({"world": list(range(len(units))), "g": ["a", "b"]})
+    asked = {
+        "predicates": [None],
+        "by": ["world", "g"],
+        "domain": domain,
+        "unit": "u",
+        "counted": "rows",
+        "max_rows": 2,
+    }
+    seen = [count_each(table, **asked, part=("part", part)).counts[0].sizes.reshape(-1, 2).sum(axis=1) for part in "12"]
+    for u, rows in enumerate(units):
+        named = sorted(part for _, part in rows if part is not None)
+        own = named[0] if named else None
+        mine = sum(g in "ab" and part == own for g, part in rows) if named else 0
+        assert [int(count[u]) for count in seen] == [min(2, mine) if own == part else 0 for part in "12"], rows

@@ -86,6 +86,7 @@ ASKED = {
         "domain": {"town": ["a", None]},
         "pool_other": True,
     },
+    "rows": {"dataset": "persons", "count": "ill", "counted": "rows", "max_rows": 3, "domain": {"town": ["a", "b"]}},
     "an audience": {
         "dataset": "people",
         "audiences": at("3/10", "4/5"),
@@ -529,6 +530,16 @@ def in_one_group(record):
     chosen_anew(record)
 
 
+def of_fewer_rows(record):
+    record["question"]["max_rows"] = 2
+    chosen_anew(record)
+
+
+def of_units(record):
+    record["question"] |= {"counted": "units", "max_rows": None, "max_groups": 3}
+    chosen_anew(record)
+
+
 def with_bounds(record):
     """Incomes of up to 100,000: reports a hundred times as large."""
     record["question"]["statistics"][0]["what"] = "income:0..100000/25000"
@@ -541,6 +552,8 @@ def with_condition(record):
 
 
 FORGERIES = [
+    ("rows", of_fewer_rows),
+    ("rows", of_units),
     ("sizes", with_sizes),
     ("fair", with_sizes),
     ("own", with_sizes),
