@@ -82,6 +82,7 @@ CIRCLES = {
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
+    ("tables.publish.released", "tables.publish.pictures"): "plot of a release",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
 }
 

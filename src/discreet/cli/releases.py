@@ -16,6 +16,7 @@ from ..registry import RELEASED
 from .app import Output, command, dump, make_console
 from .designs import prior_of
 from .options import (
+    AS_WRITTEN,
     LEDGER,
     LOSS,
     PRIOR,
@@ -33,6 +34,7 @@ from .options import (
     LedgerPlace,
     Number,
     Overwrite,
+    PresentationOptions,
     Table,
     entry,
     listed,
@@ -171,6 +173,7 @@ def release(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -203,6 +206,7 @@ def release(
     if check:
         given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
         return _checked_alone(table, question, given, yes, json, csv)
+    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
@@ -225,6 +229,7 @@ def release(
                     raise
                 print("Not paid: nothing was drawn or charged.", file=sys.stderr)
                 return 1
+            made = presented.applied(made)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -251,6 +256,7 @@ def release_to(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -274,6 +280,7 @@ def release_to(
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
@@ -289,7 +296,8 @@ def release_to(
                 fresh=fresh,
                 progress=part(advance, 0.0, _DRAWN if places else 1.0),
             )
-            _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
+            releases = map(presented.applied, made.audiences.values())
+            _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, False)
     return 0
 
