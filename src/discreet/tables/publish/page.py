@@ -17,7 +17,9 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
-from .released import Release, amount, asked_in_words, checked_words, key_for_people, totals_title
+from .error_statement import TITLE, ErrorStatement
+from .readings import Confidence
+from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -58,11 +60,14 @@ def rows_table(
     caption: str = "",
     kind: str = "count",
     labels: Mapping[str, str] = MappingProxyType({}),
+    interval: str = "95 % interval",
+    size: str = "of",
 ) -> str:
     """Rows with the number of a column and its interval, drawn on one scale: counts as shares of their groups where the sizes
     are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic. `labels` are what columns are called.
+    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
+    `labels` are what columns are called.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -79,7 +84,7 @@ def rows_table(
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [*(["of"] if sized else []), kind if value == "published" else value, "95 % interval"]
+    counted = [*([size] if sized else []), kind if value == "published" else value, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -140,12 +145,16 @@ def release_page(release: Release) -> str:
     what = asked_in_words(record) if len(asked) == 1 else ", ".join(labels.get(s["name"], s["name"]) for s in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
-    described = f"{record['dataset']}: {what}"
+    interval = (
+        f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
+    )
+    described = f"{record['dataset']}: {what}{_part_title(record)}"
     parts = [
         f"<h1>{escape(words.title or described)}</h1>",
         f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
         f"{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
+        *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record),
     ]
     folded = []
@@ -159,7 +168,16 @@ def release_page(release: Release) -> str:
             caption = _caption(statistic, f"by {by}" if keys else "in all", labels)
             more = len(own) - most
             parts.append(
-                rows_table(own[:most], keys, "total", more, caption=caption, kind=statistic["kind"], labels=labels)
+                rows_table(
+                    own[:most],
+                    keys,
+                    "total",
+                    more,
+                    caption=caption,
+                    interval=interval,
+                    labels=labels,
+                    **_drawn_as(statistic),
+                )
             )
             folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels))
     parts.append("<h2>Each group</h2>")
@@ -167,20 +185,33 @@ def release_page(release: Release) -> str:
     for k, statistic in enumerate(asked):
         own = release.rows(most, start=k * size)[:size]
         by = ", ".join(labels.get(key, key) for key in record["by"])
-        caption = _caption(statistic, f"by {by}" if by else "", labels)
-        kind, more = statistic["kind"], size - len(own)
-        parts.append(rows_table(own, record["by"], "published", more, caption=caption, kind=kind, labels=labels))
+        caption, more = _caption(statistic, f"by {by}" if by else "", labels), size - len(own)
+        parts.append(
+            rows_table(
+                own,
+                record["by"],
+                "published",
+                more,
+                caption=caption,
+                interval=interval,
+                labels=labels,
+                **_drawn_as(statistic),
+            )
+        )
         folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels))
-    left = record["budget"]
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
+    left = record["budget"]
+    statement_of_errors = ErrorStatement(record).view()
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in statement_of_errors.notes)}</ul>")
+    of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
-        f"<h2>How to read this</h2><p>The dot is the number, the bar its 95 % interval: {escape(str(record['interval']))}."
+        f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."
         f"{_adds(record)} "
         "In the CSV these are the columns <code>published</code>, <code>low</code> and <code>high</code>, in those of totals "
         "<code>total</code>, <code>low</code> and <code>high</code>.</p>"
-        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
-        "without the data: <code>discreet check-release</code>.</p>"
+        f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
+        "checked without the data: <code>discreet check-release</code>.</p>"
     )
     parts.append(
         "<details><summary>For statisticians: reports, fitted parts, estimates and mechanisms</summary>"
@@ -238,6 +269,15 @@ def statisticians_table(
     kinds = ["key"] * len(keys) + ["number"] * len(names)
     html = table(heads, lines, [False] * len(keys) + right, caption=escape(caption), heads=len(keys), kinds=kinds)
     return html + (f"<p class='small'>The first {len(rows):,} rows; the CSV has all of them.</p>" if more > 0 else "")
+
+
+def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
+    return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
+
+
+def _part_title(record: Mapping[str, Any]) -> str:
+    return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
 def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str]) -> str:

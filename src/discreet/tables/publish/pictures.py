@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ReleaseError
 from ...present import plot
 from ...questions.margins import OF_TOTALS
+from .readings import Confidence
 from .released import asked_in_words, key_for_people, totals_title
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def release_picture(release: Release) -> Any:
     if not panels:
         raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
-    interval = "Dots are the published numbers, whiskers their 95 % intervals"
+    at_once = ", all at once" if record["simultaneous"] else ""
+    interval = f"Dots are the published numbers, whiskers their {Confidence.of(record['confidence']).words()} intervals{at_once}"
     return plot.beside(
         *panels, title=title, subtitle=interval, columns=min(1 + len(release.margins), _IN_A_ROW, len(panels))
     )

@@ -12,9 +12,10 @@ from fractions import Fraction
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ...errors import MissingExtraError, ReleaseError, TableInputError
+from ...exact.aliases import Rational
 from ...exact.arithmetic import show, show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
@@ -22,6 +23,9 @@ from ...questions.domain import declared_key
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
 from .presentation import Presentation, PresentationParts, labelled
+
+if TYPE_CHECKING:
+    from ..saved.differences import Difference
 
 _FOR_STATISTICIANS = (
     "report",
@@ -257,11 +261,23 @@ class Release(Result):
 
         return release_picture(self)
 
+    def error_statement(self) -> Any:
+        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+        from .error_statement import ErrorStatement
+
+        return ErrorStatement(self.record)
+
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
         from .page import release_page
 
         return release_page(self)
+
+    def difference(self, earlier: Release | str | os.PathLike[str], *, confidence: Rational = "0.95") -> Difference:
+        """What changed since an `earlier` release of the same question (a Release, or the .json of a saved one), with intervals."""
+        from ..saved.differences import difference
+
+        return difference(self, earlier, confidence=confidence)
 
     def save(
         self,
@@ -318,7 +334,12 @@ class Release(Result):
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
-        notes = [f"{record['protects']} {record['person']}", *record["beware"], *checked_words(record)]
+        notes = [
+            *correction_words(record),
+            f"{record['protects']} {record['person']}",
+            *record["beware"],
+            *checked_words(record),
+        ]
         if record["empty_groups"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
@@ -334,7 +355,9 @@ class Release(Result):
         notes.append(repeated if record["repeated"] else cost)
         notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
-        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
+        whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
+        most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
+        notes.append(f"Budget of {whose}: {spent} of {budget} spent, {rest} left{most}.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -352,6 +375,15 @@ def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
 def checked_words(record: Mapping[str, Any]) -> list[str]:
     """The sentence about a check of the question before it was paid for, where there was one."""
     return [f"The question was {record['checked']}, for its spelling alone."] if record["checked"] else []
+
+
+def correction_words(record: Mapping[str, Any]) -> list[str]:
+    """Which release this one corrects, and why, for people."""
+    written = record["supersedes"]
+    if written is None:
+        return []
+    line = "" if written["line"] is None else f" (line {written['line']} of the ledger)"
+    return [one_line(f"This corrects the release of version {written['version']}{line}: {written['reason']}")]
 
 
 def amount(written: str) -> str:
