@@ -247,6 +247,7 @@ FREE = {
     ("question", "statistics", "name"): "the names of statistics: the ledger's question has none",
     ("answer", "measures", "name"): "the same",
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
+    ("presentation",): "title, labels, source and notes in the publisher's own words, and the marks of the CSVs",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
     ("confidence",): "intervals of another confidence, from the same stored reports",
@@ -671,7 +672,7 @@ def test_a_csv_has_one_spelling(book):
     )
     true = saved(made)
     head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
-    assert head[1] == "report"
+    assert head[1] == "published"
     for quote, end, cells in [("", "\n", row), *spelled(row)]:
         text = "".join(",".join(f"{quote}{cell}{quote}" for cell in line) + end for line in (head, cells))
         forged = rewritten(true, **{"x.csv": text})

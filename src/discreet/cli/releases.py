@@ -15,6 +15,7 @@ from ..registry import RELEASED
 from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
+    AS_WRITTEN,
     LEDGER,
     LOSS,
     PRIOR,
@@ -32,6 +33,7 @@ from .options import (
     LedgerPlace,
     Number,
     Overwrite,
+    PresentationOptions,
     Table,
     described,
     entry,
@@ -188,6 +190,7 @@ def release(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -221,6 +224,7 @@ def release(
     if check:
         given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
         return _checked_alone(table, question, given, yes, json, csv)
+    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
@@ -242,6 +246,7 @@ def release(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
+            made = presented.applied(made)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -272,6 +277,7 @@ def release_to(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -295,6 +301,7 @@ def release_to(
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    presented.check(question, asked.margins, out, csv)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
         given = {"dataset": dataset, "ledger": ledger, "alpha": several.level.alpha, **asked.keywords()}
@@ -320,7 +327,8 @@ def release_to(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
+            releases = map(presented.applied, made.audiences.values())
+            _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, False)
     return 0
 
