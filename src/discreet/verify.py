@@ -2125,7 +2125,7 @@ class Release:
             )
             return f"this audience's reports cost {charge}; {all_of_it} was charged once for all audiences"
         times = f", in each of up to {groups} groups" if groups > 1 else ""
-        return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-{charge}"
+        return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
 
     def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
         """Is alpha what an epsilon buys? Not below e^-epsilon, and above it by what is rounded alone: steps of 2^-62 and 1e-12."""

@@ -48,6 +48,7 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--out": 6,
+    "--part": 2,  # what is counted and charged, what is only charged
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--sensitivity": 2,
     "--step": 3,

@@ -59,6 +59,8 @@ def record(**other: Any) -> dict[str, Any]:
         "empty_groups": [[EVIL]],
         "repeated": False,
         "epsilon_charged": "1/2",
+        "parts": None,
+        "part": None,
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"},
         "version": EVIL,
         "relation": "add-remove",

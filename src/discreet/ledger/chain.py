@@ -118,7 +118,10 @@ class Balance(Result):
 
     def by_part(self) -> list[tuple[str, Fraction]]:
         """What each part has spent, those last that were never charged for themselves; nothing where there are no parts."""
-        return [] if self.others is None else [*self.parts, ("any other", self.others)]
+        return [] if self.others is None else [*self.parts, ("(any other)", self.others)]
+
+
+_LAST = ("without answer", "left by caps")  # columns about a whole data set
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,23 +131,14 @@ class Balances(Result):
     accounts: tuple[tuple[Terms, Balance], ...]
 
     def view(self) -> View:
-        columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
+        divided = any(terms.parts for terms, _ in self.accounts)  # then each part has a row of its own
+        columns = ("data set", *(["part"] if divided else []), "relation", "budget", "spent", "left", *_LAST)
         rows = []
         for t, b in self.accounts:
-            caps = "; ".join(map(str, b.periods))
-            rows.append(
-                (t.name, t.relation, *map(arithmetic.show_amount, (b.budget, b.spent, b.left)), b.pending, caps)
-            )
-            rows += [
-                (
-                    f"{t.name}, {t.parts} {part}",
-                    t.relation,
-                    *map(arithmetic.show_amount, (b.budget, x, b.budget - x)),
-                    "",
-                    "",
-                )
-                for part, x in b.by_part()
-            ]
+            for part, spent in [("", b.spent), *b.by_part()]:
+                amounts = map(arithmetic.show_amount, (b.budget, spent, b.budget - spent))
+                last = ("", "") if part else (b.pending, "; ".join(map(str, b.periods)))
+                rows.append((t.name, *([part] if divided else []), t.relation, *amounts, *last))
         return View("", columns, tuple(rows)) if rows else View("nothing yet", columns)
 
     def to_dict(self) -> dict[str, Any]:

@@ -89,6 +89,7 @@ from .sqlite import Sqlite
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
+    from .promise import Promise
     from .spending import Paid
 
 _SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
@@ -431,6 +432,15 @@ class Ledger:
         """What was agreed, spent and left for a data set, or for all of them."""
         names = self.datasets() if name is None else [name]
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
+
+    def promise(self, name: str) -> Promise:
+        """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
+        caps as pacing, and what is not promised."""
+        from .promise import Promise
+
+        charges = [entry.facts for entry in self.history(name) if entry.facts.get("basis") == STATED]
+        stated = sum((total_of(name, facts.get("epsilon")) for facts in charges), Fraction(0))
+        return Promise(self.terms(name), self.balance(name), stated)
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""

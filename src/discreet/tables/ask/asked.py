@@ -68,10 +68,10 @@ class Asked:
         name = part_given(terms, self.part)
         return None if name is None or terms.parts is None else (terms.parts, name)
 
-    def paid_by(self, terms: Terms) -> str:
-        """What is charged, where the data set has parts: "part 2026-01" or "every part"; else empty."""
+    def paid_by(self, terms: Terms) -> str | None:
+        """What is charged, where the data set has parts: "part 2026-01" or "every part"."""
         if terms.parts is None:
-            return ""
+            return None
         return "every part" if self.part is None else f"part {self.part}"
 
     @property

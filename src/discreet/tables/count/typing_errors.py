@@ -38,7 +38,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
-_KEY = "key of"
+_KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
 _IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
 _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
@@ -96,7 +96,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
-    paid_by: str = ""  # "part 2026-01" or "every part", where the data set has parts
+    paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -143,16 +143,19 @@ def question_findings(
     part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
     """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
-    the column of parts and the one that is asked for."""
+    the column of parts and the part that was asked for, where no row names it."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
-        column = None if part is None else find_column(part[0], source.names)
-        if part is not None and column is not None and not form(part[1]).startswith("number"):  # numbers have one name
-            columns.setdefault(column, _Column(column)).values.setdefault(part[1], f"part of {column}:")
+        if part is not None:
+            name = find_column(part[0], source.names) or part[0]
+            columns.setdefault(name, _Column(name)).values.setdefault(part[1], f"{_PART} {name}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
+    if part is not None and not any(finding.where.startswith(_PART) for finding in findings):
+        write = "write it as the data do; what would be paid for is noise alone"
+        findings.append(QuestionFinding("spelling", f"{_PART} {part[0]}: {show(part[1])}", "no row names it", write))
     all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
     return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
 
