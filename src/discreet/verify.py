@@ -2819,7 +2819,8 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.totals,
     ]
     coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
-    findings = [_judged(check) for check in (*checks, *(() if coarse else (release.intervals,)))]
+    at_once = release.record.get("simultaneous") is not False
+    findings = [_judged(check) for check in (*checks, *(() if coarse or at_once else (release.intervals,)))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
@@ -2830,11 +2831,12 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(_COARSE if coarse else ()), *_BEYOND_RELEASE),
+        (*alone, *(() if opened else beyond), *(_COARSE if coarse else _AT_ONCE if at_once else ()), *_BEYOND_RELEASE),
     )
 
 
 _COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
+_AT_ONCE = ("intervals that cover all at once: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

@@ -348,7 +348,8 @@ def preview(
         entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
     ] = "",
     out: Annotated[
-        str | None, target("With --epsilons: the picture to write, error against epsilon (.svg, .png, .html or .json).")
+        str | None,
+        target("With --epsilons: the picture to write (.svg, .png, .html or .json); - for standard output is refused."),
     ] = None,
     check: Check = False,
 ) -> Output:
@@ -373,7 +374,9 @@ def preview(
             table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
         )
     if out is not None:
-        raise ReleaseError("A picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1.")
+        raise ReleaseError(
+            "The picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1."
+        )
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -393,10 +396,15 @@ def preview(
 
 def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
     """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..errors import FileError
     from ..present import plot
     from ..tables.release import preview_epsilons as run
     from . import terminal
 
+    if out == "-":
+        raise FileError(
+            "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
+        )
     apart(out, table)
     with terminal.progress("counting") as advance:
         expected = run(table, question, epsilons=epsilons, progress=advance, **given)
