@@ -72,6 +72,7 @@ TESTED_IN = {
     "lazy": "test_house.py",
     "ledger.entries": "ledger/test_caps.py ledger/test_ledger.py",
     "ledger.periods": "ledger/test_caps.py",
+    "ledger.promise": "ledger/test_promise.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "exact.intake": "test_sampling.py",
     "questions.domain": "questions/test_hierarchy.py questions/test_question.py tables/test_release.py",
@@ -95,7 +96,7 @@ TESTED_IN = {
     "tables.totals.fitting": "tables/test_fitting.py tables/test_least_squares.py channels/test_reading.py",
     "tables.totals.margin_rows": "tables/test_totals.py tables/test_confidence.py",
     "questions.margins": "tables/test_totals.py tables/test_release.py",
-    "tables.saved.saved_release": "tables/test_checking.py",
+    "tables.saved.saved_release": "tables/test_checking.py tables/test_verify_release.py",
     "tables.saved.release_files": "tables/test_saving.py tables/test_checking.py",
     "tables.ask.asked": "tables/test_audiences.py tables/test_release.py tables/test_statistics.py tables/test_answers.py",
 }

@@ -69,6 +69,7 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
     "studio",
     "ledger create",
     "ledger charge",
+    "ledger promise",
     "ledger verify",
     "ledger head",
     "ledger remove",

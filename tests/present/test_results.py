@@ -23,6 +23,7 @@ from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevel
 from discreet.designs import Priors
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
+from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
@@ -213,6 +214,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
     "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
+    "a promise": lambda: Promise(CAPPED, BALANCE, Fraction(1, 4)),
+    "a promise without caps": lambda: Promise(TERMS, BALANCE),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),
 }
