@@ -196,6 +196,7 @@ class _Column:
 
     untyped: bool = True
     of_texts: bool = False
+    of_numbers: bool = False  # by its type
     missing: int = 0
     there: int = 0
     seen: set[Any] = field(default_factory=set)  # of what the question names
@@ -242,6 +243,7 @@ class _Column:
                 return
         elif kinds.is_boolean(array.type) or kinds.is_date(array.type) or _is_number(array.type):
             self.there += len(array) - array.null_count
+            self.of_numbers = _is_number(array.type)
             try:
                 values = array.drop_null().unique().to_pylist()
             except (OverflowError, ValueError):  # a day beyond Python's calendar
@@ -327,6 +329,8 @@ class _Column:
 
     def _as_seen(self, key: Any) -> Any:
         """A key of a column that has a type, as its rows have it."""
+        if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
+            return int(key)  # a code of a list
         return (_day(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 from ...exact.arithmetic import ball, float_above
@@ -56,10 +57,11 @@ def rows_table(
     *,
     caption: str = "",
     kind: str = "count",
+    labels: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
     """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic.
+    `more` counts the rows that are not given. `kind` is that of the statistic. `labels` say, by column, what codes are called.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -77,7 +79,8 @@ def rows_table(
         numbers += [_number(row["fitted"])] if fitted else []
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
-        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
+        names = [" ".join([str(key_for_people(row[k])), labels.get(k, {}).get(str(row[k]), "")]).strip() for k in keys]
+        lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
@@ -137,6 +140,7 @@ def release_page(release: Release) -> str:
     what = asked_in_words(record) if len(asked) == 1 else ", ".join(statistic["name"] for statistic in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    labels = record["question"]["domain"].get("labels", {})
     parts = [
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
@@ -152,7 +156,9 @@ def release_page(release: Release) -> str:
             keys = [name for name in (own or [{}])[0] if name not in (*OF_TOTALS, several)]
             caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else "in all")
             parts.append(
-                rows_table(own[:most], keys, "total", len(own) - most, caption=caption, kind=statistic["kind"])
+                rows_table(
+                    own[:most], keys, "total", len(own) - most, caption=caption, kind=statistic["kind"], labels=labels
+                )
             )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
@@ -161,7 +167,13 @@ def release_page(release: Release) -> str:
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
         parts.append(
             rows_table(
-                own, record["by"], "report", size - len(own), caption=_caption(statistic, by), kind=statistic["kind"]
+                own,
+                record["by"],
+                "report",
+                size - len(own),
+                caption=_caption(statistic, by),
+                kind=statistic["kind"],
+                labels=labels,
             )
         )
     left = record["budget"]
