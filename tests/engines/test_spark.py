@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,6 +30,7 @@ from discreet.engines.spark import NUMBER, check_safe, is_spark
 from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyWarning, SourceError, TableInputError
 from discreet.files import text
 from discreet.questions.domain import Domain
+from discreet.questions.predicate import Joint
 from discreet.questions.statistic import SumOf
 from discreet.randomness import Job
 
@@ -290,6 +292,7 @@ TOWNS = pa.table(
 )
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
+ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)), Joint((), ("pay > 900 OR age < 9",))]
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
@@ -307,8 +310,17 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {
+            "predicates": [*ANSWERS, "pay > 900"],
+            "sums": [replace(PAY, missing="out")],
+            "by": ["town"],
+            "domain": BY_TOWN,
+            "unit": "name",
+            "max_groups": 2,
+        },
+        {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
     ],
-    ids=["rows", "sums of rows", "people", "names"],
+    ids=["rows", "sums of rows", "people", "names", "people who answered", "rows that answer"],
 )
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)

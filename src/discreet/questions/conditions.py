@@ -59,6 +59,8 @@ def _condition(node: Node, types: Mapping[str, str]) -> str:
         return "(" + f" {node.kind} ".join(_condition(part, types) for part in node.parts) + ")"
     if node.kind == "NOT":
         return f"(NOT {_condition(node.parts[0], types)})"
+    if node.kind == "KNOWN":
+        return f"({_condition(node.parts[0], types)} IS NOT NULL)"
     if node.kind == "column":
         return quoted(node.value)
     if not node.parts:

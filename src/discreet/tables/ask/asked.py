@@ -7,7 +7,7 @@ An answer may correct that of an earlier version (`Correction`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, final
@@ -18,14 +18,15 @@ from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
 from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
-from ...ledger.entries import Consulted
+from ...ledger.entries import Consulted, part_given
 from ...ledger.ledger import Terms
+from ...ledger.periods import part_name
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
 from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import Question
-from ...questions.statistic import Statistic
+from ...questions.statistic import OUT, Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
@@ -41,21 +42,37 @@ class Asked:
     version: str
     level: Level  # what is charged; that of the most accurate audience
     audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
+    part: str | None = None  # of the data set, by its one name: the only one that is counted and charged
 
     @classmethod
-    def at_level(cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object) -> Asked:
+    def at_level(
+        cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object, part: object = None
+    ) -> Asked:
         """A question at one level."""
-        return cls(question, dataset, _version(version), Level.of(alpha=alpha, epsilon=epsilon))
+        level = Level.of(alpha=alpha, epsilon=epsilon)
+        return cls(question, dataset, _version(version), level, part=None if part is None else part_name(part))
 
     @classmethod
-    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any) -> Asked:
+    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any, part: object = None) -> Asked:
         """A question for several audiences, {name: epsilon}. Only geometric noise leads from every level to every more private
         one (docs/theory/cascade.md)."""
         named = read_audiences(audiences)
         _check_several(question)
         question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
         least = min((level for _, level in named), key=lambda level: level.alpha)
-        return cls(question, dataset, _version(version), least, named)
+        name = None if part is None else part_name(part)
+        return cls(question, dataset, _version(version), least, named, name)
+
+    def part_of(self, terms: Terms) -> tuple[str, str] | None:
+        """The column of parts and the part that is asked for; None for all of them."""
+        name = part_given(terms, self.part)
+        return None if name is None or terms.parts is None else (terms.parts, name)
+
+    def paid_by(self, terms: Terms) -> str | None:
+        """What is charged, where the data set has parts: "part 2026-01" or "every part"."""
+        if terms.parts is None:
+            return None
+        return "every part" if self.part is None else f"part {self.part}"
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -134,7 +151,8 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
-    question.purpose.check([statistic.kind for statistic in question.statistics], terms.relation)
+    asked.part_of(terms)  # refuses one where there are none
+    question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -156,17 +174,17 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         partial = [
             statistic.name
             for statistic in question.statistics
-            if statistic.kind == "mean" and statistic.where is not None
+            if statistic.kind == "mean" and statistic.where is not None and statistic.missing is None
         ]
         if partial:
             raise ReleaseError(
-                f"The mean {partial[0]!r} is taken over people chosen by a condition, and under change-one privacy their "
-                "number is private; ask for a sum and a count with that condition."
+                f"The mean {partial[0]!r} is taken over people chosen by a condition: say what becomes of those among them "
+                'who have no value, "missing out" or "missing VALUE".'
             )
     counted = [
         statistic
         for statistic in question.statistics
-        if statistic.kind == "count" or (statistic.kind == "share" and terms.relation == "change-one")
+        if statistic.kind == "count" or (statistic.kind == "share" and not statistic.is_pair(terms.relation))
     ]
     if not counted and (question.max_count is not None or question.mechanism != "auto"):
         word = "mechanism" if question.max_count is None else "max_count"
@@ -227,21 +245,22 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms) -> Spelling:
     """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
     question = asked.question
     conditions = {
-        statistic.name: None if statistic.where is None else parse(statistic.where, names[statistic.name])
-        for statistic in question.statistics
+        each.name: tuple(None if text is None else parse(text, names[each.name]) for text in (each.where, each.among))
+        for each in question.statistics
     }
     contents = {
-        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name])
+        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name], terms.relation)
         for statistic in question.statistics
     }
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
     identity = {
         "version": asked.version,
+        **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(asked.level.alpha),
@@ -255,23 +274,31 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
         "domain": _digest(question.domain.contents(by)),
         **({"measured": _digest(one_text({"tiers": _tier_identities(question)}))} if question.tiers else {}),
     }
-    used = {name for where in conditions.values() if where is not None for name in where.columns}
+    used = {name for both in conditions.values() for each in both if each is not None for name in each.columns}
     used |= {content["column"] for content in contents.values() if "column" in content}
     return Spelling(identity, contents, tuple(sorted(used)))
 
 
-def _content(statistic: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def _content(
+    statistic: Statistic, conditions: Sequence[Predicate | None], names: Collection[str], relation: str
+) -> dict[str, Any]:
     """The identity of a statistic, whatever its name."""
+    where, among = (None if each is None else unordered(each) for each in conditions)
+    missing = statistic.missing
+    if statistic.kind == "mean" and relation == "add-remove" and missing == OUT:
+        missing = None  # as it is without saying so
     content: dict[str, Any] = {
         "kind": statistic.kind,
-        "where": None if where is None else unordered(where),
+        "where": where,
         "part": str(statistic.weight),
     }
+    if statistic.kind == "share":
+        content |= {"among": among, "missing": missing}
     if statistic.column is not None and statistic.grid is not None:
         content |= {
             "column": find_column(statistic.column, names) or statistic.column,
             "grid": [str(statistic.grid.low), str(statistic.grid.high), str(statistic.grid.step)],
-            "missing": None if statistic.missing is None else str(statistic.missing),
+            "missing": None if missing is None else str(missing),
         }
     return content
 
@@ -306,14 +333,19 @@ class Correction:
     line: int | None = None  # where the ledger has one
 
     @classmethod
-    def of(cls, version: object, reason: object, own: object) -> Self | None:
-        """As whoever releases version `own` says it; None where nothing is corrected."""
+    def of(cls, version: object, reason: object, own: object, part: object = None) -> Self | None:
+        """As whoever releases version `own`, or a part of it, says it; None where nothing is corrected."""
         if version is None:
             if reason is not None:
                 raise ReleaseError("A reason is for a correction: name the version it corrects with supersedes, too.")
             return None
         if not (isinstance(version, str) and version and encodable(version)):
             raise ReleaseError('supersedes is the name of an earlier version of the data, such as "2026-01".')
+        if part is not None:
+            raise ReleaseError(
+                "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
+                "part, and is charged to all of them. Leave out the part."
+            )
         if version == own:
             raise ReleaseError(
                 f"Version {show(version)} cannot supersede itself: admit the corrected data as another version, and name "
@@ -327,12 +359,12 @@ class Correction:
         return cls(version, reason.strip())
 
     @classmethod
-    def recorded(cls, written: Any, own: object) -> Self | None:
+    def recorded(cls, written: Any, own: object, part: object = None) -> Self | None:
         """As a record has it."""
         if written is None:
             return None
         line = written["line"]
-        made = cls.of(written["version"], written["reason"], own)
+        made = cls.of(written["version"], written["reason"], own, part)
         if made is None or not (line is None or type(line) is int):
             raise ReleaseError("What the record says of a correction cannot be read.")
         return replace(made, line=line)

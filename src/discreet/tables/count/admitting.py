@@ -24,7 +24,7 @@ from ...engines.sources import TableSource, file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...exact.written import did_you_mean
-from ...ledger.ledger import Ledger, opened_ledger
+from ...ledger.ledger import Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
@@ -254,7 +254,7 @@ def admit(
         terms, before = book.terms(dataset), stamp(path)
         report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
-        report = replace(report, findings=(*report.findings, *_about_public(terms.public, known)))
+        report = replace(report, findings=(*report.findings, *_about_public(terms, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
             reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -463,18 +463,21 @@ def _about_names(names: Sequence[str], nameless: int, size: int, header_row: int
     return findings
 
 
-def _about_public(public: Sequence[str], known: Set[str]) -> list[Finding]:
-    """Public columns that neither this file nor an admitted one has: their names are fixed, and nobody can group by them."""
+def _about_public(terms: Terms, known: Set[str]) -> list[Finding]:
+    """Columns of the terms that neither this file nor an admitted one has: their names are fixed, and nobody can group by public
+    ones, or ask about parts."""
+    named = dict.fromkeys(terms.public, ("a public column", "no question can group by it"))
+    named |= {} if terms.parts is None else {terms.parts: ("the column of parts", "no question can ask about one part")}
     return [
         Finding(
             name,
-            "a public column that no admitted file has",
+            f"{what} that no admitted file has",
             1,
             (),
-            "no question can group by it; where it is misspelled, remove the data set (discreet ledger remove) and create it "
+            f"{nobody}; where it is misspelled, remove the data set (discreet ledger remove) and create it "
             f"anew.{did_you_mean(name, known)}",
         )
-        for name in public
+        for name, (what, nobody) in named.items()
         if find_column(name, known) is None
     ]
 
@@ -539,7 +542,9 @@ def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person:
     ):
         low, high = bounded.grid.reach
         clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
-        missing = "they add nothing" if bounded.missing is None else f"a person without a number adds {bounded.missing}"
+        missing = (
+            "they add nothing" if bounded.missing_steps is None else f"a person without a number adds {bounded.missing}"
+        )
         notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),

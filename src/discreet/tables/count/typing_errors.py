@@ -38,7 +38,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
-_KEY = "key of"
+_KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
 _IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
 _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
@@ -96,6 +96,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
+    paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -109,7 +110,11 @@ class QuestionCheck(Result):
 
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
-        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left; the check charged nothing."
+        whose = f" in {self.paid_by}" if self.paid_by else ""
+        price = (
+            f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
+            "nothing."
+        )
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -126,19 +131,31 @@ class QuestionCheck(Result):
             "findings": [plain(vars(finding)) for finding in self.findings],
             "epsilon": str(self.epsilon),
             "left": str(self.left),
+            "paid_by": self.paid_by,
         }
 
 
 def question_findings(
-    table: Any, reading: Reading | None, question: Question, progress: Progress | None = None
+    table: Any,
+    reading: Reading | None,
+    question: Question,
+    progress: Progress | None = None,
+    part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
-    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept."""
+    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
+    the column of parts and the part that was asked for, where no row names it."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
+        if part is not None:
+            name = find_column(part[0], source.names) or part[0]
+            columns.setdefault(name, _Column(name)).values.setdefault(part[1], f"{_PART} {name}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
+    if part is not None and not any(finding.where.startswith(_PART) for finding in findings):
+        write = "write it as the data do; what would be paid for is noise alone"
+        findings.append(QuestionFinding("spelling", f"{_PART} {part[0]}: {show(part[1])}", "no row names it", write))
     all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
     return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
 
@@ -540,8 +557,8 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
         summed = None if statistic.column is None else column_of(statistic.column)
         if summed is not None:
             summed.sums.append(f"{statistic.kind} of {summed.name}")
-        if statistic.where is not None:
-            for node in _comparisons(parse(statistic.where, names).tree):
+        for text in statistic.conditions:
+            for node in _comparisons(parse(text, names).tree):
                 column = column_of(node.parts[0].value)
                 if column is not None:
                     _compared(column, node)
@@ -585,7 +602,7 @@ def _comparisons(node: Node) -> Iterator[Node]:
 def _null_compared(question: Question, names: list[str]) -> Iterator[QuestionFinding]:
     """Comparisons with NULL, which are true of no row, whatever the data."""
     for statistic in question.statistics:
-        for node in () if statistic.where is None else _comparisons(parse(statistic.where, names).tree):
+        for node in (each for text in statistic.conditions for each in _comparisons(parse(text, names).tree)):
             if any(part.kind == "null" for part in node.parts[1:]):
                 name = node.parts[0].value
                 say = f"say {name} IS {'NOT ' if node.kind == '<>' else ''}NULL"
