@@ -51,15 +51,25 @@ class _Line:
     level: str
 
 
+def _is_marked(groups: Any) -> bool:
+    return isinstance(groups, Mapping) and isinstance(groups.get("columns"), Mapping) and "format" in groups
+
+
+def has_code_lists(groups: Any) -> bool:
+    """Does a column name a file of codes?"""
+    columns = groups["columns"] if _is_marked(groups) else groups
+    return isinstance(columns, Mapping) and any(isinstance(v, str) and v.startswith(MARK) for v in columns.values())
+
+
 def with_code_lists(groups: Any, folder: Path | None = None) -> Any:
     """Declared groups with each "file:..." replaced by what the file declares; other groups as they are.
 
     Paths are relative to `folder`, that of the domain's own file, or to the working directory.
     """
-    marked = isinstance(groups, Mapping) and isinstance(groups.get("columns"), Mapping) and "format" in groups
-    columns = groups["columns"] if marked else groups
-    if not isinstance(columns, Mapping) or not any(isinstance(v, str) and v.startswith(MARK) for v in columns.values()):
+    if not has_code_lists(groups):
         return groups
+    marked = _is_marked(groups)
+    columns = groups["columns"] if marked else groups
     declared: dict[str, Any] = {}
     labels: dict[str, Any] = dict(groups.get("labels", {})) if marked else {}
     sources = [groups["source"]] if marked and groups.get("source") else []
