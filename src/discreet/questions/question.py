@@ -22,7 +22,7 @@ from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain, read_hierarchies
+from .domain import Domain, read_hierarchies, read_labels
 from .margins import Margin, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
@@ -377,6 +377,7 @@ def _domain_dict(domain: Domain) -> dict[str, Any]:
             {"column": part.column, "of": part.of, "map": [list(pair) for pair in part.containers]}
             for part in domain.hierarchies
         ],
+        **({"labels": {name: dict(own) for name, own in domain.labels}} if domain.labels else {}),
     }
 
 
@@ -453,9 +454,8 @@ def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
     )
     columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
     maps = {entry["column"]: {"of": entry["of"], "map": _containers(entry["map"])} for entry in written["containers"]}
-    return Domain(
-        by, keys, recodings if any(recodings) else (), str(written["source"]), read_hierarchies(maps, columns)
-    )
+    hierarchies, labels = read_hierarchies(maps, columns), read_labels(written.get("labels", {}))
+    return Domain(by, keys, recodings if any(recodings) else (), str(written["source"]), hierarchies, labels)
 
 
 def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
