@@ -52,7 +52,7 @@ class Terms(Result):
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         return (
             f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
-            f"a person is {self.unit or 'a row'}{parts}"
+            f"{protected_unit(self.unit)}{parts}"
         )
 
     def view(self) -> View:
@@ -372,6 +372,11 @@ def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
     return facts
 
 
+def protected_unit(unit: object) -> str:
+    """Whom the promise protects, for people: a column of ids may be one of households."""
+    return "a person is a row" if unit is None else f"the privacy unit is {unit}"
+
+
 def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, str] | None) -> str:
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
@@ -379,11 +384,11 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             caps = "".join(
                 f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
             )
-            public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
+            public = ", ".join(map(str, facts.get("public") or ()))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             return (
                 f"budget {decimal_and_exact(facts.get('budget'))}{caps}; relation {facts.get('relation')}; "
-                f"public: {public or 'none'}; a person is {person}{parts}"
+                f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
             )
         case "admitted":
             return "a version that was removed with the data set" if version is None else f"version {version}"

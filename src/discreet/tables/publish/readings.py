@@ -36,6 +36,8 @@ _ROUNDING = 2.0**-48  # of the scale: more than the few roundings of a ratio in 
 
 def members(sizes: Indices) -> dict[int, Indices]:
     """The positions of the groups of each size, in one pass: there may be as many sizes as groups."""
+    if not len(sizes):
+        return {}
     order = np.argsort(sizes, kind="stable")
     different, starts = np.unique(sizes[order], return_index=True)
     return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
