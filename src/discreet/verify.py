@@ -2329,6 +2329,7 @@ class Release:
             for name, value in must.items():
                 self._cell(line, name, name not in line or line[name] == value)
             values = [self._shown(s, self.reports[s.name, part][place], drawn, size) for part in s.parts]
+            self._cell(line, "published", line["published"] == self._to_print(line, s))
             if not s.pair:
                 self._cell(line, "report", _says(line["report"], values[0]))
                 continue
@@ -2378,6 +2379,23 @@ class Release:
         """How reports were merged before they were shown."""
         return None if self.field(name) is None else _amount(self.field(name), name)
 
+    def _is_coarse(self) -> bool:
+        """Were reports rounded or hidden before they were shown?"""
+        return any(self.field(name) is not None for name in ("round_to", "hide_below"))
+
+    def _fitted(self, line: dict[str, str], s: _Statistic) -> str:
+        """The number that was fitted to the totals, where it is the one that is published."""
+        return "" if self._is_coarse() or s.kind not in ("count", "sum") else line.get("fitted", "")
+
+    def _to_print(self, line: dict[str, str], s: _Statistic) -> str:
+        """What a row publishes: the fitted number, or the report; one outside its interval as the end next to it."""
+        if self._fitted(line, s) or line["report"] == "" or self._is_coarse():
+            return self._fitted(line, s) or line["report"]
+        for name, sign in (("low", 1), ("high", -1)):
+            if line[name] != "" and sign * (_number(line["report"]) - _number(line[name])) < 0:
+                return line[name]
+        return line["report"]
+
     def _cell(self, line: dict[str, str], name: str, right: bool) -> None:
         """What a cell must say."""
         where = ", ".join(line[c] for c in self.by)
@@ -2386,11 +2404,19 @@ class Release:
     def table(self, name: str) -> list[dict[str, str]]:
         """The rows of a CSV beside the record, by its columns."""
         text = self.beside(name).decode("utf-8").removeprefix("\ufeff")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        separator, mark = (_field(self.field("presentation"), x, "presentation") for x in ("separator", "decimal"))
+        right = separator in (",", ";", "|", "\t") and mark in (".", ",") and mark != separator
+        _shape(right, "The record names no marks that a CSV can have.")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
         _shape(len(rows) > 0 and len(set(rows[0])) == len(rows[0]), f"{_named(name)} is no table.")
         _shape(all(len(row) == len(rows[0]) for row in rows), f"{_named(name)} has rows of different lengths.")
         self.head = rows[0]
-        return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        for line in lines if mark == "," else ():
+            for column in _WITH_MARKS & line.keys():
+                _shape("." not in line[column], f"{_named(name)} has a decimal point, and the record says a comma.")
+                line[column] = line[column].replace(",", ".")
+        return lines
 
     def intervals(self) -> str:
         """The interval of each report, by the distribution of its noise."""
@@ -2410,8 +2436,10 @@ class Release:
             if s.pair:
                 self._cell(line, "low", _is_ratio_interval(line, s, ends))
                 continue
-            for name, end in zip(("low", "high"), ends[0], strict=True):
+            fitted = self._fitted(line, s)  # the interval is stretched to hold it
+            for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
                 value = None if abs(end) >= FARTHEST else s.value(end, size)
+                value = wider(value, _number(fitted)) if value is not None and fitted else value
                 self._cell(line, name, _says(line[name], value))
         return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
 
@@ -2763,6 +2791,21 @@ def _is_ratio_interval(line: dict[str, str], s: _Statistic, ends: list[tuple[int
     return s.is_near(_number(line["low"]), least) and s.is_near(_number(line["high"]), most)
 
 
+# The columns of a CSV whose numbers may have a decimal mark; none of them is a key
+_WITH_MARKS = {
+    "published",
+    "low",
+    "high",
+    "report",
+    "fitted",
+    "estimate",
+    "standard_error",
+    "report_u",
+    "report_v",
+    "total",
+}
+
+
 def check_release(document: Any, path: str, ledger: History | None = None) -> Verdict:
     """A verdict on the record of a release with its files, beside an exported ledger where there is one."""
     release = Release(document, path)
@@ -2776,7 +2819,8 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.totals,
     ]
     coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
-    findings = [_judged(check) for check in (*checks, *(() if coarse else (release.intervals,)))]
+    at_once = release.record.get("simultaneous") is not False
+    findings = [_judged(check) for check in (*checks, *(() if coarse or at_once else (release.intervals,)))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
@@ -2787,11 +2831,12 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(_COARSE if coarse else ()), *_BEYOND_RELEASE),
+        (*alone, *(() if opened else beyond), *(_COARSE if coarse else _AT_ONCE if at_once else ()), *_BEYOND_RELEASE),
     )
 
 
 _COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
+_AT_ONCE = ("intervals that cover all at once: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

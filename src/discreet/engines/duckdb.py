@@ -356,6 +356,8 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
             whole = rf"regexp_full_match({text}, '\s*[+-]?\d+(\.0*)?\s*')"
             return pa.array(values), f"CASE WHEN {whole} THEN TRY_CAST({text} AS BIGINT) END"
         return pa.array(values), k if given is str else f"TRY_CAST({k} AS BOOLEAN)"
+    if kind == "number" and given is str and all(map(_is_plain_whole, values)):
+        values, given = tuple(map(int, values)), int  # type: ignore[arg-type]  # codes of a list are texts
     if _KEYS_FOR.get(kind) is not given:
         raise TableInputError(
             f"Column {show(name)} has type {type_name}, but its declared keys are of type {given.__name__}."
@@ -376,6 +378,11 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
         aware = [m.replace(tzinfo=m.tzinfo or UTC) for m in moments]  # type: ignore[union-attr, call-arg]
         return pa.array(aware, pa.timestamp("us", "UTC")), k
     return pa.array(moments, pa.timestamp("us")), k
+
+
+def _is_plain_whole(key: Key) -> bool:
+    """A text that is a whole number of 64 bits as it is mostly written: 01 is none."""
+    return isinstance(key, str) and len(key) < 19 and key.isascii() and key.isdigit() and str(int(key)) == key
 
 
 class _EngineRun:

@@ -7,6 +7,7 @@ question may be asked of several data sets, at several levels, and be written do
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain, read_hierarchies
+from .domain import Domain, read_hierarchies, read_labels
 from .margins import Margin, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
@@ -33,6 +34,7 @@ _NAMES = {UNITS: "all", ROWS: ROWS}  # of a count of everything
 _MOST = 20  # parts that are named in words; the others are counted
 RESERVED = frozenset(
     [
+        "published",
         "report",
         "low",
         "high",
@@ -61,7 +63,7 @@ class QuestionParts(TypedDict, total=False):
     mean: Values
     share: Conditions
     by: str | Sequence[str]
-    domain: Domain | Mapping[str, Any] | None
+    domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     weights: Mapping[str, Any] | None
     max_count: Rational | None
     max_groups: Rational
@@ -87,7 +89,8 @@ class Question:
         share           a condition whose share is wanted, written like `count`; after it "where CONDITION" says of whom, and
                         "missing out" leaves out who has no answer
         by              columns to group by
-        domain          the keys that these columns can have, declared and never learned from the data
+        domain          the keys that these columns can have, declared and never learned from the data. {"sex": ["f", "m"]}; the
+                        values of a column are a list, a set, a range, an array or a Series; or the path of a JSON file of them
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
         max_count       with add-remove privacy: the largest possible count
@@ -127,7 +130,7 @@ class Question:
         mean: Values = None,
         share: Conditions = None,
         by: str | Sequence[str] = (),
-        domain: Domain | Mapping[str, Any] | None = None,
+        domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         weights: Mapping[str, Any] | None = None,
         max_count: Rational | None = None,
         max_groups: Rational = 1,
@@ -163,9 +166,7 @@ class Question:
         self._set(
             statistics=statistics_of(count, sum, mean, share, weights, _NAMES.get(counted, counted)),
             by=columns,
-            domain=domain.ordered(columns)
-            if isinstance(domain, Domain)
-            else Domain.of({} if domain is None else domain, columns),
+            domain=_declared(domain, columns),
             max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
             max_groups=groups,
             counted=counted,
@@ -321,6 +322,15 @@ class Question:
             ) from None
 
 
+def _declared(domain: Any, columns: tuple[str, ...]) -> Domain:
+    """The domain of these columns: ready made, from its file, or from the values themselves."""
+    if isinstance(domain, Domain):
+        return domain.ordered(columns)
+    if isinstance(domain, (str, os.PathLike)):
+        return Domain.read(domain, columns)
+    return Domain.of({} if domain is None else domain, columns)
+
+
 def _check_counted(counted: Any, max_rows: int | None, max_groups: int) -> None:
     """Is it said how many a unit may add, where something else than units is counted, and only there?"""
     if not (isinstance(counted, str) and counted.strip() and encodable(counted)):
@@ -367,6 +377,7 @@ def _domain_dict(domain: Domain) -> dict[str, Any]:
             {"column": part.column, "of": part.of, "map": [list(pair) for pair in part.containers]}
             for part in domain.hierarchies
         ],
+        **({"labels": {name: dict(own) for name, own in domain.labels}} if domain.labels else {}),
     }
 
 
@@ -443,9 +454,8 @@ def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
     )
     columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
     maps = {entry["column"]: {"of": entry["of"], "map": _containers(entry["map"])} for entry in written["containers"]}
-    return Domain(
-        by, keys, recodings if any(recodings) else (), str(written["source"]), read_hierarchies(maps, columns)
-    )
+    hierarchies, labels = read_hierarchies(maps, columns), read_labels(written.get("labels", {}))
+    return Domain(by, keys, recodings if any(recodings) else (), str(written["source"]), hierarchies, labels)
 
 
 def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
+from ..questions.code_lists import has_code_lists
 from ..questions.question import Question
 from ..tables.count import admitting
 from ..tables.publish.released import Release
@@ -289,7 +290,11 @@ def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
 
 
 def _question(asked: QuestionForm) -> Question:
-    """The question of a page: what it leaves empty is not asked for."""
+    """The question of a page: what it leaves empty is not asked for. A page names no files of this machine."""
+    if has_code_lists(asked.domain):
+        raise TableInputError(
+            "A page declares its keys themselves and names no file; use a code list with discreet release --domain."
+        )
     names = (
         "count",
         "sum",

@@ -20,6 +20,7 @@ from ...questions.statistic import OUT, ROWS, Statistic
 from ..ask.asked import Asked, contribution
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
+from .presentation import PLAIN
 from .readings import USUAL, Confidence, Reading
 
 Indices = NDArray[np.int64]
@@ -113,11 +114,14 @@ def release_record(
         "interval": _interval(question, confidence),
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
+        "published": "the number to print, with low and high: fitted where totals were asked for, since fitted counts and sums add "
+        "up to them; else the report, also of means and shares, of reports that were rounded or hidden, and where there is no fit",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [
             f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
             for family in no_estimate
         ],
+        "presentation": PLAIN,
         "files": {},
     }
 

@@ -149,6 +149,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
+    release = release.presented(**record["presentation"])
     corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
     said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
     return Rebuilt(sheet, replace(release, record={**release.record, **said}))

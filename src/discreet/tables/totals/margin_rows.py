@@ -360,13 +360,13 @@ class ReleaseTotals:
                         **named,
                         **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
                     }
-                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
                     line |= {
                         "total": _said(shown["report"][k]),
                         "low": _said(shown["low"][k]),
                         "high": _said(shown["high"][k]),
-                        "interval_by": read[0][1][k],
                     }
+                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
+                    line |= {"interval_by": read[0][1][k]}
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
@@ -457,9 +457,18 @@ def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
 
 def names_of_totals(margins: Any, question: Question) -> list[str]:
     """The names of all margins that a release of this question with these margins has."""
+    return [margin_name(margin) for margin in _all_margins(margins, question)]
+
+
+def columns_of_totals(margins: Any, question: Question) -> list[str]:
+    """The columns that the totals of such a release are by."""
+    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+
+
+def _all_margins(margins: Any, question: Question) -> list[Margin]:
     asked = [*read_margins(margins, question.by, question.domain), *(margin for margin, _ in question.tiers)]
     first = {frozenset(margin): margin for margin in reversed(asked)}
-    return [margin_name(margin) for margin in reversed(first.values())]
+    return list(reversed(first.values()))
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
