@@ -50,6 +50,7 @@ def record(**other: Any) -> dict[str, Any]:
         "statistics": [ASKED],
         "by": [EVIL],
         "protects": "All of it.",
+        "left_out": [],
         "person": "A row.",
         "beware": [EVIL],
         "checked": EVIL,

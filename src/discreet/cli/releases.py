@@ -400,7 +400,7 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
 
     def ask(check: QuestionCheck) -> bool:
         with bar.paused():
-            if check.findings or not yes:
+            if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
             return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}?")
 

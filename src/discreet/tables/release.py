@@ -331,7 +331,8 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     findings = question_findings(table, reading, asked.question, progress)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, allowed.said.totals.left)
+    sheet = ready.sheets[0]
+    return QuestionCheck(findings, asked.dataset, sheet.charge, allowed.said.totals.left, sheet.advice)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

@@ -88,6 +88,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
+    advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -107,7 +108,7 @@ class QuestionCheck(Result):
             self._title(),
             tuple(rows[0]) if rows else (),
             tuple(tuple(row.values()) for row in rows),
-            (*([spelling] if rows else []), price),
+            (*([spelling] if rows else []), *([self.advice] if self.advice else []), price),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,6 +119,7 @@ class QuestionCheck(Result):
             "findings": [plain(vars(finding)) for finding in self.findings],
             "epsilon": str(self.epsilon),
             "left": str(self.left),
+            **({} if self.advice is None else {"advice": self.advice}),
         }
 
 

@@ -16,7 +16,18 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
-from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
+from ..totals.margin_rows import left_out_words
+from .released import (
+    Release,
+    amount,
+    asked_in_words,
+    checked_words,
+    correction_words,
+    key_for_people,
+    of_which,
+    total_words,
+    totals_title,
+)
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -57,10 +68,12 @@ def rows_table(
     caption: str = "",
     kind: str = "count",
     size: str = "of",
+    headed: str = "",
 ) -> str:
     """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
+    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes,
+    `headed` that of the values, where it is not `value`.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -79,7 +92,12 @@ def rows_table(
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [*([size] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
+    counted = [
+        *([size] if sized else []),
+        headed or value,
+        *(["fitted to the totals"] if fitted else []),
+        "95 % interval",
+    ]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -145,15 +163,21 @@ def release_page(release: Release) -> str:
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record),
     ]
+    left_out = left_out_words(record["left_out"])
+    whole = f"in{of_which(record).removeprefix('of')}"
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
         its = "its" if margin == TOTAL else "their"
-        parts.append(f"<h2>{escape(totals_title(margin))}, matching {its} parts</h2>")
+        parts.append(f"<h2>{escape(totals_title(margin, record))}, matching {its} parts</h2>")
+        parts += [f"<p class='small'>{escape(text)}</p>" for text in left_out]
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
             keys = [name for name in (own or [{}])[0] if name not in (*OF_TOTALS, several)]
-            caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else "in all")
+            caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else whole)
+            (headed,) = total_words([statistic])
             parts.append(
-                rows_table(own[:most], keys, "total", len(own) - most, caption=caption, **_drawn_as(statistic))
+                rows_table(
+                    own[:most], keys, "total", len(own) - most, caption=caption, headed=headed, **_drawn_as(statistic)
+                )
             )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)

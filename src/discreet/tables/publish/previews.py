@@ -30,6 +30,7 @@ class Preview(Result):
     lines: tuple[Mapping[str, Any], ...]
     record: Mapping[str, Any]
     check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
+    advice: str | None = None  # what would make totals more accurate at the same price
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -61,6 +62,7 @@ class Preview(Result):
             ],
         )
         notes = (
+            *([self.advice] if self.advice else []),
             f"The release would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
@@ -82,7 +84,8 @@ class Preview(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have, without its answer; and the check, where it was asked for."""
-        checked = {} if self.check is None else {"check": self.check.to_dict()}
+        checked: dict[str, Any] = {} if self.check is None else {"check": self.check.to_dict()}
+        checked |= {} if self.advice is None else {"advice": self.advice}
         return {"rows": plain(self.rows()), "record": plain(self.record), **checked}
 
 
@@ -99,7 +102,7 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record, check)
+    return Preview(tuple(lines), sheet.record, check, sheet.advice)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:

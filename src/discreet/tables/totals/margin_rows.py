@@ -20,9 +20,10 @@ from ...channels import Channel
 from ...ledger.ledger import Terms
 from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
+from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
 from ..ask.asked import groups_of_one
-from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
+from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, mechanisms_for, sizes_of
 from ..publish.readings import Part, Reading, error_of, in_steps, published
 from .fitting import Measured, fit_parts
 
@@ -117,6 +118,20 @@ class Adding:
                 ways_here.append((2 * width, FITTED, (chosen, width)))
             ways.append(min(ways_here, key=lambda way: way[0])[1:])
         return ways
+
+    def drawn_by(self, plan: Plan) -> Adding:
+        """The same of reports that other mechanisms draw."""
+        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self._merged)
+
+    def errors_of(self, groups: Groups) -> Floats:
+        """The standard error of each total of the unbiased estimates of its parts, at most."""
+        return np.asarray(np.sqrt(np.bincount(groups.place, self._errors**2, len(groups.keys))))
+
+    def half_width(self, groups: Groups, place: int) -> float:
+        """Half of how wide the interval of a total will be that is bounded by its parts, but for what is cut off at ends."""
+        chosen = groups.members[place]
+        way = self._bound.bounds(self._kinds[chosen[self._kinds[chosen] >= 0]])
+        return float(way.below + way.above) / 2
 
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
@@ -320,6 +335,31 @@ class ReleaseTotals:
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
+    def advice(self) -> str | None:
+        """What the purpose "adding" would gain, in the margin with the fewest totals, where counts are drawn for reading because
+        nothing was said. Margins are no part of the question, so they do not choose the purpose themselves."""
+        question = self.question
+        read = [k for k, m in enumerate(self.measures) if m.counts_people and drawn_to_be_read(m)]
+        if question.purpose.declared or question.mechanism != "auto" or self.tiers or not read:
+            return None
+        groups = min(self.margins, key=lambda totals: len(totals.keys))
+        measure, now = self.measures[read[0]], self.adding[read[0]]
+        plan = mechanisms_for(question.changed(purpose=Purpose(ADDING)), measure.level, self.sizes)
+        then = now.drawn_by(plan)
+        worst = int(np.argmax(then.errors_of(groups)))
+        over = max(int(sizes_of(groups, self.terms, self.sizes)[worst]), 1) if measure.statistic.kind == "share" else 1
+        error, smaller = (each.errors_of(groups)[worst] / over for each in (now, then))
+        of = "the total" if not groups.margin else f"a total by {margin_name(groups.margin)}"
+        gain = f"the standard error of {of} is at most {_digits(smaller)}; now it has no value"
+        if math.isfinite(error):
+            width, narrower = (each.half_width(groups, worst) / over for each in (now, then))
+            gain = (
+                f"the standard error of {of} is at most {_digits(smaller)} instead of {_digits(error)}, and its 95 % "
+                f"interval about +-{_digits(narrower)} instead of +-{_digits(width)}"
+            )
+        drawn = f"{measure.name}: these counts are drawn for reading one by one. Drawn for adding, {gain}"
+        return f'{drawn}: say purpose="adding" (--purpose adding).'
+
     def _fitted(self, measures: Sequence[Measure], fits: Sequence[NDArray[Any]]) -> list[Any]:
         if len(measures) == 1 and measures[0].counts_people and measures[0].statistic.kind == "count":
             return list(fits[0])
@@ -364,6 +404,7 @@ def totals_record(
     ]
     return {
         "margins": [list(margin) for margin in margins],
+        "left_out": left_out_of(question, terms),
         "measured": [
             *measured,
             {
@@ -394,11 +435,40 @@ def names_of_totals(margins: Any, question: Question) -> list[str]:
     return [margin_name(margin) for margin in reversed(first.values())]
 
 
-def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
-    """Caveats about totals."""
-    if any_totals and groups_of_one(question, terms) > 1:
-        return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
-    return []
+def drawn_to_be_read(measure: Measure) -> bool:
+    """Are some of its reports drawn by a mechanism for small groups that are read one by one?"""
+    return any(m is not None and m.recipe.family == "explicit_fair" for m in measure.plan.values())
+
+
+def totals_beware(question: Question, terms: Terms, measures: Sequence[Measure], any_totals: bool) -> list[str]:
+    """Caveats about totals, the same whatever the data."""
+    if not any_totals:
+        return []
+    said = left_out_words(left_out_of(question, terms))
+    if groups_of_one(question, terms) > 1:
+        said.append(f"A person may be in {question.max_groups} groups: totals add up memberships, not people.")
+    if question.mechanism == "auto" and any(map(drawn_to_be_read, measures)):
+        said.append(
+            "Counts of small groups are drawn for reading one by one; totals of counts drawn for adding have smaller errors."
+        )
+    return said
+
+
+def left_out_of(question: Question, terms: Terms) -> list[str]:
+    """What is in no total, by what is declared; whether the data have any of it is not looked at."""
+    left_out = ["rows with keys that were not declared"] if question.by and not question.pool_other else []
+    left_out += [f"rows without {terms.unit}"] if terms.unit is not None else []
+    return left_out + ([f"people of a group beyond {question.max_count}"] if question.max_count is not None else [])
+
+
+def left_out_words(left_out: Sequence[str]) -> list[str]:
+    """The sentence that stands beside totals."""
+    return [f"Totals leave out {' and '.join(left_out)}, whether or not there are any."] if left_out else []
+
+
+def _digits(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _said(value: Any) -> Any:
