@@ -25,6 +25,7 @@ from discreet.cli import main
 from discreet.collect.batches import perturb_batches
 from discreet.collect.cluster import Task, TaskSettings
 from discreet.engines.duckdb import count_each
+from discreet.engines.reading import Reading
 from discreet.engines.spark import NUMBER, check_safe, is_spark
 from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyWarning, SourceError, TableInputError
 from discreet.files import text
@@ -329,6 +330,25 @@ def test_counts_are_those_of_the_embedded_engine(spark, asked):
             found = getattr(one, name)
             assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value, name
     assert sum(here.counts[0].sizes) > 100
+
+
+def test_declared_dates_are_read_in_the_cluster_as_they_are_here(spark):
+    days = ["31.12.1989", "01.01.1990", "31.02.1990", "1.1.1990", "unbekannt", None, "29.02.2000"] * 20
+    table = pa.table({"born": days, "id": [k // 2 for k in range(len(days))]})
+    ages = {"age_at": "2010-01-01", "bands": {"0-17": [0, 17], "18+": [18, None], "unknown": None}}
+    for unit in (None, "id"):
+        asked = {
+            "predicates": ["born < '1990-01-01'"],
+            "by": ["born"],
+            "domain": Domain.of({"born": ages}),
+            "unit": unit,
+        }
+        asked |= {"reading": Reading.of(dates="born:dd.mm.yyyy"), "max_groups": 1 if unit is None else 3}
+        there, here = (count_each(x, **asked).counts[0] for x in (spark.createDataFrame(table).repartition(3), table))
+        assert there.sizes.tolist() == here.sizes.tolist()
+        assert there.counts.tolist() == here.counts.tolist()
+        assert (there.dropped, there.fingerprint) == (here.dropped, here.fingerprint)
+        assert unit or here.sizes.tolist() == [20, 40, 80]
 
 
 def test_no_rows_and_zero_of_either_sign(spark):

@@ -42,6 +42,13 @@ def create(
             help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        Parameter(
+            help="A column that divides people into parts that share nobody, such as the month of a birth: each part has the "
+            "budget. change-one: one of the public columns."
+        ),
+    ] = None,
 ) -> Output:
     """Open a data set's account: what is protected in it, and its budget.
 
@@ -63,6 +70,7 @@ def create(
             public=listed(public),
             unit=unit,
             per=per or (),
+            parts=parts,
         )
     return Output(terms, text=f"{terms}; {ledger} is a new ledger" if is_new else str(terms))
 
@@ -95,6 +103,7 @@ def charge(
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    part: Annotated[str | None, Parameter(help="Charge one part alone, where the data set has parts.")] = None,
 ) -> Output:
     """Record what was spent on a data set elsewhere.
 
@@ -105,7 +114,7 @@ def charge(
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
+        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what, part=part)
     return Output(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
 

@@ -1,4 +1,4 @@
-"""Commands about releases: preview, release, release-to, check-release."""
+"""Commands about releases: preview, release, release-to, check-release, compare-releases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Output, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
     LEDGER,
@@ -33,6 +33,7 @@ from .options import (
     Number,
     Overwrite,
     Table,
+    described,
     entry,
     listed,
     meaning,
@@ -136,17 +137,23 @@ class ReleaseOptions(QuestionOptions):
     """A question, and what else preview, release and release-to take alike."""
 
     version: DataVersion = "1"
+    part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
     round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
     hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the question."""
         return {
             "version": self.version,
+            "part": self.part,
             "margins": listed(self.margins),
             "round_to": self.round_to,
             "hide_below": self.hide_below,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
         }
 
 
@@ -321,20 +328,37 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    epsilons: Annotated[
+        str,
+        entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
+    ] = "",
+    out: Annotated[
+        str | None, target("With --epsilons: the picture to write, error against epsilon (.svg, .png, .html or .json).")
+    ] = None,
     check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
-    It takes what discreet release takes, and says of each report its mechanism, standard error and half width. With --check it
-    compares the question with the data instead, as discreet release --check does.
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width, and in sentences how
+    wrong each number and each total can be, and all of them at once. With --epsilons it says so for several epsilons. With
+    --check it compares the question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
+    from ..errors import ReleaseError
     from ..tables.release import preview as run
     from . import terminal
 
     question = asked.question()
+    if epsilons:
+        if epsilon is not None or alpha is not None or check:
+            raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
+        return _previewed(
+            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+        )
+    if out is not None:
+        raise ReleaseError("A picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1.")
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -350,6 +374,20 @@ def preview(
     if expected.check is not None:
         return Output(expected.check, 1 if expected.check.proposals else 0)
     return Output(expected, part="rows")
+
+
+def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+    """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..present import plot
+    from ..tables.release import preview_epsilons as run
+    from . import terminal
+
+    apart(out, table)
+    with terminal.progress("counting") as advance:
+        expected = run(table, question, epsilons=epsilons, progress=advance, **given)
+    if out is not None:
+        plot.save(expected.plot(), out)
+    return Output(expected, notes=() if out is None else (f"Written: {out}.",))
 
 
 @command("json", "csv")
@@ -372,6 +410,25 @@ def check_release(
 
     found = check(record, ledger=ledger)
     return Output(found, 0 if found else 1)  # what could not be checked counts
+
+
+@command("json", "csv")
+def compare_releases(
+    later: Annotated[str, Parameter(help="The record of the later release, the .json beside its CSV.")],
+    earlier: Annotated[str, Parameter(help="The record of the earlier one.")],
+    /,
+    *,
+    confidence: Annotated[Number, entry("How often each interval covers.")] = "0.95",
+) -> Output:
+    """Show what changed between two releases, with intervals.
+
+    Both answer the same question, and nothing is charged. An interval that holds 0 shows no change.
+
+    Example: discreet compare-releases march.json january.json
+    """
+    from ..tables.saved.differences import difference
+
+    return Output(difference(later, earlier, confidence=confidence), part="rows")
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading
@@ -402,7 +459,8 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
         with bar.paused():
             if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
-            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}?")
+            whose = f" for {check.paid_by}" if check.paid_by else ""
+            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
 
     return ask
 

@@ -50,7 +50,7 @@ from ..questions.predicate import (
 from ..questions.recoding import missing_sql
 from ..questions.statistic import SumOf
 from .adding import SumSql
-from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, row_digest
+from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
 from .reading import Reading
 from .settling import Guarded, TableSource
@@ -58,7 +58,7 @@ from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
-_asked = itemgetter("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
+_asked = itemgetter("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb", "part")
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
@@ -81,6 +81,7 @@ def count_each(
     memory_mb: int = 512,
     reading: Reading | None = None,
     vouched: bool = False,
+    part: tuple[str, str] | None = None,
 ) -> Counted:
     """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
@@ -88,6 +89,8 @@ def count_each(
     if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of id and group.
     Rows without an id are left out. `progress` is told each percent. A reader of record batches is used up by one call.
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
+    `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
+    parts that their rows name.
     """
     asked = {
         "predicates": list(predicates),
@@ -98,6 +101,7 @@ def count_each(
         "max_groups": max_groups,
         "other": other,
         "memory_mb": memory_mb,
+        "part": part,
     }
     return seen_in(table, asked, progress, reading, vouched).counted()
 
@@ -131,7 +135,7 @@ def seen_in(
     vouched: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
-    predicates, sums, by, domain, unit, max_groups, other, memory_mb = _asked(question)
+    predicates, sums, by, domain, unit, max_groups, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -153,6 +157,7 @@ def seen_in(
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
     added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
+    divided_by = [] if part is None else names_in([part[0]], source)
 
     def broken() -> DiscreetError | KeyboardInterrupt:
         return source.failure or TableInputError(
@@ -163,12 +168,20 @@ def seen_in(
     with Guarded(broken), duckdb.connect(":memory:") as connection:
         each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
         lock_up(connection, memory_mb + len(domain) * each // 10**6)
-        types = bind(connection, source, sorted(always.union(added, *looked_at)), person)
+        types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if person is not None and family(ids) == "other" and ids != "BLOB":
             raise TableInputError(
                 f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
             )
+        mine = None
+        if part is not None:
+            mine = part_sql(divided_by[0], types[divided_by[0]], part[1])
+            if mine is None:
+                raise TableInputError(
+                    f"Column {show(divided_by[0])} has type {types[divided_by[0]]}, which names no parts; convert it to texts, "
+                    "whole numbers or dates."
+                )
         limited = person is not None and max_groups < len(domain) + other
         groups = _register(connection, domain, names, types)
         contents = key_texts(domain, names) if limited or sums else []
@@ -189,11 +202,12 @@ def seen_in(
             max_groups,
             other,
             len(domain),
+            mine,
         )
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
             totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
             )
         else:
             totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)

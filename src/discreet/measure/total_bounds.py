@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
@@ -251,6 +252,12 @@ class ChernoffBound:
         self._channels = list(channels)
         self._curves: dict[int, Floats] = {}  # of the channels that were asked for
 
+    def at(self, error: Fraction) -> ChernoffBound:
+        """The same for another error, with the moments that are known."""
+        other = copy(self)
+        other._goal = math.log(2 / float(error))
+        return other
+
     def half_width(self, kinds: Indices, weights: Floats, counts: Indices | None = None) -> float:
         """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i, of
         which there are counts[i] (one by default)."""
@@ -296,6 +303,7 @@ class BoundWay:
     beyond: Mapping[int, int] | None = field(default=None)
 
 
+_UNBOUNDED = 1e29  # no sum of reports comes near
 NO_BOUND = BoundWay(WORST, Fraction(10**30), Fraction(10**30))
 
 
@@ -323,6 +331,12 @@ class TotalBound:
         self._ways: dict[tuple[tuple[int, int], ...], BoundWay] = {}
         self._powers: dict[tuple[object, int], ErrorBound] = {}
         self._tables: dict[int, Tables | None] = {}
+
+    def at(self, error: Fraction) -> TotalBound:
+        """The same for another error, with the distributions of sums that are known."""
+        other = copy(self)
+        other._error, other._ways, other._chernoff = error, {}, self._chernoff.at(error)
+        return other
 
     def interval(self, kinds: Indices, reports: Indices, estimates: Floats) -> tuple[int, int, str]:
         """The first and the last total that the reports of its parts (as positions) leave possible, and by which way.
@@ -378,10 +392,12 @@ class TotalBound:
         found: list[tuple[float, BoundWay]] = []
         if self._left > 0 and noisy:
             found.append(self._by_reports(key))
-            if found[0][1].method == EXACT:
+            if found[0][1].method == EXACT and found[0][0] < _UNBOUNDED:
                 return found[0][1]
         if self._left > 0 and known and self._written(key):
             found += self._by_estimates(key)
+        # tails that are rarer than what the distributions leave out are bounded by moments alone
+        found = [way for way in found if way[0] < _UNBOUNDED]
         if known and not (found and all(is_below_noise(self._laws[k]) for k, _ in key)):  # then hinges are narrower
             laws, counts = np.array(key, dtype=np.int64).T
             width = self._chernoff.half_width(laws, np.ones(len(laws)), counts)

@@ -18,8 +18,9 @@ from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
 from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
-from ...ledger.entries import Consulted
+from ...ledger.entries import Consulted, part_given
 from ...ledger.ledger import Terms
+from ...ledger.periods import part_name
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
@@ -41,21 +42,37 @@ class Asked:
     version: str
     level: Level  # what is charged; that of the most accurate audience
     audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
+    part: str | None = None  # of the data set, by its one name: the only one that is counted and charged
 
     @classmethod
-    def at_level(cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object) -> Asked:
+    def at_level(
+        cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object, part: object = None
+    ) -> Asked:
         """A question at one level."""
-        return cls(question, dataset, _version(version), Level.of(alpha=alpha, epsilon=epsilon))
+        level = Level.of(alpha=alpha, epsilon=epsilon)
+        return cls(question, dataset, _version(version), level, part=None if part is None else part_name(part))
 
     @classmethod
-    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any) -> Asked:
+    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any, part: object = None) -> Asked:
         """A question for several audiences, {name: epsilon}. Only geometric noise leads from every level to every more private
         one (docs/theory/cascade.md)."""
         named = read_audiences(audiences)
         _check_several(question)
         question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
         least = min((level for _, level in named), key=lambda level: level.alpha)
-        return cls(question, dataset, _version(version), least, named)
+        name = None if part is None else part_name(part)
+        return cls(question, dataset, _version(version), least, named, name)
+
+    def part_of(self, terms: Terms) -> tuple[str, str] | None:
+        """The column of parts and the part that is asked for; None for all of them."""
+        name = part_given(terms, self.part)
+        return None if name is None or terms.parts is None else (terms.parts, name)
+
+    def paid_by(self, terms: Terms) -> str:
+        """What is charged, where the data set has parts: "part 2026-01" or "every part"; else empty."""
+        if terms.parts is None:
+            return ""
+        return "every part" if self.part is None else f"part {self.part}"
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -134,6 +151,7 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
+    asked.part_of(terms)  # refuses one where there are none
     question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
@@ -242,6 +260,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms
     aim = question.purpose.written()
     identity = {
         "version": asked.version,
+        **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(asked.level.alpha),
@@ -314,14 +333,19 @@ class Correction:
     line: int | None = None  # where the ledger has one
 
     @classmethod
-    def of(cls, version: object, reason: object, own: object) -> Self | None:
-        """As whoever releases version `own` says it; None where nothing is corrected."""
+    def of(cls, version: object, reason: object, own: object, part: object = None) -> Self | None:
+        """As whoever releases version `own`, or a part of it, says it; None where nothing is corrected."""
         if version is None:
             if reason is not None:
                 raise ReleaseError("A reason is for a correction: name the version it corrects with supersedes, too.")
             return None
         if not (isinstance(version, str) and version and encodable(version)):
             raise ReleaseError('supersedes is the name of an earlier version of the data, such as "2026-01".')
+        if part is not None:
+            raise ReleaseError(
+                "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
+                "part, and is charged to all of them. Leave out the part."
+            )
         if version == own:
             raise ReleaseError(
                 f"Version {show(version)} cannot supersede itself: admit the corrected data as another version, and name "
@@ -335,12 +359,12 @@ class Correction:
         return cls(version, reason.strip())
 
     @classmethod
-    def recorded(cls, written: Any, own: object) -> Self | None:
+    def recorded(cls, written: Any, own: object, part: object = None) -> Self | None:
         """As a record has it."""
         if written is None:
             return None
         line = written["line"]
-        made = cls.of(written["version"], written["reason"], own)
+        made = cls.of(written["version"], written["reason"], own, part)
         if made is None or not (line is None or type(line) is int):
             raise ReleaseError("What the record says of a correction cannot be read.")
         return replace(made, line=line)

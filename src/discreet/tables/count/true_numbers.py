@@ -112,9 +112,15 @@ class TrueNumbers:
 
 
 def counted_for(
-    question: Question, terms: Terms, table: Any, progress: Progress | None, reading: Reading | None, vouched: bool
+    question: Question,
+    terms: Terms,
+    table: Any,
+    progress: Progress | None,
+    reading: Reading | None,
+    vouched: bool,
+    part: str | None = None,
 ) -> TrueNumbers:
-    """Read the table once for everything that is asked of it."""
+    """Read the table once for everything that is asked of it, or of one of its parts."""
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
     of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
@@ -130,6 +136,7 @@ def counted_for(
         reading=reading,
         vouched=vouched,
         sums=[statistic.sum_of(change_of(statistic, terms)[1]) for statistic in values],
+        part=None if part is None or terms.parts is None else (terms.parts, part),
     )
     counts = dict(
         zip([statistic.name for statistic in conditions], counted.counts, strict=False)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -49,9 +50,16 @@ _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DATES = {
     "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "dd.mm.yyyy": re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)"),
-    "dd/mm/yyyy or mm/dd/yyyy": re.compile(r"\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)"),
-    "dd-mm-yyyy": re.compile(r"\d{1,2}-\d{1,2}-(?:\d{4}|\d\d)"),
+    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
+    **{
+        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
+        for mark in "./-"
+        for form, pattern in (
+            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
+            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
+            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
+        )
+    },
 }
 _IN_ORDER_OF_TIME = "yyyy-mm-dd"
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
@@ -88,6 +96,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
+    paid_by: str = ""  # "part 2026-01" or "every part", where the data set has parts
     advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
 
     @property
@@ -102,7 +111,11 @@ class QuestionCheck(Result):
 
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
-        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left; the check charged nothing."
+        whose = f" in {self.paid_by}" if self.paid_by else ""
+        price = (
+            f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
+            "nothing."
+        )
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -119,17 +132,26 @@ class QuestionCheck(Result):
             "findings": [plain(vars(finding)) for finding in self.findings],
             "epsilon": str(self.epsilon),
             "left": str(self.left),
+            "paid_by": self.paid_by,
             **({} if self.advice is None else {"advice": self.advice}),
         }
 
 
 def question_findings(
-    table: Any, reading: Reading | None, question: Question, progress: Progress | None = None
+    table: Any,
+    reading: Reading | None,
+    question: Question,
+    progress: Progress | None = None,
+    part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
-    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept."""
+    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
+    the column of parts and the one that is asked for."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
+        column = None if part is None else find_column(part[0], source.names)
+        if part is not None and column is not None and not form(part[1]).startswith("number"):  # numbers have one name
+            columns.setdefault(column, _Column(column)).values.setdefault(part[1], f"part of {column}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
@@ -186,6 +208,7 @@ class _Column:
     ordered: list[tuple[str, str, str]] = field(default_factory=list)  # where, sign, text
     numbers_in: list[str] = field(default_factory=list)  # where its values are read as numbers without being named
     sums: list[str] = field(default_factory=list)
+    days_in: list[str] = field(default_factory=list)  # where its values are read as dates
 
     untyped: bool = True
     of_texts: bool = False
@@ -425,19 +448,36 @@ class _Column:
             unseen += [key for key in truths if key not in self.truths]
 
     def _dated(self) -> Iterator[QuestionFinding]:
-        """Comparisons of order with texts that are days."""
-        name, count = self.dates.most_common(1)[0] if self.dates else ("", 0)
+        """Bands of dates, and comparisons of order with texts that are days."""
+        name, count = self._form_of_dates()
         if 2 * count <= self.there:
             return
+        if name != _IN_ORDER_OF_TIME:
+            for where in self.days_in:
+                yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
             day = _day(text)
-            if name != _IN_ORDER_OF_TIME:
+            if name != _IN_ORDER_OF_TIME and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
-                write = f"write them as yyyy-mm-dd in the file, admit it as a new version{iso}"
-                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, write)
+                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, self._declare(name) + iso)
             elif day is not None and day != text:
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
+
+    def _form_of_dates(self) -> tuple[str, int]:
+        """The form that most dates have, and how many: d.m.yyyy where some have one digit where others have two."""
+        forms = Counter[str]()
+        for form, count in self.dates.items():
+            narrow = form.replace("dd", "d").replace("mm", "m")
+            forms[narrow if narrow in self.dates else form] += count
+        return forms.most_common(1)[0] if forms else ("", 0)
+
+    def _declare(self, form: str) -> str:
+        """How to have dates of a form compared as dates."""
+        if form.endswith("yy") and not form.endswith("yyyy"):
+            return "write years of four digits in the file, and admit it as a new version with --dates"
+        other = " (or mm/dd/yyyy)" if "/" in form else ""
+        return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
@@ -521,7 +561,9 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
 
 
 def _recoded(column: _Column, recoding: Recoding) -> None:
-    if any(recoding.bands) or recoding.of_numbers:
+    if recoding.of_dates:
+        column.days_in.append(f"dates of {column.name}")
+    elif any(recoding.bands) or recoding.of_numbers:
         column.numbers_in.append(f"bands of {column.name}" if any(recoding.bands) else f"codes of {column.name}")
     column.labels = {label: codes for label, codes in zip(recoding.labels, recoding.codes, strict=True) if codes}
     column.codes = {

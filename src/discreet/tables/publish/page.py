@@ -17,6 +17,8 @@ from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
 from ..totals.margin_rows import left_out_words
+from .error_statement import TITLE, ErrorStatement
+from .readings import Confidence
 from .released import (
     Release,
     amount,
@@ -67,6 +69,7 @@ def rows_table(
     *,
     caption: str = "",
     kind: str = "count",
+    interval: str = "95 % interval",
     size: str = "of",
     headed: str = "",
 ) -> str:
@@ -92,12 +95,7 @@ def rows_table(
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [
-        *([size] if sized else []),
-        headed or value,
-        *(["fitted to the totals"] if fitted else []),
-        "95 % interval",
-    ]
+    counted = [*([size] if sized else []), headed or value, *(["fitted to the totals"] if fitted else []), interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -156,8 +154,11 @@ def release_page(release: Release) -> str:
     what = asked_in_words(record) if len(asked) == 1 else ", ".join(statistic["name"] for statistic in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    interval = (
+        f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
+    )
     parts = [
-        f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
+        f"<h1>{escape(str(record['dataset']))}: {escape(what)}{escape(_part_title(record))}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
@@ -176,7 +177,14 @@ def release_page(release: Release) -> str:
             (headed,) = total_words([statistic])
             parts.append(
                 rows_table(
-                    own[:most], keys, "total", len(own) - most, caption=caption, headed=headed, **_drawn_as(statistic)
+                    own[:most],
+                    keys,
+                    "total",
+                    len(own) - most,
+                    caption=caption,
+                    headed=headed,
+                    interval=interval,
+                    **_drawn_as(statistic),
                 )
             )
     parts.append("<h2>Each group</h2>")
@@ -186,16 +194,25 @@ def release_page(release: Release) -> str:
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
         parts.append(
             rows_table(
-                own, record["by"], "report", size - len(own), caption=_caption(statistic, by), **_drawn_as(statistic)
+                own,
+                record["by"],
+                "report",
+                size - len(own),
+                caption=_caption(statistic, by),
+                interval=interval,
+                **_drawn_as(statistic),
             )
         )
     left = record["budget"]
+    statement_of_errors = ErrorStatement(record).view()
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in statement_of_errors.notes)}</ul>")
+    of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
-        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
+        f"<h2>How to read this</h2><p>The dot is the report. The bar is the {interval}: {escape(str(record['interval']))}. "
         "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
         "report, for adding up and not for reading: it may be negative.</p>"
-        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
-        "without the data: <code>discreet check-release</code>.</p>"
+        f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
+        "checked without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
 
@@ -203,6 +220,10 @@ def release_page(release: Release) -> str:
 def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
     """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
     return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
+
+
+def _part_title(record: Mapping[str, Any]) -> str:
+    return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
 def _caption(statistic: Mapping[str, Any], by: str) -> str:

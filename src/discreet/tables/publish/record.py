@@ -20,7 +20,7 @@ from ...questions.statistic import OUT, Statistic
 from ..ask.asked import Asked, groups_of_one
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
-from .readings import COVERAGE, Reading
+from .readings import USUAL, Confidence, Reading
 
 Indices = NDArray[np.int64]
 
@@ -39,6 +39,7 @@ def release_record(
     columns: list[str],
     table_columns: Sequence[str],
     coarse: Coarse = AS_DRAWN,
+    confidence: Confidence = USUAL,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     question = asked.question
@@ -61,11 +62,13 @@ def release_record(
         "repeated": False,
         "dataset": asked.dataset,
         "version": asked.version,
+        "parts": terms.parts,
+        "part": asked.part,
         "supersedes": None,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
-        "person": _person(terms, question),
+        "person": f"{_person(terms, question)}{_parts(terms, asked.part)}",
         "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "checked": None,
         "statistics": parts,
@@ -103,9 +106,9 @@ def release_record(
         "table_columns": list(table_columns),
         "answer": {},
         "columns": columns,
-        "confidence": float(COVERAGE),
-        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
-        "whatever it is",
+        "confidence": str(confidence.level),
+        "simultaneous": confidence.simultaneous,
+        "interval": _interval(question, confidence),
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
@@ -115,6 +118,19 @@ def release_record(
         ],
         "files": {},
     }
+
+
+def _interval(question: Question, confidence: Confidence) -> str:
+    """What the intervals promise, and if all of them at once, by which proof."""
+    number = _number(question)
+    if not confidence.simultaneous:
+        return f"low to high covers the {number} with a probability of at least {confidence.words()}, whatever it is"
+    return (
+        f"all intervals of this release, low to high, cover their {number}s at once with a probability of at least "
+        f"{confidence.words()}, whatever they are: the reports of the groups are drawn independently of each other (the product "
+        "of their probabilities); means and shares follow from these intervals (their image), and so does a total of one "
+        "group; every other total has a part of the error of its own (the sum of errors, Bonferroni)"
+    )
 
 
 def _number(question: Question) -> str:
@@ -175,6 +191,19 @@ def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
     return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _parts(terms: Terms, part: str | None) -> str:
+    """What is known of the parts, and what is only stated; empty where there are none."""
+    if terms.parts is None:
+        return ""
+    if part is None:
+        return f" All parts by {terms.parts} are counted, and every one was charged."
+    rule = "" if terms.unit is None else f" One value of {terms.unit} counts in the smallest part of its rows alone."
+    return (
+        f" Of the parts by {terms.parts}, {part} alone is counted and was charged.{rule} That nobody is in another part in another "
+        "version of the data is stated, not checked."
+    )
 
 
 def _about(statistic: Statistic, terms: Terms) -> list[str]:

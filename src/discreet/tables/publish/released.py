@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
+from ...exact.aliases import Rational
 from ...exact.arithmetic import show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
+
+if TYPE_CHECKING:
+    from ..saved.differences import Difference
 
 _FOR_MACHINES = (
     "digest",
@@ -159,11 +163,23 @@ class Release(Result):
 
         return arrow_table(self.columns)
 
+    def error_statement(self) -> Any:
+        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+        from .error_statement import ErrorStatement
+
+        return ErrorStatement(self.record)
+
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
         from .page import release_page
 
         return release_page(self)
+
+    def difference(self, earlier: Release | str | os.PathLike[str], *, confidence: Rational = "0.95") -> Difference:
+        """What changed since an `earlier` release of the same question (a Release, or the .json of a saved one), with intervals."""
+        from ..saved.differences import difference
+
+        return difference(self, earlier, confidence=confidence)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
         """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.
@@ -235,7 +251,9 @@ class Release(Result):
         notes.append(repeated if record["repeated"] else cost)
         notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
-        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
+        whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
+        most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
+        notes.append(f"Budget of {whose}: {spent} of {budget} spent, {rest} left{most}.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,9 +295,11 @@ def asked_in_words(record: Mapping[str, Any]) -> str:
     )
 
 
-def totals_title(margin: str, record: Mapping[str, Any]) -> str:
-    """What the totals of a margin are called: of a mean it is a mean, and only where nothing is left out it is of all."""
-    words = [word if margin == TOTAL else f"{word}s" for word in total_words(record["statistics"])]
+def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None) -> str:
+    """What the totals of a margin are called, of all statistics or of the one with this name: of a mean it is a mean, and only
+    where nothing is left out it is of all."""
+    statistics = [each for each in record["statistics"] if name in (None, each["name"])]
+    words = [word if margin == TOTAL else f"{word}s" for word in total_words(statistics)]
     named = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
     if margin == TOTAL:
         return f"{named.capitalize()} {of_which(record)}"

@@ -12,17 +12,17 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
-from itertools import accumulate
 from typing import Any
 
 from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.level import Epsilon, Level
-from ...ledger.ledger import Head, Ledger, opened_ledger
+from ...ledger.ledger import Entry, Head, Ledger, opened_ledger
+from ...ledger.periods import Running
 from ...measure.privacy import check_privacy
 from ...present.views import Result, View, plain
 from ...present.words import csv_lines
@@ -383,9 +383,10 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
     terms, history = ledger.terms(name), ledger.history(name)
-    if (terms.relation, terms.unit, terms.budget) != (
+    if (terms.relation, terms.unit, terms.parts, terms.budget) != (
         record["relation"],
         record["unit"],
+        record["parts"],
         number_in(record["budget"]["budget"]),
     ):
         yield "The ledger has other terms for this data set."
@@ -393,7 +394,7 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
     if corrects is not None and corrects.line not in (None, *earlier):
         yield f"Line {corrects.line} is not the release that it says it corrects."
-    totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
+    totals = _spent_by_line(history, record["part"])
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
     if line is None:
@@ -416,6 +417,8 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
         record["epsilon_charged"] if audience is None else audience["charged"]
     ):
         yield f"Line {line} charged {charged.facts['epsilon']}."
+    if charged.facts.get("part") != record["part"]:
+        yield f"Line {line} charged another part."
     if line not in ledger.charges_of(name, spelling.question):
         yield f"Line {line} charged for another question."
         return
@@ -428,6 +431,18 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
         yield from _unlike(rebuilt, stored, f"the stored answer of line {line}")
     except DiscreetError:
         yield f"The question is not that of the stored answer of line {line}."
+
+
+def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]:
+    """What counted as spent after each line: for a part, or else for the one that had spent most."""
+    totals, spent, running = list[Fraction](), Fraction(0), Running()
+    for entry in history:
+        epsilon, own = Fraction(str(entry.facts.get("epsilon", 0))), entry.facts.get("part")
+        if epsilon:
+            most = running.counted(spent, own) + epsilon
+            spent, running = max(spent, most), running.charged((), "", epsilon, stated=False, part=own)
+        totals.append(running.counted(spent, part))
+    return totals
 
 
 def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterator[str]:

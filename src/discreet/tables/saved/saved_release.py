@@ -25,6 +25,7 @@ from ..ask.asked import Asked, Correction, check_relation, spelling_of
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
+from ..publish.readings import Confidence
 from ..publish.record import record_of
 from ..publish.released import Release
 from ..publish.sheet import Sheet, served
@@ -122,7 +123,13 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
     terms = Terms(
-        record["dataset"], number_in(record["budget"]["budget"]), record["relation"], question.by, record["unit"], ""
+        record["dataset"],
+        number_in(record["budget"]["budget"]),
+        record["relation"],
+        question.by,
+        record["unit"],
+        "",
+        parts=record["parts"],
     )
     if terms.relation not in ("change-one", "add-remove"):
         raise ValueError("the relation is neither change-one nor add-remove")
@@ -136,11 +143,12 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         read_margins(record["margins"], question.by, question.domain),
         dict,
         Coarse.of(record["round_to"], record["hide_below"]),
+        Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
-    corrects = Correction.recorded(record["supersedes"], record["version"])
+    corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
     said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
     return Rebuilt(sheet, replace(release, record={**release.record, **said}))
 
@@ -149,8 +157,9 @@ def _asked(record: Mapping[str, Any], question: Question) -> Asked:
     """The question at the level that was charged for: of several audiences, whose names do not matter, at the least private."""
     levels = {f"audience {k}": Level(number_in(alpha)) for k, alpha in enumerate(record["audiences"])}
     if levels:
-        return Asked.of_audiences(question, record["dataset"], record["version"], levels)
-    return Asked.at_level(question, record["dataset"], record["version"], number_in(record["alpha"]), None)
+        return Asked.of_audiences(question, record["dataset"], record["version"], levels, record["part"])
+    alpha, part = number_in(record["alpha"]), record["part"]
+    return Asked.at_level(question, record["dataset"], record["version"], alpha, None, part)
 
 
 def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:

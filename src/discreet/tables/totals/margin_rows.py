@@ -24,13 +24,14 @@ from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
 from ..ask.asked import groups_of_one
 from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, mechanisms_for, sizes_of
-from ..publish.readings import Part, Reading, error_of, in_steps, published
+from ..publish.readings import Misses, Part, Reading, in_steps, published
 from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OWN, FITTED = "its own report", "Chernoff, least squares"
+IMAGE = "the intervals of its parts"  # the image of intervals that all cover at once
 _WEIGHED = 2 * 10**6  # totals times cells up to which the weights of every total are written out
 _TABLES = 4  # channels that are no noise up to which their moments are
 _LEAST = 1e-9  # of a standard error: that of a public zero
@@ -49,8 +50,8 @@ class Own:
     measure: Measure
     readings: Mapping[int, Reading]
 
-    def read(self, reports: NDArray[Any]) -> Part:
-        return in_steps(self.measure, self.readings, self.tier.sizes, reports)
+    def read(self, reports: NDArray[Any], misses: Misses) -> Part:
+        return in_steps(self.measure, self.readings, self.tier.sizes, reports, misses.of_total(self.measure))
 
     @property
     def errors(self) -> Floats:
@@ -58,12 +59,23 @@ class Own:
         known = {n: c.standard_error for n, c in channels_of(self.measure).items()}
         return np.maximum([known.get(n, 0.0) for n in self.tier.sizes.tolist()], _LEAST)
 
-    def width(self, place: int) -> float:
+    def width(self, place: int, error: Fraction) -> float:
         """How wide the interval of a total's own report is, where that is known beforehand."""
         channel = channels_of(self.measure).get(int(self.tier.sizes[place]))
         if channel is None:
             return 0.0
-        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error_of(self.measure) / 2) - 1)
+        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error / 2) - 1)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one total is bounded: the width to expect of its interval, how far it reaches to either side of what it is around, a
+    name, and what reading it needs."""
+
+    width: float
+    reach: float
+    how: str
+    what: Any
 
 
 class Adding:
@@ -77,8 +89,10 @@ class Adding:
         own: Sequence[Own],
         order: Indices,
         merged: bool,
+        misses: tuple[Misses, Misses],
     ) -> None:
-        """`order` is an order of the cells that does not depend on the order in which they were asked for."""
+        """`order` is an order of the cells that does not depend on the order in which they were asked for; `misses` says how often
+        intervals may fail as they are published, and in the other sense (each by itself, or all at once)."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
         self.channels, self._order, self._merged = channels_of(measure), order, merged
         readings = self.channels
@@ -86,52 +100,81 @@ class Adding:
         self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
         errors = {n: c.standard_error for n, c in readings.items()}
         self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
-        self._bound = TotalBound(list(readings.values()), error_of(measure))
+        self.misses = misses
+        self._bound = TotalBound(list(readings.values()), misses[0].of_total(measure))
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
             self._system = Measured(
                 tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
             )
-        self._ways = [self._choose(groups) for groups in self.margins]
+        self._both = ((misses[0], self._bound), (misses[1], self._bound.at(misses[1].of_total(measure))))
+        chosen = [self._choose(groups) for groups in self.margins]
+        self._ways = [[published for published, _ in ways] for ways in chosen]
+        self.reaches = [[(one.reach, other.reach) for one, other in ways] for ways in chosen]  # of both senses
         # from the coarsest to the finest, whatever the order that they were asked for in
         self._nested = sorted(
             self.margins, key=lambda total: (len(total.keys), sorted(name.lower() for name in total.margin))
         )
 
-    def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
-        """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
+    def _choose(self, groups: Groups) -> list[tuple[Way, Way]]:
+        """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all; in both
+        senses of how often it may fail."""
         measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
         weigh = self._system is not None and not self._merged and len(groups.keys) * len(self.sizes) <= _WEIGHED
         weighted = self._weighted if weigh else None  # built once, for all margins
-        ways: list[tuple[str, Any]] = []
+        ways: list[tuple[Way, Way]] = []
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            by_parts = self._bound.bounds(self._kinds[drawn])
-            ways_here: list[tuple[float, str, Any]] = [(float(by_parts.below + by_parts.above), "", drawn)]
-            if measured is not None:
-                at = self._place_of(groups, place, self.own[measured])
-                ways_here.append((self.own[measured].width(at), OWN, (measured, at)))
+            at = None if measured is None else (measured, self._place_of(groups, place, self.own[measured]))
+            weights = None
             if weighted is not None and self._system is not None:
                 weights = np.concatenate(self._system.weights(chosen))
                 weights[self._all_kinds < 0] = 0.0
-                width = weighted.half_width(self._all_kinds, weights)
-                ways_here.append((2 * width, FITTED, (chosen, width)))
-            ways.append(min(ways_here, key=lambda way: way[0])[1:])
+            one, other = (self._narrowest(chosen, drawn, at, weights, *sense) for sense in self._both)
+            ways.append((one, other))
         return ways
 
     def drawn_by(self, plan: Plan) -> Adding:
         """The same of reports that other mechanisms draw."""
-        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self._merged)
+        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self._merged, self.misses)
 
     def errors_of(self, groups: Groups) -> Floats:
         """The standard error of each total of the unbiased estimates of its parts, at most."""
         return np.asarray(np.sqrt(np.bincount(groups.place, self._errors**2, len(groups.keys))))
 
-    def half_width(self, groups: Groups, place: int) -> float:
-        """Half of how wide the interval of a total will be that is bounded by its parts, but for what is cut off at ends."""
-        chosen = groups.members[place]
-        way = self._bound.bounds(self._kinds[chosen[self._kinds[chosen] >= 0]])
-        return float(way.below + way.above) / 2
+    def _narrowest(
+        self,
+        chosen: Indices,
+        drawn: Indices,
+        at: tuple[int, int] | None,
+        weights: Floats | None,
+        misses: Misses,
+        bound: TotalBound,
+    ) -> Way:
+        """The way of one total. Where all intervals cover at once, those of its parts bound it too, at no error of its own: that
+        is how a total of one part is bounded, and one that nothing else bounds."""
+        by_parts = bound.bounds(self._kinds[drawn])
+        width, reach = float(by_parts.below + by_parts.above), float(max(by_parts.below, by_parts.above))
+        ways = [Way(width, reach, "", drawn)]
+        if not misses.alone:
+            reach = sum(self._reach_of(int(n), misses) for n in self.sizes[drawn])
+            if len(drawn) < 2:
+                return Way(2 * reach, reach, IMAGE, drawn)
+            ways.append(Way(2 * reach, reach, IMAGE, drawn))
+        error = misses.of_total(self.measure)
+        if at is not None:
+            width = self.own[at[0]].width(at[1], error)
+            ways.append(Way(width, width / 2, OWN, at))
+        if weights is not None and self._weighted is not None:
+            reach = self._weighted.at(error).half_width(self._all_kinds, weights)
+            ways.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
+        return min(ways, key=lambda way: way.width)
+
+    def _reach_of(self, size: int, misses: Misses) -> float:
+        """How far the interval of a cell reaches to either side of its report, at most."""
+        least, most = self.measure.ends(size)
+        noise = self.channels[size].noise
+        return float(most - least if noise is None else noise.reach(misses.of_report(self.measure) / 2) - 1)
 
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
@@ -160,7 +203,7 @@ class Adding:
         self._all_kinds = np.concatenate(kinds)
         if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
             return None
-        return ChernoffBound(channels, error_of(self.measure))
+        return ChernoffBound(channels, self.misses[0].of_total(self.measure))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
@@ -212,7 +255,8 @@ class Adding:
         groups = self.margins[which]
         rows: list[tuple[float, float, float, float, float]] = []
         methods: list[str | None] = []
-        for (how, what), chosen in zip(self._ways[which], groups.members, strict=True):
+        for way, chosen in zip(self._ways[which], groups.members, strict=True):
+            how, what = way.how, way.what
             if any(x is None for x in fitted[chosen]):
                 rows.append((math.nan,) * 5)
                 methods.append(None)
@@ -223,6 +267,8 @@ class Adding:
             elif how == FITTED:
                 centre, width = float(estimates[chosen].sum()), what[1] + 1e-6 * len(chosen)  # for rounded estimates
                 low, high, method = math.ceil(centre - width), math.floor(centre + width), FITTED
+            elif how == IMAGE:
+                low, high, method = sum(part["low"][what].tolist()), sum(part["high"][what].tolist()), IMAGE
             else:
                 first, last, least, most = (part[name][what] for name in ("first", "last", "least", "most"))
                 low, high, method = self._bound.interval_between(self._kinds[what], (first, last), (least, most))
@@ -270,16 +316,12 @@ class ReleaseTotals:
         asked: Sequence[Margin],
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
+        misses: tuple[Misses, Misses],
         merged: bool = False,
     ) -> ReleaseTotals:
         """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
         hidden, where nothing may follow from the reports themselves."""
-        wanted = {
-            frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]
-        }
-        margins = tuple(
-            groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
-        )
+        margins = margins_of(question, asked, tiers)
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
@@ -291,6 +333,7 @@ class ReleaseTotals:
                 [Own(tier, tier.measures[k], of_tier[k]) for tier, of_tier in zip(tiers, own, strict=True)],
                 order,
                 merged,
+                misses,
             )
             for k, measure in enumerate(measures)
         )
@@ -304,7 +347,8 @@ class ReleaseTotals:
     ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:
         """The fitted parts of all statistics, and the rows of each margin; `places` has the measures of each statistic."""
         own = [
-            [adding.own[t].read(totals[t][k]) for t in range(len(self.tiers))] for k, adding in enumerate(self.adding)
+            [adding.own[t].read(totals[t][k], adding.misses[0]) for t in range(len(self.tiers))]
+            for k, adding in enumerate(self.adding)
         ]
         estimates = [adding.estimates(parts[k], own[k]) for k, adding in enumerate(self.adding)]
         fits = [adding.fit(estimates[k]) for k, adding in enumerate(self.adding)]
@@ -342,7 +386,8 @@ class ReleaseTotals:
         read = [k for k, m in enumerate(self.measures) if m.counts_people and drawn_to_be_read(m)]
         if question.purpose.declared or question.mechanism != "auto" or self.tiers or not read:
             return None
-        groups = min(self.margins, key=lambda totals: len(totals.keys))
+        which = min(range(len(self.margins)), key=lambda k: len(self.margins[k].keys))
+        groups = self.margins[which]
         measure, now = self.measures[read[0]], self.adding[read[0]]
         plan = mechanisms_for(question.changed(purpose=Purpose(ADDING)), measure.level, self.sizes)
         then = now.drawn_by(plan)
@@ -352,9 +397,9 @@ class ReleaseTotals:
         of = "the total" if not groups.margin else f"a total by {margin_name(groups.margin)}"
         gain = f"the standard error of {of} is at most {_digits(smaller)}; now it has no value"
         if math.isfinite(error):
-            width, narrower = (each.half_width(groups, worst) / over for each in (now, then))
+            width, narrower = (each.reaches[which][worst][0] / over for each in (now, then))
             gain = (
-                f"the standard error of {of} is at most {_digits(smaller)} instead of {_digits(error)}, and its 95 % "
+                f"the standard error of {of} is at most {_digits(smaller)} instead of {_digits(error)}, and its "
                 f"interval about +-{_digits(narrower)} instead of +-{_digits(width)}"
             )
         drawn = f"{measure.name}: these counts are drawn for reading one by one. Drawn for adding, {gain}"
@@ -385,6 +430,24 @@ class ReleaseTotals:
                     "digest": [digest_of(m) for m in used],
                 }
         return {}
+
+
+def margins_of(question: Question, asked: Sequence[Margin], tiers: Sequence[Tier]) -> tuple[Groups, ...]:
+    """The groups of all totals that a release has: by the margins that were asked for, and by those that were measured."""
+    wanted = {frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]}
+    return tuple(
+        groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
+    )
+
+
+def independent_parts(measures: Sequence[Measure], sizes: Indices, margins: Sequence[Groups]) -> tuple[int, int]:
+    """How many reports of the cells are drawn, independently of each other, and how many totals are of several of them."""
+    reports = totals = 0
+    for measure in measures:
+        drawn = np.array([measure.plan[n] is not None for n in sizes.tolist()], dtype=np.int64)
+        reports += int(drawn.sum())
+        totals += sum(int((np.bincount(groups.place, drawn) > 1).sum()) for groups in margins)
+    return reports, totals
 
 
 def totals_record(
