@@ -7,6 +7,7 @@ from .ledger.chain import Entry as Entry
 from .ledger.chain import Head as Head
 from .ledger.chain import Terms as Terms
 from .ledger.periods import Period as Period
+from .ledger.promise import Promise as Promise
 from .measure.auditing import Audit as Audit
 from .measure.description import Description as Description
 from .measure.privacy import Calibration as Calibration

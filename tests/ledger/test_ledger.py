@@ -1023,7 +1023,7 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"
     assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"
-    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, a person is id"
+    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, the privacy unit is id"
     with pytest.raises(LedgerError):
         ledger.balances("nobody")
     assert [row["kind"] for entry in ledger.history("town") for row in entry.rows()] == ["create", "charge"]

@@ -313,11 +313,11 @@ def test_a_question_of_all_parts_charges_also_those_that_nobody_named(births):
     ]
     said = births.balance("births")
     assert (said.parts, said.others) == ((("2026-01", Fraction(1)),), Fraction(1, 2))
-    assert [row[0] for row in births.balances().view().rows] == [
-        "births",
-        "births, month 2026-01",
-        "births, month any other",
-    ]
+    shown = births.balances().view()
+    assert shown.columns[:2] == ("data set", "part")
+    assert [row[:2] for row in shown.rows] == [("births", ""), ("births", "2026-01"), ("births", "(any other)")]
+    births.create("town", 1, relation="add-remove")
+    assert births.balances("town").view().columns[:2] == ("data set", "relation")
 
 
 def test_a_saved_release_of_a_part_is_checked_with_it(births, tmp_path):
@@ -351,6 +351,12 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
     assert "would charge epsilon 1/2 of every part; nothing" in str(
         dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2")
     )
+    assert [str(f) for f in ahead.check.proposals] == [
+        "spelling, part of month: '2026-1': no row names it; write it as the data do; what would be paid for is noise alone."
+    ]
+    blanks = TABLE.assign(month=TABLE["month"] + " ")
+    for table, part in ((TABLE, "2026-01"), (blanks, "2026-01"), (TABLE.assign(month=1), "01"), (TABLE, None)):
+        assert not dt.preview(table, **ABOUT, ledger=births, epsilon="1/2", part=part, check=True).check.findings
     upper = TABLE.assign(month=["JAN"] * 30 + ["FEB"] * 50)
     found = dt.preview(upper, **ABOUT, ledger=births, epsilon="1/2", part="Jan", check=True).check
     assert [(f.where, f.proposal) for f in found.findings] == [("part of month: 'Jan'", "write 'JAN'")]

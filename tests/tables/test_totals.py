@@ -18,7 +18,7 @@ from discreet.ledger.ledger import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.readings import USUAL, in_steps
-from discreet.tables.totals.margin_rows import ReleaseTotals
+from discreet.tables.totals.margin_rows import ReleaseTotals, margins_of
 
 from .asking import ask
 
@@ -270,7 +270,8 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
     misses = USUAL.misses(0, 0), USUAL.other().misses(8, 5)
-    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own, misses)
+    groups = margins_of(asked.question, margins, tiers)
+    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), groups, tiers, own, misses)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))
@@ -369,7 +370,7 @@ def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, 
             "Total of all groups",
             "total",
             "in all groups",
-            "people of a group beyond 90, whether",
+            "what a group counts beyond 90, whether",
         ),
         (
             {"dataset": "ids", "max_groups": 2, "mean": "age:0..90"},

@@ -1,7 +1,7 @@
 """Amounts of a budget, caps on what may be spent of it in a month, a quarter or a year, and sums by parts that share nobody.
 
 A ledger keeps amounts as texts 'p/q' of a limited length, so that sums stay exact and short. Caps pace spending and promise no
-privacy. Parts do: a person is in one of them, so that the largest sum counts (docs/theory/composition.md).
+privacy. Parts do: a person is in one of them, so that the largest sum counts (docs/theory/basics.md).
 
 Time is UTC, and never runs backwards: the time of a line is the later of the clock and the line before it. So a clock
 that is set back opens neither an earlier period nor the same one twice; a clock that ran ahead is believed until the

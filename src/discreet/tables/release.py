@@ -402,7 +402,8 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
-    findings = question_findings(table, reading, asked.question, progress, asked.part_of(allowed.terms))
+    unknown_part = None if ready.numbers.has_rows else asked.part_of(allowed.terms)
+    findings = question_findings(table, reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
@@ -436,7 +437,7 @@ def _drawn(
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,
-            what=asked.words(),
+            what=asked.words(allowed.terms.unit),
             part=asked.part,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
@@ -524,6 +525,7 @@ def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers
     used = {
         *question.by,
         *([terms.unit] if terms.unit else []),
+        *([question.counted_column] if question.counted_column else []),
         *(name for names in numbers.columns.values() for name in names),
     }
     try:

@@ -73,6 +73,11 @@ class TrueNumbers:
         return self.first.dropped
 
     @property
+    def has_rows(self) -> bool:
+        """Is there a row at all, of the part where one was asked for? For the operator alone."""
+        return bool(self.first.sizes.any() or self.first.other_size or self.first.dropped)
+
+    @property
     def each(self) -> dict[str, Counts | Sums]:
         """All of them."""
         return {**self.counts, **self.sums}
@@ -131,6 +136,8 @@ def counted_for(
         domain=question.domain,
         unit=terms.unit,
         max_groups=question.max_groups,
+        counted=question.counted,
+        max_rows=question.max_rows,
         other=question.pool_other,
         progress=progress,
         reading=reading,

@@ -23,6 +23,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from ...engines.dates import ISO, apparent_form, usual_form
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
@@ -38,7 +39,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
-_KEY = "key of"
+_KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
 _IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
 _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
@@ -48,20 +49,6 @@ _MOST_ALIKE = 20  # spellings of one form that are held
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_DATES = {
-    "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
-    **{
-        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
-        for mark in "./-"
-        for form, pattern in (
-            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
-            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
-            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
-        )
-    },
-}
-_IN_ORDER_OF_TIME = "yyyy-mm-dd"
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False,
     "f": False,
@@ -96,7 +83,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
-    paid_by: str = ""  # "part 2026-01" or "every part", where the data set has parts
+    paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
     advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
 
     @property
@@ -145,16 +132,19 @@ def question_findings(
     part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
     """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
-    the column of parts and the one that is asked for."""
+    the column of parts and the part that was asked for, where no row names it."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
-        column = None if part is None else find_column(part[0], source.names)
-        if part is not None and column is not None and not form(part[1]).startswith("number"):  # numbers have one name
-            columns.setdefault(column, _Column(column)).values.setdefault(part[1], f"part of {column}:")
+        if part is not None:
+            name = find_column(part[0], source.names) or part[0]
+            columns.setdefault(name, _Column(name)).values.setdefault(part[1], f"{_PART} {name}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
+    if part is not None and not any(finding.where.startswith(_PART) for finding in findings):
+        write = "write it as the data do; what would be paid for is noise alone"
+        findings.append(QuestionFinding("spelling", f"{_PART} {part[0]}: {show(part[1])}", "no row names it", write))
     all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
     return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
 
@@ -212,6 +202,7 @@ class _Column:
 
     untyped: bool = True
     of_texts: bool = False
+    of_numbers: bool = False  # by its type
     missing: int = 0
     there: int = 0
     seen: set[Any] = field(default_factory=set)  # of what the question names
@@ -258,6 +249,7 @@ class _Column:
                 return
         elif kinds.is_boolean(array.type) or kinds.is_date(array.type) or _is_number(array.type):
             self.there += len(array) - array.null_count
+            self.of_numbers = _is_number(array.type)
             try:
                 values = array.drop_null().unique().to_pylist()
             except (OverflowError, ValueError):  # a day beyond Python's calendar
@@ -299,8 +291,7 @@ class _Column:
             number = Decimal(text.strip().replace(",", "."))
             if abs(number) < 2**63 and number == int(number):
                 self.whole.add(int(number))
-        dates = next((name for name, pattern in _DATES.items() if pattern.fullmatch(text)), None)
-        return is_number, not is_number and other.match(text) is not None, truth is not None, dates
+        return is_number, not is_number and other.match(text) is not None, truth is not None, apparent_form(text)
 
     def _compare_forms(self) -> None:
         """Keep those of the other texts that have the form of one in the question."""
@@ -343,6 +334,8 @@ class _Column:
 
     def _as_seen(self, key: Any) -> Any:
         """A key of a column that has a type, as its rows have it."""
+        if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
+            return int(key)  # a code of a list
         return (_day(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:
@@ -449,28 +442,20 @@ class _Column:
 
     def _dated(self) -> Iterator[QuestionFinding]:
         """Bands of dates, and comparisons of order with texts that are days."""
-        name, count = self._form_of_dates()
+        name, count = usual_form(self.dates)
         if 2 * count <= self.there:
             return
-        if name != _IN_ORDER_OF_TIME:
+        if name != ISO:
             for where in self.days_in:
                 yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
             day = _day(text)
-            if name != _IN_ORDER_OF_TIME and (day or name != "yyyymmdd"):
+            if name != ISO and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, self._declare(name) + iso)
             elif day is not None and day != text:
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
-
-    def _form_of_dates(self) -> tuple[str, int]:
-        """The form that most dates have, and how many: d.m.yyyy where some have one digit where others have two."""
-        forms = Counter[str]()
-        for form, count in self.dates.items():
-            narrow = form.replace("dd", "d").replace("mm", "m")
-            forms[narrow if narrow in self.dates else form] += count
-        return forms.most_common(1)[0] if forms else ("", 0)
 
     def _declare(self, form: str) -> str:
         """How to have dates of a form compared as dates."""

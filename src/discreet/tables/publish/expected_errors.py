@@ -14,6 +14,7 @@ release. A row says of the reports of one statistic, or of its totals by one mar
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -53,23 +54,26 @@ def expected_errors(
             {n: _reach(measure, n, reading, sense.of_report(measure), coarse) for n, reading in readings[k].items()}
             for sense in senses
         )
-        noisy = [n for n in sizes.tolist() if n in readings[k]]
-        rows.append(_row(measure, GROUPS, [(n, each[n], together[n]) for n in noisy]))
+        noisy = Counter(n for n in sizes.tolist() if n in readings[k])
+        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}))
         if sums is None:
             continue
         for groups, reaches in zip(sums.margins, sums.adding[k].reaches, strict=True):
             own = sizes_of(groups, sums.terms, sizes).tolist()
             by_sense = reaches if misses[0].alone else [(other, one) for one, other in reaches]
-            steps = [
-                (n, _total(each_of, measure, coarse), _total(all_of, measure, coarse))
-                for n, (each_of, all_of) in zip(own, by_sense, strict=True)
-            ]
-            rows.append(_row(measure, margin_name(groups.margin), [line for line in steps if line[1] != 0]))
+            alike = Counter(zip(own, by_sense, strict=True))
+            lines = {
+                (n, _total(each_of, measure, coarse), _total(all_of, measure, coarse)): count
+                for (n, (each_of, all_of)), count in alike.items()
+                if each_of != 0  # of empty public groups alone
+            }
+            rows.append(_row(measure, margin_name(groups.margin), lines))
     return rows
 
 
-def _row(measure: Measure, of: str, lines: Sequence[tuple[int, Fraction | None, Fraction | None]]) -> Row:
-    """From (public size, each, all at once) in the units of the sum: the farthest of both, and the least of `each`."""
+def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int]) -> Row:
+    """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of both, and the least of
+    `each`."""
     over = measure.statistic.kind in ("mean", "share") and not measure.part
     people = [max(n, 1) if over else 1 for n, _, _ in lines]
     each = [None if line[1] is None else line[1] / n for line, n in zip(lines, people, strict=True)]
@@ -77,7 +81,7 @@ def _row(measure: Measure, of: str, lines: Sequence[tuple[int, Fraction | None, 
     return {
         "statistic": measure.name,
         "of": of,
-        "numbers": len(lines),
+        "numbers": sum(lines.values()),
         "each": _number(max, each),
         "all": _number(max, together),
         "least": _number(min, each),

@@ -13,16 +13,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import FileError
-from ...exact.arithmetic import parse_exact
+from ...errors import DiscreetError, FileError
+from ...exact.arithmetic import parse_exact, show
 from ...exact.level import Level
 from ...files import file_name
 from ...ledger.chain import Totals
-from ...ledger.ledger import Answer, Head, Terms
+from ...ledger.ledger import Answer, Head, Ledger, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
 from ..ask.asked import Asked, Correction, check_relation, spelling_of
-from ..draw.answers import recorded_document
+from ..draw.answers import head_text, recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
 from ..publish.readings import Confidence
@@ -122,11 +122,12 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    public = (*question.by, *([question.counted_column] if question.counted_column else []))
     terms = Terms(
         record["dataset"],
         number_in(record["budget"]["budget"]),
         record["relation"],
-        question.by,
+        public,
         record["unit"],
         "",
         parts=record["parts"],
@@ -148,6 +149,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
+    release = release.presented(**record["presentation"])
     corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
     said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
     return Rebuilt(sheet, replace(release, record={**release.record, **said}))
@@ -173,3 +175,30 @@ def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
         None if head is None else Head(head["count"], head["hash"]),
     )
     return Totals(number_in(budget["budget"]), number_in(budget["spent"])), answer
+
+
+def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
+    """The line that charged for a release that was published as it is stored, so that its commitment may be opened for everybody.
+
+    Of reports that were rounded or hidden, or of several audiences, the ledger stores more than was published: those are refused.
+    """
+    saved = Saved.read(path)
+    record, why = saved.record, ""
+    try:
+        if record["dataset"] != dataset:
+            why = f"is a release from {show(record['dataset'])}, not from {show(dataset)}"
+        elif record["audience"] is not None or record["round_to"] is not None or record["hide_below"] is not None:
+            why = "shows less than the ledger stores: reports were rounded or hidden, or there are other audiences"
+        else:
+            stored = ledger.answer(dataset, record["ledger_line"])
+            text = head_text(Question.from_dict(record["question"]), record["answer"])
+            if stored is None or stored.text != text:
+                why = "is not the stored answer word by word: it was changed, or asked again in another order or by other names"
+    except (DiscreetError, LookupError, TypeError, ValueError):
+        why = "cannot be read as the record of a release"
+    if why:
+        raise FileError(
+            f"{saved.path} {why}. Nothing was exported: leave it out, or give the record that was published.",
+            kind="shape",
+        )
+    return int(record["ledger_line"])

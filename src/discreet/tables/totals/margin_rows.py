@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -22,9 +22,9 @@ from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
-from ..ask.asked import groups_of_one
+from ..ask.asked import contribution
 from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, mechanisms_for, sizes_of
-from ..publish.readings import Misses, Part, Reading, in_steps, published
+from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
@@ -101,13 +101,12 @@ class Adding:
         errors = {n: c.standard_error for n, c in readings.items()}
         self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
         self.misses = misses
-        self._bound = TotalBound(list(readings.values()), misses[0].of_total(measure))
+        self._bound = TotalBound(list(readings.values()), *(sense.of_total(measure) for sense in misses))
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
             self._system = Measured(
                 tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
             )
-        self._both = ((misses[0], self._bound), (misses[1], self._bound.at(misses[1].of_total(measure))))
         chosen = [self._choose(groups) for groups in self.margins]
         self._ways = [[published for published, _ in ways] for ways in chosen]
         self.reaches = [[(one.reach, other.reach) for one, other in ways] for ways in chosen]  # of both senses
@@ -123,14 +122,29 @@ class Adding:
         weigh = self._system is not None and not self._merged and len(groups.keys) * len(self.sizes) <= _WEIGHED
         weighted = self._weighted if weigh else None  # built once, for all margins
         ways: list[tuple[Way, Way]] = []
+        known: dict[bytes, tuple[Way, Way]] = {}  # by their parts, for totals that nothing else bounds
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            at = None if measured is None else (measured, self._place_of(groups, place, self.own[measured]))
-            weights = None
+            composition = np.sort(self._kinds[drawn]).tobytes()
+            if composition not in known:
+                known[composition] = self._by_parts(drawn)
+            others: tuple[list[Way], list[Way]] = ([], [])
+            if measured is not None:
+                at = self._place_of(groups, place, self.own[measured])
+                for own, sense in zip(others, self.misses, strict=True):
+                    width = self.own[measured].width(at, sense.of_total(self.measure))
+                    own.append(Way(width, width / 2, OWN, (measured, at)))
             if weighted is not None and self._system is not None:
                 weights = np.concatenate(self._system.weights(chosen))
                 weights[self._all_kinds < 0] = 0.0
-            one, other = (self._narrowest(chosen, drawn, at, weights, *sense) for sense in self._both)
+                for own, reach in zip(others, weighted.half_widths(self._all_kinds, weights), strict=True):
+                    own.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
+            one, other = (
+                replace(way, what=drawn)
+                if way.how == IMAGE and len(drawn) < 2
+                else min([replace(way, what=drawn), *own], key=lambda way: way.width)
+                for way, own in zip(known[composition], others, strict=True)
+            )
             ways.append((one, other))
         return ways
 
@@ -142,33 +156,20 @@ class Adding:
         """The standard error of each total of the unbiased estimates of its parts, at most."""
         return np.asarray(np.sqrt(np.bincount(groups.place, self._errors**2, len(groups.keys))))
 
-    def _narrowest(
-        self,
-        chosen: Indices,
-        drawn: Indices,
-        at: tuple[int, int] | None,
-        weights: Floats | None,
-        misses: Misses,
-        bound: TotalBound,
-    ) -> Way:
-        """The way of one total. Where all intervals cover at once, those of its parts bound it too, at no error of its own: that
-        is how a total of one part is bounded, and one that nothing else bounds."""
-        by_parts = bound.bounds(self._kinds[drawn])
-        width, reach = float(by_parts.below + by_parts.above), float(max(by_parts.below, by_parts.above))
-        ways = [Way(width, reach, "", drawn)]
-        if not misses.alone:
-            reach = sum(self._reach_of(int(n), misses) for n in self.sizes[drawn])
-            if len(drawn) < 2:
-                return Way(2 * reach, reach, IMAGE, drawn)
-            ways.append(Way(2 * reach, reach, IMAGE, drawn))
-        error = misses.of_total(self.measure)
-        if at is not None:
-            width = self.own[at[0]].width(at[1], error)
-            ways.append(Way(width, width / 2, OWN, at))
-        if weights is not None and self._weighted is not None:
-            reach = self._weighted.at(error).half_width(self._all_kinds, weights)
-            ways.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
-        return min(ways, key=lambda way: way.width)
+    def _by_parts(self, drawn: Indices) -> tuple[Way, Way]:
+        """The way of a total from the reports of its parts, in both senses. Where all intervals cover at once, those of its parts
+        bound it too, at no error of its own: so is a total of one part bounded, and one that nothing else bounds."""
+        found = []
+        for by_sum, misses in zip(self._bound.bounds(self._kinds[drawn]), self.misses, strict=True):
+            reach = float(max(by_sum.below, by_sum.above))
+            way = Way(float(by_sum.below + by_sum.above), reach, "", drawn)
+            if not misses.alone:
+                alike = members(self.sizes[drawn])
+                reach = sum((len(own) * self._reach_of(n, misses) for n, own in alike.items()), 0.0)
+                image = Way(2 * reach, reach, IMAGE, drawn)
+                way = image if len(drawn) < 2 or image.width < way.width else way
+            found.append(way)
+        return found[0], found[1]
 
     def _reach_of(self, size: int, misses: Misses) -> float:
         """How far the interval of a cell reaches to either side of its report, at most."""
@@ -203,7 +204,7 @@ class Adding:
         self._all_kinds = np.concatenate(kinds)
         if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
             return None
-        return ChernoffBound(channels, self.misses[0].of_total(self.measure))
+        return ChernoffBound(channels, *(sense.of_total(self.measure) for sense in self.misses))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
@@ -313,15 +314,14 @@ class ReleaseTotals:
         terms: Terms,
         sizes: Indices,
         measures: tuple[Measure, ...],
-        asked: Sequence[Margin],
+        margins: tuple[Groups, ...],
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
         misses: tuple[Misses, Misses],
         merged: bool = False,
     ) -> ReleaseTotals:
-        """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
-        hidden, where nothing may follow from the reports themselves."""
-        margins = margins_of(question, asked, tiers)
+        """Totals by all margins (`margins_of`); `merged`: of reports that are rounded or hidden, where nothing may follow from the
+        reports themselves."""
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
@@ -369,13 +369,13 @@ class ReleaseTotals:
                         **named,
                         **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
                     }
-                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
                     line |= {
                         "total": _said(shown["report"][k]),
                         "low": _said(shown["low"][k]),
                         "high": _said(shown["high"][k]),
-                        "interval_by": read[0][1][k],
                     }
+                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
+                    line |= {"interval_by": read[0][1][k]}
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
@@ -454,7 +454,7 @@ def totals_record(
     question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / groups_of_one(question, terms)
+    each = charge / contribution(question, terms)
     measured = [
         {
             "by": list(tier.groups.margin),
@@ -493,9 +493,18 @@ def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
 
 def names_of_totals(margins: Any, question: Question) -> list[str]:
     """The names of all margins that a release of this question with these margins has."""
+    return [margin_name(margin) for margin in _all_margins(margins, question)]
+
+
+def columns_of_totals(margins: Any, question: Question) -> list[str]:
+    """The columns that the totals of such a release are by."""
+    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+
+
+def _all_margins(margins: Any, question: Question) -> list[Margin]:
     asked = [*read_margins(margins, question.by, question.domain), *(margin for margin, _ in question.tiers)]
     first = {frozenset(margin): margin for margin in reversed(asked)}
-    return [margin_name(margin) for margin in reversed(first.values())]
+    return list(reversed(first.values()))
 
 
 def drawn_to_be_read(measure: Measure) -> bool:
@@ -508,8 +517,10 @@ def totals_beware(question: Question, terms: Terms, measures: Sequence[Measure],
     if not any_totals:
         return []
     said = left_out_words(left_out_of(question, terms))
-    if groups_of_one(question, terms) > 1:
-        said.append(f"A person may be in {question.max_groups} groups: totals add up memberships, not people.")
+    if question.counted_column is not None:
+        said.append(f"One {question.counted} may be in several groups: totals add up memberships.")
+    elif terms.unit is not None and question.max_groups > 1:
+        said.append(f"A unit may be in {question.max_groups} groups: totals add up memberships, not units.")
     if question.mechanism == "auto" and any(map(drawn_to_be_read, measures)):
         said.append(
             "Counts of small groups are drawn for reading one by one; totals of counts drawn for adding have smaller errors."
@@ -521,7 +532,7 @@ def left_out_of(question: Question, terms: Terms) -> list[str]:
     """What is in no total, by what is declared; whether the data have any of it is not looked at."""
     left_out = ["rows with keys that were not declared"] if question.by and not question.pool_other else []
     left_out += [f"rows without {terms.unit}"] if terms.unit is not None else []
-    return left_out + ([f"people of a group beyond {question.max_count}"] if question.max_count is not None else [])
+    return left_out + ([f"what a group counts beyond {question.max_count}"] if question.max_count is not None else [])
 
 
 def left_out_words(left_out: Sequence[str]) -> list[str]:
