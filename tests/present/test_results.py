@@ -203,7 +203,12 @@ RESULTS: dict[str, Callable[[], Result]] = {
             "high": [2, 1],
         },
         {EVIL: [{EVIL: EVIL, "difference": 1}]},
-        {"later": {"dataset": EVIL, "version": EVIL}, "earlier": {"dataset": EVIL, "version": EVIL}, "notes": [EVIL]},
+        {
+            "later": {"dataset": EVIL, "version": EVIL},
+            "earlier": {"dataset": EVIL, "version": EVIL},
+            "notes": [EVIL],
+            "totals": {EVIL: EVIL},
+        },
     ),
     "a look": lambda: dt.profile(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.profile(pyarrow.table({"id": ["a"] * 30}), unit="id"),
