@@ -197,8 +197,10 @@ def test_a_session_that_would_show_the_key_is_refused(master):
                     check_safe(less, master)
             else:
                 check_safe(less, master)
-    with pytest.raises(TableInputError, match="Threshold"):
-        check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": "100"}, master)
+    for short in ("100", "65535", "-65536", "64k", ""):
+        with pytest.raises(TableInputError, match="leave it out, or set at least 65536"):
+            check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": short}, master)
+    check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": "65536"}, master)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyWarning")

@@ -311,7 +311,7 @@ def leaves(value, path=()):
             yield from leaves(value[k], (*path, k))
 
 
-def at(value, path):
+def value_at(value, path):
     for name in path:
         value = value[name]
     return value
@@ -372,8 +372,8 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
             continue
         if what not in in_turn[kind_of(path)]:
             continue
-        for new in plausible(at(true.record, path)):
-            if new == at(true.record, path):
+        for new in plausible(value_at(true.record, path)):
+            if new == value_at(true.record, path):
                 continue
             record = changed(dict(true.record), path, new)
             try:
@@ -389,7 +389,7 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
                     continue  # nothing came of it
                 if passes(forged, book, again):
                     passed.add(kind_of(path))
-                    free = is_free(path, at(true.record, path), new) or in_another_order(path, itself, again)
+                    free = is_free(path, value_at(true.record, path), new) or in_another_order(path, itself, again)
                     unseen += [] if free else [(path, new)]
     assert not unseen
     assert ("discreet",) in passed  # the test reaches what cannot be noticed
@@ -694,7 +694,7 @@ def test_numbers_that_would_fill_the_memory_are_none(released, book, huge):
     """In every place of the record that holds a number as a text."""
     true, tried = saved(released["measured"]), 0
     for path in leaves(true.record):
-        value = at(true.record, path)
+        value = value_at(true.record, path)
         if isinstance(value, str) and not is_free(path) and re.fullmatch(r"-?\d+(/\d+)?(\.\d+)?", value):
             assert refuted(rewritten(true, changed(true.record, path, huge)), book) is not None, path
             tried += 1
