@@ -289,6 +289,7 @@ TOWNS = pa.table(
 )
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
+BY_AGE = Domain.of({"age": {"young": [0, 29], "old": [30, None]}})
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
@@ -306,8 +307,10 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
+        {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
     ],
-    ids=["rows", "sums of rows", "people", "names"],
+    ids=["rows", "sums of rows", "people", "names", "a part", "people of a part"],
 )
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)
