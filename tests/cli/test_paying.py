@@ -124,21 +124,8 @@ def test_a_part_is_named_where_it_is_paid_for(run, typed):  # noqa: F811
     )
     assert "parts by month, each with this budget" in made.out
     assert run("admit", "births.csv", "--dataset", "births", "--ledger", "p.db").code == 0
-    asked = [
-        "births.csv",
-        "--dataset",
-        "births",
-        "--count",
-        "*",
-        "--by",
-        "sex",
-        "--domain",
-        "keys.json",
-        "--epsilon",
-        "1/2",
-        "--ledger",
-        "p.db",
-    ]
+    asked = ["births.csv", "--dataset", "births", "--count", "*", "--by", "sex", "--domain", "keys.json"]
+    asked += ["--epsilon", "1/2", "--ledger", "p.db"]
     typed("y\n")
     told = run("release", *asked, "--part", "2026-01", "-o", "january.csv")
     assert "Pay 1/2 of 2 for part 2026-01? [y/N]" in told.err

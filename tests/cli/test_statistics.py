@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.cli.releases import statistic_arguments
+from discreet.cli.statistic_texts import statistic_arguments
 from discreet.errors import ReleaseError
 from discreet.questions.statistic import statistics_of
 
@@ -45,6 +45,19 @@ def test_a_condition_is_a_condition_whatever_its_equals_signs(text):
 def test_a_name_before_a_condition_is_its_name(text, what):
     assert conditions(text) == {"ill": what}
     assert conditions(text, "z = 1") == {"ill": what, "z = 1": "z = 1"}
+
+
+@pytest.mark.parametrize("end", ["", " where age >= 18", " missing out", " where note = 'a=b where c' missing out"])
+def test_a_name_before_a_share_is_its_name(end):
+    def shares(*texts):
+        return statistic_arguments(None, None, None, list(texts), "")["share"]
+
+    assert shares(f"sick = 'yes'{end}") == f"sick = 'yes'{end}"
+    assert shares(f"ill=sick = 'yes'{end}") == {"ill": f"sick = 'yes'{end}"}
+    assert shares(f"sick = 'yes where x'{end}", f"ill=a > 1{end}") == {
+        f"sick = 'yes where x'{end}": f"sick = 'yes where x'{end}",
+        "ill": f"a > 1{end}",
+    }
 
 
 def test_sums_and_weights_are_named():

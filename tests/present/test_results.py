@@ -29,6 +29,7 @@ from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
 from discreet.tables.publish.previews import Preview
 from discreet.tables.publish.released import Release
 from discreet.tables.saved.checking import Check, ReleaseVerdict
+from discreet.tables.saved.differences import Difference
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 
@@ -170,6 +171,18 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a long release": lambda: a_release(5000),
     "a check of a release": lambda: ReleaseVerdict(
         EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))
+    ),
+    "a difference": lambda: Difference(
+        {
+            EVIL: [EVIL, None],
+            "earlier": [1, None],
+            "later": [2, 3.5],
+            "difference": [1, None],
+            "low": [0, None],
+            "high": [2, 1],
+        },
+        {EVIL: [{EVIL: EVIL, "difference": 1}]},
+        {"later": {"dataset": EVIL, "version": EVIL}, "earlier": {"dataset": EVIL, "version": EVIL}, "notes": [EVIL]},
     ),
     "a look": lambda: dt.profile(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.profile(pyarrow.table({"id": ["a"] * 30}), unit="id"),

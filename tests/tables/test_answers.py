@@ -64,12 +64,12 @@ def a_question(mechanism="auto", max_count=None, sizes=SIZES):
 
 
 def head_of(made, measures, sizes) -> str:
-    contents = spelling_of(made, {"count": ["ill", "k"]}).contents
+    contents = spelling_of(made, {"count": ["ill", "k"]}, TERMS).contents
     return head_text(made.question, drawn_by(made.question, measures, contents, sizes))
 
 
 def read(text, made):
-    return read_answer(stored_document(text), made, TERMS, spelling_of(made, {"count": ["ill", "k"]}).contents)
+    return read_answer(stored_document(text), made, TERMS, spelling_of(made, {"count": ["ill", "k"]}, TERMS).contents)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])

@@ -248,6 +248,8 @@ FREE = {
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
+    ("confidence",): "intervals of another confidence, from the same stored reports",
+    ("simultaneous",): "intervals in the other sense, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",
     ("question", "domain", "containers"): "the map behind totals that were not measured: they are what the map says",
 }
@@ -454,7 +456,7 @@ def chosen_anew(record):
     asked = _asked(record, question).at(Level(Fraction(record["alpha"])))
     terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "")
     sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
-    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])).contents
+    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms).contents
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     record["answer"] = {**answer, **answers.drawn_by(question, measures, contents, sizes, tiers)}
 

@@ -46,6 +46,7 @@ KINDS = {
         "release": "releases",
         "release-to": "releases",
         "check-release": "releases",
+        "compare-releases": "releases",
     },
     "For a team that collects reports": {
         "plan-epsilon": "designs",

@@ -1,10 +1,9 @@
-"""Commands about releases: preview, release, release-to, check-release."""
+"""Commands about releases: preview, release, release-to, check-release, compare-releases."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Output, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
     LEDGER,
@@ -34,6 +33,7 @@ from .options import (
     Number,
     Overwrite,
     Table,
+    described,
     entry,
     listed,
     meaning,
@@ -41,6 +41,7 @@ from .options import (
     switch,
     target,
 )
+from .statistic_texts import statistic_arguments
 
 if TYPE_CHECKING:
     from ..errors import ReleaseError
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
     from . import terminal
-
-_NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
 Check = Annotated[
@@ -142,6 +141,8 @@ class ReleaseOptions(QuestionOptions):
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
     round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
     hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the question."""
@@ -151,6 +152,8 @@ class ReleaseOptions(QuestionOptions):
             "margins": listed(self.margins),
             "round_to": self.round_to,
             "hide_below": self.hide_below,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
         }
 
 
@@ -191,7 +194,8 @@ def release(
     --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
 
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
-    have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
+    have "where CONDITION" and "missing VALUE" after its bounds, a share or mean "where CONDITION" and "missing out", which
+    leaves out whoever gave no answer. Epsilon is for all of them together.
 
     On a terminal the question is first compared with the data, as --check does, and you are asked once whether to pay; the record
     says so. Elsewhere neither happens.
@@ -324,20 +328,37 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    epsilons: Annotated[
+        str,
+        entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
+    ] = "",
+    out: Annotated[
+        str | None, target("With --epsilons: the picture to write, error against epsilon (.svg, .png, .html or .json).")
+    ] = None,
     check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
-    It takes what discreet release takes, and says of each report its mechanism, standard error and half width. With --check it
-    compares the question with the data instead, as discreet release --check does.
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width, and in sentences how
+    wrong each number and each total can be, and all of them at once. With --epsilons it says so for several epsilons. With
+    --check it compares the question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
+    from ..errors import ReleaseError
     from ..tables.release import preview as run
     from . import terminal
 
     question = asked.question()
+    if epsilons:
+        if epsilon is not None or alpha is not None or check:
+            raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
+        return _previewed(
+            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+        )
+    if out is not None:
+        raise ReleaseError("A picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1.")
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -353,6 +374,20 @@ def preview(
     if expected.check is not None:
         return Output(expected.check, 1 if expected.check.proposals else 0)
     return Output(expected, part="rows")
+
+
+def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+    """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..present import plot
+    from ..tables.release import preview_epsilons as run
+    from . import terminal
+
+    apart(out, table)
+    with terminal.progress("counting") as advance:
+        expected = run(table, question, epsilons=epsilons, progress=advance, **given)
+    if out is not None:
+        plot.save(expected.plot(), out)
+    return Output(expected, notes=() if out is None else (f"Written: {out}.",))
 
 
 @command("json", "csv")
@@ -375,6 +410,25 @@ def check_release(
 
     found = check(record, ledger=ledger)
     return Output(found, 0 if found else 1)  # what could not be checked counts
+
+
+@command("json", "csv")
+def compare_releases(
+    later: Annotated[str, Parameter(help="The record of the later release, the .json beside its CSV.")],
+    earlier: Annotated[str, Parameter(help="The record of the earlier one.")],
+    /,
+    *,
+    confidence: Annotated[Number, entry("How often each interval covers.")] = "0.95",
+) -> Output:
+    """Show what changed between two releases, with intervals.
+
+    Both answer the same question, and nothing is charged. An interval that holds 0 shows no change.
+
+    Example: discreet compare-releases march.json january.json
+    """
+    from ..tables.saved.differences import difference
+
+    return Output(difference(later, earlier, confidence=confidence), part="rows")
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading
@@ -417,92 +471,6 @@ def _not_paid(error: ReleaseError) -> int:
         raise error
     print("Not paid: nothing was drawn or charged.", file=sys.stderr)
     return 1
-
-
-def statistic_arguments(
-    count: Sequence[str] | None,
-    sum: Sequence[str] | None,
-    mean: Sequence[str] | None,
-    share: Sequence[str] | None,
-    weights: str,
-) -> dict[str, Any]:
-    """The arguments of `release` that say what is asked of each group."""
-    return {
-        "count": _conditions(count),
-        "share": _conditions(share),
-        "sum": _values(sum),
-        "mean": _values(mean),
-        "weights": _weights(weights),
-    }
-
-
-def _values(texts: Sequence[str] | None) -> Any:
-    """Sums or means; what stands before an = in front of the colon is a name."""
-    if not texts:
-        return None
-    named = [_NAMED.fullmatch(text) if "=" in text.partition(":")[0] else None for text in texts]
-    if not any(named):
-        return list(texts)
-    return _together(
-        (m["name"], m["what"]) if m else (text.partition(":")[0].strip(), text)
-        for m, text in zip(named, texts, strict=True)
-    )
-
-
-def _conditions(texts: Sequence[str] | None) -> Any:
-    """Conditions; a = that is no comparison names the one after it."""
-    if not texts:
-        return None
-    named = [_named(text) for text in texts]
-    if not any(named):
-        return texts[0] if len(texts) == 1 else list(texts)
-    return _together(pair or (text, text) for pair, text in zip(named, texts, strict=True))
-
-
-def _named(text: str) -> tuple[str, str] | None:
-    """("ill", "sick = 'yes'") of "ill=sick = 'yes'": where the whole is no condition, and what comes after the = is one."""
-    match = _NAMED.fullmatch(text)
-    return (
-        (match["name"], match["what"].strip())
-        if match and not _is_condition(text) and _is_condition(match["what"])
-        else None
-    )
-
-
-def _is_condition(text: str) -> bool:
-    from ..errors import PredicateError
-    from ..questions.predicate import parse
-
-    class Any_(list[str]):
-        def __contains__(self, name: object) -> bool:
-            return True
-
-    try:
-        return text.strip() == "*" or bool(parse(text, Any_()))
-    except PredicateError:
-        return False
-
-
-def _together(pairs: Any) -> dict[str, str]:
-    from ..errors import ReleaseError
-
-    found: dict[str, str] = {}
-    for name, what in pairs:
-        if name in found:
-            raise ReleaseError(f"Two statistics are named {name!r}; give each its own name.")
-        found[name] = what
-    return found
-
-
-def _weights(text: str) -> dict[str, str] | None:
-    from ..errors import ReleaseError
-
-    if not text.strip():
-        return None
-    parts = [part.rpartition("=") for part in text.split(",")]
-    if not all(name.strip() and number.strip() for name, _, number in parts):
-        raise ReleaseError("--weights are names and numbers, such as count=1,income=3.")
-    return {name.strip(): number.strip() for name, _, number in parts}
 
 
 def _audiences(texts: list[str]) -> dict[str, str]:

@@ -36,13 +36,14 @@ from ..questions.domain import Domain, Key, key_texts
 from ..questions.predicate import (
     COMMA,
     UNTYPED,
+    Joint,
     Predicate,
     family,
     find_column,
     iso_date,
     iso_time,
     number_text,
-    parse,
+    parse_joint,
     quoted,
     unknown_column,
 )
@@ -69,7 +70,7 @@ _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, b
 def count_each(
     table: Any,
     *,
-    predicates: Sequence[str | None],
+    predicates: Sequence[str | Joint | None],
     sums: Sequence[SumOf] = (),
     by: Sequence[str],
     domain: Domain,
@@ -152,7 +153,7 @@ def seen_in(
     names = names_in(by, source)
     person = None if unit is None else names_in([unit], source)[0]
     texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
-    asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in texts]
+    asked = [None if text is None else parse_joint(text, source.names, quotable=source.quotable) for text in texts]
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
     added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
@@ -206,7 +207,7 @@ def seen_in(
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
             totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
             )
         else:
             totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)

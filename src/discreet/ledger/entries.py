@@ -45,7 +45,7 @@ from .chain import (
     total_of,
 )
 from .periods import TOTAL_BITS, Period, Running, chargeable, fits, part_name, rational_text, read_caps
-from .secret import Secret, keyed
+from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
 
 # A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
@@ -238,7 +238,7 @@ def balance_of(account: Account, terms: Terms, when: str, settled: int, part: ob
     counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
     if part is not None or terms.parts is None:
         return Balance(budget, counted, budget - counted, pending, found, part)
-    by_part = tuple((each, running.counted(spent, each)) for each, *_ in running.parts)
+    by_part = tuple((each, running.counted(spent, each)) for each in sorted(running.parts))
     others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
     return Balance(budget, counted, budget - counted, pending, found, None, by_part, others)
 
@@ -268,9 +268,8 @@ def charge(
         if epsilon > period.left:
             raise _capped(whose, epsilon, period, ahead=when > periods.clock())
     after = running.charged(terms.per, when, epsilon, stated=facts.get("basis") == STATED, part=part)
-    own = [(total, sums) for name, total, sums in after.parts if name == part]
-    sums = [sum_ for each in (after.spent, *(sums for _, sums in own)) for *_, sum_ in each]
-    if not all(fits(x, TOTAL_BITS) for x in (total, *(x for x, _ in own), *sums)):
+    own, in_periods = (Fraction(0), ()) if part is None else after.parts[part]
+    if not all(fits(x, TOTAL_BITS) for x in (total, own, *(x for *_, x in (*after.spent, *in_periods)))):
         raise LedgerError(
             f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
             "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
@@ -383,12 +382,14 @@ def keeping(place: str, pending: Pending, answer: str) -> Iterator[None]:
     mine.pop(pending.charge, None)
 
 
-def kept_answer(run: Run, account: Account, place: str, question: str, fingerprint: str) -> Answer | None:
+def kept_answer(
+    run: Run, account: Account, place: str, question: str, fingerprint: Callable[[int], str]
+) -> Answer | None:
     """The answer of a charge for this question about these data that could not be stored before: now it is. Digests are salted
     and fingerprints keyed by ledger, so that no other one at the same place is taken for it."""
     for charge, answer in list(_unstored.get((place, account.name), {}).items()):  # other threads add to it
         facts = _charged(run, account, charge)
-        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint):
+        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint(charge)):
             return replace(store_answer(run, account, charge, answer), repeated=True)
     return None
 
@@ -441,7 +442,7 @@ class Consulted:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no
         transaction, so that a large file may be read meanwhile."""
         key = self.secret.proved(self.account.proof)
-        return keyed(key, "admitted", self.account.salt, data) == admission.fingerprint
+        return fingerprint_of(key, "admitted", self.account.salt, admission.number, data) == admission.fingerprint
 
 
 def read_admission(run: Run, name: str, version: str) -> Admission | None:

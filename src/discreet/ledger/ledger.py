@@ -19,10 +19,11 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
@@ -83,14 +84,13 @@ from .entries import (
 from .entries import charge as charge_line
 from .periods import Running, begun_and_removed
 from .postgres import Postgres
-from .secret import Secret, keyed
-from .sqlite import Sqlite
+from .secret import Secret, fingerprint_of
+from .sqlite import Sqlite, near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
+    from .promise import Promise
     from .spending import Paid
-
-_SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -128,7 +128,7 @@ class Ledger:
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; check the path.{_near_ledger(Path(name))} A new ledger is made with: "
+                f"There is no ledger {name}; check the path.{near_ledger(Path(name))} A new ledger is made with: "
                 f"discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
@@ -230,15 +230,16 @@ class Ledger:
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
-            fingerprint = keyed(self._key(run, account), "admitted", account.salt, data)
-            known = read_admission(run, name, version)
+            key, known = self._key(run, account), read_admission(run, name, version)
             if known is not None:
-                if known.fingerprint == fingerprint and dict(known.reading) == dict(reading):
+                same = known.fingerprint == fingerprint_of(key, "admitted", account.salt, known.number, data)
+                if same and dict(known.reading) == dict(reading):
                     return known
                 raise LedgerError(
                     f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file or read in "
                     "another way. Nothing was changed: give these data a new version."
                 )
+            fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
             told = append(run, account, facts)
             run(
@@ -306,11 +307,11 @@ class Ledger:
                     f"{name!r} was removed and made anew while this was asked. Nothing was charged: ask again under its new terms."
                 )
             question_digest = digest(account, "question", asked)
-            fingerprint = keyed(self._key(run, account), "data", account.salt, data)
+            fingerprint = partial(fingerprint_of, self._key(run, account), "data", account.salt, data=data)
             others = False
-            for _, known, answer in stored_answers(run, account, asked):
+            for line, known, answer in stored_answers(run, account, asked):
                 same = admission is not None and known.get("admission") == admission
-                if same or known.get("fingerprint") == fingerprint:
+                if same or known.get("fingerprint") == fingerprint(line):
                     return answer()
                 others = True
             kept = kept_answer(run, account, self.place, question_digest, fingerprint)
@@ -322,7 +323,7 @@ class Ledger:
                     "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
-            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint}
+            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
             return charging(Pending(name, charge_line(run, account, epsilon, facts, what, part)), self._make)
 
@@ -430,6 +431,15 @@ class Ledger:
         names = self.datasets() if name is None else [name]
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
 
+    def promise(self, name: str) -> Promise:
+        """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
+        caps as pacing, and what is not promised."""
+        from .promise import Promise
+
+        charges = [entry.facts for entry in self.history(name) if entry.facts.get("basis") == STATED]
+        stated = sum((total_of(name, facts.get("epsilon")) for facts in charges), Fraction(0))
+        return Promise(self.terms(name), self.balance(name), stated)
+
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
         with self._store().transaction() as run:
@@ -458,15 +468,22 @@ class Ledger:
         """
         return audit(*self._read(name), head)
 
-    def export(self, name: str, *, words: bool = False) -> dict[str, Any]:
+    def export(self, name: str, *, words: bool = False, published: Collection[int] = ()) -> dict[str, Any]:
         """The history for others to check, without answers, questions and salts; its hashes can be computed anew.
 
-        With `words`, what each line was about as well, with the salt that opens its digest.
+        With `words`, what each line was about as well, with the salt that opens its digest. `published` are charges whose answers
+        were published as they are stored: their lines get the salt that opens the commitment to the answer, for whoever has it.
         """
-        account, rows, _, admissions, spoken = self._read(name)
+        account, rows, answers, admissions, spoken = self._read(name)
         entries = [entry.to_dict() for entry in entries_of(name, rows, admissions, spoken)]
         for number, salt, text in spoken if words else ():
             entries[number - 1] |= {"what": text, "salt": salt}
+        stored = {charge: (number, salt) for charge, number, _, salt, _ in answers}
+        for charge in published:
+            if charge not in stored:
+                raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
+            number, salt = stored[charge]
+            entries[number - 1] |= {"salt": salt}
         head = Head(account.count, account.head).to_dict()
         return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
 
@@ -558,23 +575,6 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def _near_ledger(path: Path) -> str:
-    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
-    try:
-        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
-    except OSError:
-        return ""
-    return did_you_mean(path.name, names)
-
-
-def _is_database(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

@@ -96,6 +96,25 @@ class Predicate:
     tree: Node = field(repr=False, compare=False)
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Rows for which each of the conditions `true` is true, and each of `known` is true or false, and not NULL."""
+
+    true: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+def parse_joint(asked: str | Joint, columns: Collection[str], quotable: bool = True) -> Predicate:
+    """Several predicates as one, each of them read by itself; or a single one."""
+    if isinstance(asked, str):
+        return parse(asked, columns, quotable)
+    true = [parse(text, columns, quotable).tree for text in asked.true]
+    known = [Node("KNOWN", (parse(text, columns, quotable).tree,)) for text in asked.known]
+    tree = Node("AND", (*true, *known)) if len(true) + len(known) > 1 else (*true, *known)[0]
+    sql = _render(tree)
+    return Predicate(canonical=sql, columns=frozenset(_columns(tree)), sql=sql, tree=tree)
+
+
 def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predicate:
     """Read a predicate over a table with these columns; anything but the allowed forms is refused by name.
 
@@ -137,6 +156,11 @@ def family(type_name: str) -> str:
     if name in (UNTYPED, COMMA):
         return "untyped"
     return name.lower() if name in ("BOOLEAN", "DATE") else "other"
+
+
+def without_quoted(text: str) -> str:
+    """The text with a mark for each character that stands in quotes: words that are left are no part of a constant or a name."""
+    return _QUOTED.sub(lambda match: "'" * len(match[0]), text)
 
 
 def quoted(name: str) -> str:
@@ -343,7 +367,7 @@ def _columns(node: Node) -> set[str]:
 
 
 def _check(node: Node, types: Mapping[str, str]) -> None:
-    if node.kind in ("AND", "OR", "NOT"):
+    if node.kind in ("AND", "OR", "NOT", "KNOWN"):
         for part in node.parts:
             _check(part, types)
         return
@@ -413,6 +437,8 @@ def _render(node: Node) -> str:
         return "(" + f" {node.kind} ".join(map(_render, node.parts)) + ")"
     if node.kind == "NOT":
         return f"(NOT {_render(node.parts[0])})"
+    if node.kind == "KNOWN":
+        return f"({_render(node.parts[0])} IS NOT NULL)"
     if not node.parts:
         return _leaf(node)
     left, *right = map(_leaf, node.parts)

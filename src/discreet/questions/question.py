@@ -80,8 +80,9 @@ class Question:
         count           what to count, a condition on one row. "*" is everybody; also a list of conditions or {name: condition}
         sum             a column to add up, and what one person may add. {"income": Grid(0, 100000, 100)}, or a text
                         "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
-        mean            a column whose mean is wanted, written like `sum`
-        share           a condition whose share is wanted, written like `count`
+        mean            a column whose mean is wanted, written like `sum`; "missing out" leaves out who has no value
+        share           a condition whose share is wanted, written like `count`; after it "where CONDITION" says of whom, and
+                        "missing out" leaves out who has no answer
         by              columns to group by
         domain          the keys that these columns can have, declared and never learned from the data
         pool_other      pool undeclared and missing keys in one more group

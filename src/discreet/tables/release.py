@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import check_file, stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..exact.level import LevelLike
+from ..exact.aliases import Rational
+from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..progress import Progress, tell
@@ -39,13 +40,14 @@ from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
-from .publish.previews import Preview, preview_of
-from .publish.readings import members
+from .publish.previews import EpsilonPreview, Preview, preview_of
+from .publish.readings import Confidence, members
 from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
 Confirm = Callable[[QuestionCheck], bool]
+Shown = tuple[Coarse, Confidence]  # how what was drawn is presented
 
 
 def release(
@@ -61,6 +63,8 @@ def release(
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     fresh: bool = False,
     supersedes: str | None = None,
     reason: str | None = None,
@@ -87,10 +91,12 @@ def release(
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         round_to    round the noisy reports to multiples of this, and all made from them
         hide_below  hide noisy reports below this, and all made from them
+        confidence  how often the intervals cover. "0.95"
+        simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
         supersedes  the version whose release this one corrects; record and page say so
         reason      why it was corrected. "late registrations"
 
-    Of these the last five do not belong to the question: they cost nothing, and may be asked for later.
+    Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
         _question(question, parts),
@@ -100,8 +106,9 @@ def release(
         epsilon,
         part,
     )
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, corrects, confirm, progress)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -117,6 +124,8 @@ def release_to(
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     fresh: bool = False,
     supersedes: str | None = None,
     reason: str | None = None,
@@ -139,8 +148,9 @@ def release_to(
         audiences,
         part,
     )
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, corrects, confirm, progress)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -157,6 +167,8 @@ def preview(
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     check: bool = False,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -174,14 +186,62 @@ def preview(
         epsilon,
         part,
     )
-    coarse = Coarse.of(round_to, hide_below)
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         table = whole_table(table)
-        ready = _counted(table, book, asked, allowed, coarse, progress)
+        ready = _counted(table, book, asked, allowed, shown, progress)
         compared = _compared(table, asked, allowed, ready, progress) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
+
+
+def preview_epsilons(
+    table: Any,
+    question: Question | None = None,
+    *,
+    dataset: str,
+    ledger: Ledger | str | os.PathLike[str],
+    epsilons: Sequence[LevelLike],
+    version: str = "1",
+    part: str | None = None,
+    margins: Any = (),
+    round_to: object = None,
+    hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
+    progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
+) -> EpsilonPreview:
+    """The errors to expect of one release at each of several `epsilons`, as a table and a picture: nothing is drawn or charged.
+
+    The table is counted once. The rest is as in `preview`.
+    """
+    whole = _question(question, parts)
+    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    with opened_ledger(ledger) as book:
+        allowed = _allowed(table, book, asked[0], margins)
+        table = whole_table(table)
+        ready = _counted(table, book, asked[0], allowed, shown, progress)
+    first, others = (
+        ready.sheets[0],
+        [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
+    )
+    make_table = table_maker(table)
+    sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
+    tell(progress, "done", 1.0)
+    return EpsilonPreview(tuple(sheet.record for sheet in sheets))
+
+
+def _some(epsilons: Any) -> list[Any]:
+    """The epsilons of a table, from the smallest to the largest."""
+    if isinstance(epsilons, (str, bytes)) or not isinstance(epsilons, Iterable):
+        raise ReleaseError('epsilons are several numbers, for example epsilons=["1/4", "1/2", "1"].')
+    levels = {level.alpha: level for level in (Level.of(epsilon=epsilon) for epsilon in epsilons)}
+    if not levels:
+        raise ReleaseError('There is no epsilon; give some, for example epsilons=["1/4", "1/2", "1"].')
+    return [levels[alpha] for alpha in sorted(levels, reverse=True)]
 
 
 def _question(question: Question | None, parts: QuestionParts) -> Question:
@@ -223,7 +283,7 @@ def _walked(
     ledger: Ledger | str | os.PathLike[str],
     asked: Asked,
     margins: Any,
-    coarse: Coarse,
+    shown: Shown,
     fresh: bool,
     corrects: Correction | None,
     confirm: Confirm | None,
@@ -235,11 +295,11 @@ def _walked(
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
-            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), shown)
             walk = replace(walk, unread=file.name)
         else:
             table = whole_table(table)
-            ready = _counted(table, book, asked, allowed, coarse, progress)
+            ready = _counted(table, book, asked, allowed, shown, progress)
             if confirm is not None and not ready.sheets[0].draws_nothing:
                 ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
@@ -274,7 +334,7 @@ def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Cor
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
             return _Allowed(said, names, corrects=corrects)
-        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
         return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
 
@@ -291,7 +351,7 @@ class _Ready:
 
 
 def _counted(
-    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, coarse: Coarse, progress: Progress | None
+    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, shown: Shown, progress: Progress | None
 ) -> _Ready:
     """Count, and choose the mechanisms: all that can fail, before anything is charged."""
     terms, question = allowed.terms, asked.question
@@ -311,9 +371,9 @@ def _counted(
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, numbers.columns)
-    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
     make_table = table_maker(table)
-    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, coarse) for level in asked.levels)
+    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
@@ -328,13 +388,13 @@ def _counted(
 
 
 def _sheet(
-    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
+    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, shown: Shown
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, *shown, tiers)
 
 
 def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None) -> QuestionCheck:
@@ -383,7 +443,7 @@ def _drawn(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.coarse)
+        again = _repeated(begun, asked, allowed, spelling, first.make_table, (first.coarse, first.confidence))
         return _Walk(again.releases, again.charged, operator, dropped)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
@@ -401,7 +461,7 @@ def _repeated(
     allowed: _Allowed,
     spelling: Spelling,
     make_table: Callable[[Mapping[str, list[Any]]], Any],
-    coarse: Coarse,
+    shown: Shown,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
@@ -411,7 +471,7 @@ def _repeated(
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
         sheet, drawn = served(
-            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, *shown
         )
         releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(releases, charged)

@@ -7,7 +7,7 @@ An answer may correct that of an earlier version (`Correction`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, final
@@ -26,7 +26,7 @@ from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
 from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import Question
-from ...questions.statistic import Statistic
+from ...questions.statistic import OUT, Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
@@ -152,7 +152,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
     asked.part_of(terms)  # refuses one where there are none
-    question.purpose.check([statistic.kind for statistic in question.statistics], terms.relation)
+    question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -174,17 +174,17 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         partial = [
             statistic.name
             for statistic in question.statistics
-            if statistic.kind == "mean" and statistic.where is not None
+            if statistic.kind == "mean" and statistic.where is not None and statistic.missing is None
         ]
         if partial:
             raise ReleaseError(
-                f"The mean {partial[0]!r} is taken over people chosen by a condition, and under change-one privacy their "
-                "number is private; ask for a sum and a count with that condition."
+                f"The mean {partial[0]!r} is taken over people chosen by a condition: say what becomes of those among them "
+                'who have no value, "missing out" or "missing VALUE".'
             )
     counted = [
         statistic
         for statistic in question.statistics
-        if statistic.kind == "count" or (statistic.kind == "share" and terms.relation == "change-one")
+        if statistic.kind == "count" or (statistic.kind == "share" and not statistic.is_pair(terms.relation))
     ]
     if not counted and (question.max_count is not None or question.mechanism != "auto"):
         word = "mechanism" if question.max_count is None else "max_count"
@@ -245,15 +245,15 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms) -> Spelling:
     """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
     question = asked.question
     conditions = {
-        statistic.name: None if statistic.where is None else parse(statistic.where, names[statistic.name])
-        for statistic in question.statistics
+        each.name: tuple(None if text is None else parse(text, names[each.name]) for text in (each.where, each.among))
+        for each in question.statistics
     }
     contents = {
-        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name])
+        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name], terms.relation)
         for statistic in question.statistics
     }
     by = [name.lower() for name in question.by]  # the engine knows no case
@@ -274,23 +274,31 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
         "domain": _digest(question.domain.contents(by)),
         **({"measured": _digest(one_text({"tiers": _tier_identities(question)}))} if question.tiers else {}),
     }
-    used = {name for where in conditions.values() if where is not None for name in where.columns}
+    used = {name for both in conditions.values() for each in both if each is not None for name in each.columns}
     used |= {content["column"] for content in contents.values() if "column" in content}
     return Spelling(identity, contents, tuple(sorted(used)))
 
 
-def _content(statistic: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def _content(
+    statistic: Statistic, conditions: Sequence[Predicate | None], names: Collection[str], relation: str
+) -> dict[str, Any]:
     """The identity of a statistic, whatever its name."""
+    where, among = (None if each is None else unordered(each) for each in conditions)
+    missing = statistic.missing
+    if statistic.kind == "mean" and relation == "add-remove" and missing == OUT:
+        missing = None  # as it is without saying so
     content: dict[str, Any] = {
         "kind": statistic.kind,
-        "where": None if where is None else unordered(where),
+        "where": where,
         "part": str(statistic.weight),
     }
+    if statistic.kind == "share":
+        content |= {"among": among, "missing": missing}
     if statistic.column is not None and statistic.grid is not None:
         content |= {
             "column": find_column(statistic.column, names) or statistic.column,
             "grid": [str(statistic.grid.low), str(statistic.grid.high), str(statistic.grid.step)],
-            "missing": None if statistic.missing is None else str(statistic.missing),
+            "missing": None if missing is None else str(missing),
         }
     return content
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -49,9 +50,16 @@ _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DATES = {
     "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "dd.mm.yyyy": re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)"),
-    "dd/mm/yyyy or mm/dd/yyyy": re.compile(r"\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)"),
-    "dd-mm-yyyy": re.compile(r"\d{1,2}-\d{1,2}-(?:\d{4}|\d\d)"),
+    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
+    **{
+        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
+        for mark in "./-"
+        for form, pattern in (
+            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
+            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
+            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
+        )
+    },
 }
 _IN_ORDER_OF_TIME = "yyyy-mm-dd"
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
@@ -201,6 +209,7 @@ class _Column:
     ordered: list[tuple[str, str, str]] = field(default_factory=list)  # where, sign, text
     numbers_in: list[str] = field(default_factory=list)  # where its values are read as numbers without being named
     sums: list[str] = field(default_factory=list)
+    days_in: list[str] = field(default_factory=list)  # where its values are read as dates
 
     untyped: bool = True
     of_texts: bool = False
@@ -440,19 +449,36 @@ class _Column:
             unseen += [key for key in truths if key not in self.truths]
 
     def _dated(self) -> Iterator[QuestionFinding]:
-        """Comparisons of order with texts that are days."""
-        name, count = self.dates.most_common(1)[0] if self.dates else ("", 0)
+        """Bands of dates, and comparisons of order with texts that are days."""
+        name, count = self._form_of_dates()
         if 2 * count <= self.there:
             return
+        if name != _IN_ORDER_OF_TIME:
+            for where in self.days_in:
+                yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
             day = _day(text)
-            if name != _IN_ORDER_OF_TIME:
+            if name != _IN_ORDER_OF_TIME and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
-                write = f"write them as yyyy-mm-dd in the file, admit it as a new version{iso}"
-                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, write)
+                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, self._declare(name) + iso)
             elif day is not None and day != text:
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
+
+    def _form_of_dates(self) -> tuple[str, int]:
+        """The form that most dates have, and how many: d.m.yyyy where some have one digit where others have two."""
+        forms = Counter[str]()
+        for form, count in self.dates.items():
+            narrow = form.replace("dd", "d").replace("mm", "m")
+            forms[narrow if narrow in self.dates else form] += count
+        return forms.most_common(1)[0] if forms else ("", 0)
+
+    def _declare(self, form: str) -> str:
+        """How to have dates of a form compared as dates."""
+        if form.endswith("yy") and not form.endswith("yyyy"):
+            return "write years of four digits in the file, and admit it as a new version with --dates"
+        other = " (or mm/dd/yyyy)" if "/" in form else ""
+        return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
@@ -527,8 +553,8 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
         summed = None if statistic.column is None else column_of(statistic.column)
         if summed is not None:
             summed.sums.append(f"{statistic.kind} of {summed.name}")
-        if statistic.where is not None:
-            for node in _comparisons(parse(statistic.where, names).tree):
+        for text in statistic.conditions:
+            for node in _comparisons(parse(text, names).tree):
                 column = column_of(node.parts[0].value)
                 if column is not None:
                     _compared(column, node)
@@ -536,7 +562,9 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
 
 
 def _recoded(column: _Column, recoding: Recoding) -> None:
-    if any(recoding.bands) or recoding.of_numbers:
+    if recoding.of_dates:
+        column.days_in.append(f"dates of {column.name}")
+    elif any(recoding.bands) or recoding.of_numbers:
         column.numbers_in.append(f"bands of {column.name}" if any(recoding.bands) else f"codes of {column.name}")
     column.labels = {label: codes for label, codes in zip(recoding.labels, recoding.codes, strict=True) if codes}
     column.codes = {
@@ -570,7 +598,7 @@ def _comparisons(node: Node) -> Iterator[Node]:
 def _null_compared(question: Question, names: list[str]) -> Iterator[QuestionFinding]:
     """Comparisons with NULL, which are true of no row, whatever the data."""
     for statistic in question.statistics:
-        for node in () if statistic.where is None else _comparisons(parse(statistic.where, names).tree):
+        for node in (each for text in statistic.conditions for each in _comparisons(parse(text, names).tree)):
             if any(part.kind == "null" for part in node.parts[1:]):
                 name = node.parts[0].value
                 say = f"say {name} IS {'NOT ' if node.kind == '<>' else ''}NULL"

@@ -16,6 +16,8 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
+from .error_statement import TITLE, ErrorStatement
+from .readings import Confidence
 from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -56,10 +58,12 @@ def rows_table(
     *,
     caption: str = "",
     kind: str = "count",
+    interval: str = "95 % interval",
+    size: str = "of",
 ) -> str:
     """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic.
+    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -78,7 +82,7 @@ def rows_table(
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
+    counted = [*([size] if sized else []), value, *(["fitted to the totals"] if fitted else []), interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -137,6 +141,9 @@ def release_page(release: Release) -> str:
     what = asked_in_words(record) if len(asked) == 1 else ", ".join(statistic["name"] for statistic in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    interval = (
+        f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
+    )
     parts = [
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}{escape(_part_title(record))}</h1>",
         f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
@@ -152,7 +159,15 @@ def release_page(release: Release) -> str:
             keys = [name for name in (own or [{}])[0] if name not in (*OF_TOTALS, several)]
             caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else "in all")
             parts.append(
-                rows_table(own[:most], keys, "total", len(own) - most, caption=caption, kind=statistic["kind"])
+                rows_table(
+                    own[:most],
+                    keys,
+                    "total",
+                    len(own) - most,
+                    caption=caption,
+                    interval=interval,
+                    **_drawn_as(statistic),
+                )
             )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
@@ -161,19 +176,32 @@ def release_page(release: Release) -> str:
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
         parts.append(
             rows_table(
-                own, record["by"], "report", size - len(own), caption=_caption(statistic, by), kind=statistic["kind"]
+                own,
+                record["by"],
+                "report",
+                size - len(own),
+                caption=_caption(statistic, by),
+                interval=interval,
+                **_drawn_as(statistic),
             )
         )
     left = record["budget"]
+    statement_of_errors = ErrorStatement(record).view()
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in statement_of_errors.notes)}</ul>")
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
-        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
+        f"<h2>How to read this</h2><p>The dot is the report. The bar is the {interval}: {escape(str(record['interval']))}. "
         "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
         "report, for adding up and not for reading: it may be negative.</p>"
         f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
         "checked without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+
+
+def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
+    return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
 
 
 def _part_title(record: Mapping[str, Any]) -> str:

@@ -16,11 +16,11 @@ from ...exact.arithmetic import parse_exact
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
 from ...questions.question import Question
-from ...questions.statistic import Statistic
+from ...questions.statistic import OUT, Statistic
 from ..ask.asked import Asked, groups_of_one
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
-from .readings import COVERAGE, Reading
+from .readings import USUAL, Confidence, Reading
 
 Indices = NDArray[np.int64]
 
@@ -39,6 +39,7 @@ def release_record(
     columns: list[str],
     table_columns: Sequence[str],
     coarse: Coarse = AS_DRAWN,
+    confidence: Confidence = USUAL,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     question = asked.question
@@ -105,9 +106,9 @@ def release_record(
         "table_columns": list(table_columns),
         "answer": {},
         "columns": columns,
-        "confidence": float(COVERAGE),
-        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
-        "whatever it is",
+        "confidence": str(confidence.level),
+        "simultaneous": confidence.simultaneous,
+        "interval": _interval(question, confidence),
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
@@ -117,6 +118,19 @@ def release_record(
         ],
         "files": {},
     }
+
+
+def _interval(question: Question, confidence: Confidence) -> str:
+    """What the intervals promise, and if all of them at once, by which proof."""
+    number = _number(question)
+    if not confidence.simultaneous:
+        return f"low to high covers the {number} with a probability of at least {confidence.words()}, whatever it is"
+    return (
+        f"all intervals of this release, low to high, cover their {number}s at once with a probability of at least "
+        f"{confidence.words()}, whatever they are: the reports of the groups are drawn independently of each other (the product "
+        "of their probabilities); means and shares follow from these intervals (their image), and so does a total of one "
+        "group; every other total has a part of the error of its own (the sum of errors, Bonferroni)"
+    )
 
 
 def _number(question: Question) -> str:
@@ -131,6 +145,7 @@ def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge:
         "kind": statistic.kind,
         "what": statistic.words(),
         "where": statistic.where,
+        "among": statistic.among,
         **_summed(statistic),
         "part": str(statistic.weight),
         "epsilon": str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)),
@@ -193,20 +208,35 @@ def _parts(terms: Terms, part: str | None) -> str:
 
 def _about(statistic: Statistic, terms: Terms) -> list[str]:
     """Caveats about one statistic."""
+    if statistic.kind == "share":
+        return _about_share(statistic, terms)
     if statistic.grid is None:
-        unknown = statistic.kind == "share" and terms.relation == "add-remove"
-        return [f"{statistic.name}: nothing is claimed about an empty group."] if unknown else []
+        return []
     person = "what a person adds in a group" if terms.unit is not None else "a value"
     said = [
         f"{statistic.name}: {person} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."
     ]
-    if statistic.missing is not None:
+    if isinstance(statistic.missing, Fraction):
         said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
-    elif terms.relation == "change-one":
+    elif terms.relation == "change-one" and statistic.missing != OUT:
         divided = ", and is in the size that is divided by" if statistic.kind == "mean" else ""
         said.append(f"{statistic.name}: a missing value adds nothing{divided}.")
     elif statistic.kind == "mean":
         said.append(f"{statistic.name}: people without a value are left out; nothing is claimed about an empty group.")
+    return said
+
+
+def _about_share(statistic: Statistic, terms: Terms) -> list[str]:
+    """Which people stand in the denominator of a share, said whether or not an answer is missing."""
+    unclear = "people without an answer (the condition is neither true nor false)"
+    if statistic.missing == OUT:
+        said = [f"{statistic.name}: {unclear} are left out."]
+    else:
+        said = [
+            f'{statistic.name}: {unclear} are in the denominator, like those who say no; "missing out" leaves them out.'
+        ]
+    if statistic.is_pair(terms.relation):
+        said.append(f"{statistic.name}: nothing is claimed about a group in which the share is of nobody.")
     return said
 
 

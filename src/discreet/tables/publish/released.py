@@ -10,14 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
+from ...exact.aliases import Rational
 from ...exact.arithmetic import show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
+
+if TYPE_CHECKING:
+    from ..saved.differences import Difference
 
 _FOR_MACHINES = (
     "digest",
@@ -159,11 +163,23 @@ class Release(Result):
 
         return arrow_table(self.columns)
 
+    def error_statement(self) -> Any:
+        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+        from .error_statement import ErrorStatement
+
+        return ErrorStatement(self.record)
+
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
         from .page import release_page
 
         return release_page(self)
+
+    def difference(self, earlier: Release | str | os.PathLike[str], *, confidence: Rational = "0.95") -> Difference:
+        """What changed since an `earlier` release of the same question (a Release, or the .json of a saved one), with intervals."""
+        from ..saved.differences import difference
+
+        return difference(self, earlier, confidence=confidence)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
         """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.

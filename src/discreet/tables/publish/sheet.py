@@ -24,9 +24,10 @@ from ...questions.question import Question
 from ..ask.asked import Asked, Spelling, groups_of_one
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
-from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
+from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .readings import Reading, as_shown, error_of, in_steps, published
+from .expected_errors import expected_errors
+from .readings import USUAL, Confidence, Misses, Reading, as_shown, in_steps, published
 from .record import CHECKED, release_record
 from .released import Release
 
@@ -55,6 +56,8 @@ class Sheet:
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
+    confidence: Confidence
+    misses: Misses  # how often single intervals may fail
     spelling: Spelling  # how the ledger knows the question
     checked: bool = False  # was the question compared with the data before it was paid for?
 
@@ -70,21 +73,28 @@ class Sheet:
         margins: tuple[Margin, ...],
         make_table: Callable[[Mapping[str, list[Any]]], Any],
         coarse: Coarse = AS_DRAWN,
+        confidence: Confidence = USUAL,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
         question = asked.question
-        readings = tuple(readings_of(measure, coarse) for measure in measures)
+        groups = margins_of(question, margins, tiers)
+        independent = independent_parts(measures, sizes, groups)
+        misses = confidence.misses(*independent), confidence.other().misses(*independent)
+        readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins or tiers else {}
-        own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
+        own = [
+            [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
+        ]
         sums = (
-            ReleaseTotals.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse))
-            if margins or tiers
+            ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses, bool(coarse))
+            if groups
             else None
         )
         record = release_record(
-            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse
+            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse, confidence
         )
+        record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
         json.dumps(record)
@@ -103,6 +113,8 @@ class Sheet:
             record,
             make_table,
             coarse,
+            confidence,
+            misses[0],
             spelling,
         )
 
@@ -149,7 +161,10 @@ class Sheet:
         # from here on a merged report is one of those that are shown like it, and nothing else
         drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
         totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
-        parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
+        parts = [
+            in_steps(m, r, self.sizes, d, self.misses.of_report(m))
+            for m, r, d in zip(self.measures, self.readings, drawn, strict=True)
+        ]
         columns = dict(self.columns)
         shown = [
             published([self.measures[k] for k in places], [parts[k] for k in places], self.sizes)
@@ -188,6 +203,7 @@ def served(
     margins: Sequence[Margin],
     make_table: Callable[[Mapping[str, list[Any]]], Any],
     coarse: Coarse,
+    confidence: Confidence,
 ) -> tuple[Sheet, Drawn]:
     """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
     and its reports."""
@@ -202,6 +218,7 @@ def served(
         tuple(margins),
         make_table,
         coarse,
+        confidence,
         drawn.tiers,
     )
     return sheet.after_check() if drawn.checked else sheet, drawn
@@ -215,13 +232,14 @@ def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> D
     return {**head, **reports_of(reports, totals)}
 
 
-def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
-    """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
+def readings_of(measure: Measure, coarse: Coarse, error: Fraction) -> dict[int, Reading]:
+    """How to read the reports of a measure, by the size of the group, with all that intervals of that error need; one mechanism
+    may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
     drawn = {size: m for size, m in measure.plan.items() if m is not None}
     for m in drawn.values():
         if m not in known:
-            known[m] = _readable(m, error_of(measure))
+            known[m] = _readable(m, error)
     if coarse:
         return {size: merged_reading(measure, size, m, coarse) for size, m in drawn.items()}
     return {size: known[m] for size, m in drawn.items()}
