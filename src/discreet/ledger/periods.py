@@ -167,6 +167,19 @@ def part_name(part: object) -> str:
     return f"{number[1] or ''}{number[2]}" if number else text
 
 
+def is_part_name(part: object) -> bool:
+    """Is this a part by its one name?"""
+    try:
+        return part_name(part) == part
+    except LedgerError:
+        return False
+
+
+def parts_words(column: object) -> str:
+    """That each value of a column is a part."""
+    return f"parts by {column}, each with this budget"
+
+
 @dataclass(frozen=True)
 class Running:
     """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
