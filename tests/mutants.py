@@ -86,6 +86,8 @@ TESTED_IN = {
     "questions.question": "questions/test_question.py",
     "questions.purpose": "tables/test_purpose.py",
     "tables.saved.checking": "tables/test_checking.py",
+    "tables.publish.pictures": "tables/test_table.py",
+    "tables.publish.presentation": "tables/test_table.py tables/test_pages.py",
     "tables.publish.previews": "tables/test_statistics.py tables/test_release.py",
     "tables.count.true_numbers": "tables/test_statistics.py",
     "tables.draw.measures": "tables/test_measures.py tables/test_statistics.py",
