@@ -23,10 +23,12 @@ from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevel
 from discreet.designs import Priors
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
+from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
-from discreet.tables.publish.previews import Preview
+from discreet.tables.publish.error_statement import ErrorStatement
+from discreet.tables.publish.previews import EpsilonPreview, Preview
 from discreet.tables.publish.released import Release
 from discreet.tables.saved.checking import Check, ReleaseVerdict
 from discreet.tables.saved.differences import Difference
@@ -66,6 +68,18 @@ def record(**other: Any) -> dict[str, Any]:
         "parts": None,
         "part": None,
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"},
+        "version": EVIL,
+        "relation": "add-remove",
+        "released": None,
+        "groups": 3,
+        "mechanisms": [{"family": "geometric"}],
+        "interval": EVIL,
+        "confidence": "19/20",
+        "simultaneous": False,
+        "errors": [
+            {"statistic": ASKED["name"], "of": of, "numbers": 3, "each": 6, "all": 9.5, "least": 6, "by_size": False}
+            for of in ("groups", EVIL)
+        ],
         **other,
     }
 
@@ -169,6 +183,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a release": a_release,
     "releases for audiences": audiences,
     "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
+    "an error statement": lambda: ErrorStatement(record()),
+    "dry runs at several epsilons": lambda: EpsilonPreview((record(), record())),
     "a question beside the data": lambda: QuestionCheck(
         (QuestionFinding("spelling", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
     ),
@@ -200,6 +216,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
     "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
+    "a promise": lambda: Promise(CAPPED, BALANCE, Fraction(1, 4)),
+    "a promise without caps": lambda: Promise(TERMS, BALANCE),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),
 }

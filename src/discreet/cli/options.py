@@ -134,7 +134,13 @@ MechanismFile = Annotated[str, mechanism_option("The file of the mechanism; - fo
 Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel.")]
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
-Domain = Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')]
+Domain = Annotated[
+    str | None,
+    Parameter(
+        help='A JSON file of declared keys, {"column": [values], ...}; or COLUMN=file:LIST.csv, a public code list with the '
+        "columns code, label and parent."
+    ),
+]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 
 SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))

@@ -103,6 +103,11 @@ class QuestionOptions:
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    counted: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
+    ] = "units"
+    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
     pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[
         str,
@@ -124,6 +129,8 @@ class QuestionOptions:
             domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
             max_count=self.max_count,
             max_groups=self.max_groups,
+            counted=self.counted,
+            max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
@@ -341,7 +348,8 @@ def preview(
         entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
     ] = "",
     out: Annotated[
-        str | None, target("With --epsilons: the picture to write, error against epsilon (.svg, .png, .html or .json).")
+        str | None,
+        target("With --epsilons: the picture to write (.svg, .png, .html or .json); - for standard output is refused."),
     ] = None,
     check: Check = False,
 ) -> Output:
@@ -366,7 +374,9 @@ def preview(
             table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
         )
     if out is not None:
-        raise ReleaseError("A picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1.")
+        raise ReleaseError(
+            "The picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1."
+        )
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -386,10 +396,15 @@ def preview(
 
 def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
     """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..errors import FileError
     from ..present import plot
     from ..tables.release import preview_epsilons as run
     from . import terminal
 
+    if out == "-":
+        raise FileError(
+            "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
+        )
     apart(out, table)
     with terminal.progress("counting") as advance:
         expected = run(table, question, epsilons=epsilons, progress=advance, **given)
@@ -542,7 +557,7 @@ def _show(
     if show_dropped:
         lost = made.dropped
         told = (
-            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups or max_rows)"
             if lost is not None
             else "this is a stored answer, and no row was looked at"
         )

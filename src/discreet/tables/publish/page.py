@@ -62,12 +62,13 @@ def rows_table(
     labels: Mapping[str, str] = MappingProxyType({}),
     interval: str = "95 % interval",
     size: str = "of",
+    codes: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
     """Rows with the number of a column and its interval, drawn on one scale: counts as shares of their groups where the sizes
     are public.
 
     `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
-    `labels` are what columns are called.
+    `labels` are what columns are called, `codes`, by column, what their keys are called.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
@@ -83,7 +84,8 @@ def rows_table(
         numbers = [*([_number(row["n"])] if sized else []), report]
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
-        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
+        names = [" ".join([str(key_for_people(row[k])), codes.get(k, {}).get(str(row[k]), "")]).strip() for k in keys]
+        lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
     counted = [*([size] if sized else []), kind if value == "published" else value, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
@@ -145,6 +147,7 @@ def release_page(release: Release) -> str:
     what = asked_in_words(record) if len(asked) == 1 else ", ".join(labels.get(s["name"], s["name"]) for s in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    codes = record["question"]["domain"].get("labels", {})
     interval = (
         f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
     )
@@ -176,7 +179,9 @@ def release_page(release: Release) -> str:
                     caption=caption,
                     interval=interval,
                     labels=labels,
-                    **_drawn_as(statistic),
+                    kind=statistic["kind"],
+                    size=_size_name(statistic),
+                    codes=codes,
                 )
             )
             folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels))
@@ -195,7 +200,9 @@ def release_page(release: Release) -> str:
                 caption=caption,
                 interval=interval,
                 labels=labels,
-                **_drawn_as(statistic),
+                kind=statistic["kind"],
+                size=_size_name(statistic),
+                codes=codes,
             )
         )
         folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels))
@@ -271,9 +278,9 @@ def statisticians_table(
     return html + (f"<p class='small'>The first {len(rows):,} rows; the CSV has all of them.</p>" if more > 0 else "")
 
 
-def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
-    return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
+def _size_name(statistic: Mapping[str, Any]) -> str:
+    """What the public size of a group is to a statistic: a ratio of two numbers is of those who answered."""
+    return "in the group" if statistic["pair"] else "of"
 
 
 def _part_title(record: Mapping[str, Any]) -> str:

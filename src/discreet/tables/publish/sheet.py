@@ -21,7 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling, groups_of_one
+from ..ask.asked import Asked, Spelling, contribution
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
@@ -307,7 +307,7 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
     labels = [
-        str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)) for statistic in asked
+        str(charge * statistic.weight * question.cells_part / contribution(question, terms)) for statistic in asked
     ]
     columns["mechanism"] = [family_of(m) for row in used for m in row]
     columns["digest"] = [digest_of(m) for row in used for m in row]

@@ -122,11 +122,12 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    public = (*question.by, *([question.counted_column] if question.counted_column else []))
     terms = Terms(
         record["dataset"],
         number_in(record["budget"]["budget"]),
         record["relation"],
-        question.by,
+        public,
         record["unit"],
         "",
         parts=record["parts"],

@@ -21,7 +21,7 @@ from ...ledger.ledger import Terms
 from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
-from ..ask.asked import groups_of_one
+from ..ask.asked import contribution
 from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
 from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
@@ -419,7 +419,7 @@ def totals_record(
     question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / groups_of_one(question, terms)
+    each = charge / contribution(question, terms)
     measured = [
         {
             "by": list(tier.groups.margin),
@@ -473,8 +473,10 @@ def _all_margins(margins: Any, question: Question) -> list[Margin]:
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
     """Caveats about totals."""
-    if any_totals and groups_of_one(question, terms) > 1:
-        return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
+    if any_totals and question.counted_column is not None:
+        return [f"One {question.counted} may be in several groups: totals add up memberships."]
+    if any_totals and terms.unit is not None and question.max_groups > 1:
+        return [f"A unit may be in {question.max_groups} groups: totals add up memberships, not units."]
     return []
 
 
