@@ -56,7 +56,12 @@ class TableMaker:
         except ImportError:
             raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
         kind: Any = self.backend
-        return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+        frame = nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+        if self.backend == "pandas":
+            for name in (name for name, values in columns.items() if {*map(type, values)} == {int, type(None)}):
+                # as floats, which pandas makes of whole numbers of which some are missing, large ones would be rounded
+                frame[name] = type(frame[name])(columns[name], dtype="Int64")
+        return frame
 
 
 def table_maker(table: Any) -> TableMaker:
