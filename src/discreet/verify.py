@@ -1969,11 +1969,36 @@ class Release:
         return by
 
     @cached_property
-    def groups_of_one(self) -> int:
-        """In how many groups one person counts at most."""
-        most = _whole(self.question["max_groups"], "max_groups", 1)
+    def contribution(self) -> int:
+        """How many of what is counted one unit adds at most: rows or ids, or itself in so many groups."""
+        most, rows = _whole(self.question["max_groups"], "max_groups", 1), self.question["max_rows"]
         _claim(self.field("unit") is not None or most == 1, "Without an id column nobody is in several groups.")
+        by_unit = _text(self.question["counted"], "counted") == "units"
+        _claim(
+            by_unit is (rows is None), "It is not said how many rows of a unit are counted, or it is where units are."
+        )
+        if rows is not None:
+            _claim(self.field("unit") is not None and most == 1, "Rows of units are counted, in all groups together.")
+            most = _whole(rows, "max_rows", 1)
+        _same(self.field("contribution"), most, f"One unit adds at most {most} to what is counted, by the question.")
+        _same(self.field("counted"), self.counted, "The record counts something else than its question.")
         return most
+
+    @cached_property
+    def counted(self) -> str:
+        """What is counted, in the words of a record."""
+        unit, counted = self.field("unit"), _text(self.question["counted"], "counted")
+        if counted in ("units", "rows"):
+            return "people" if unit is None else f"units of {unit}" if counted == "units" else counted
+        return f"distinct {counted}"
+
+    def _in_words(self, what: str, of_values: bool) -> str:
+        """What the record says of a statistic that the question declares so: where there is a unit, what is counted, too."""
+        if self.field("unit") is None:
+            return "people" if what == "*" else what
+        if of_values:
+            return f"{what} over {self.counted}"
+        return self.counted if what == "*" else f"{self.counted} with {what}"
 
     @cached_property
     def changes_one(self) -> bool:
@@ -2011,7 +2036,7 @@ class Release:
             low, high, step = (_rational(end, "bound of a sum") for end in ends)
             _shape(low < high and step > 0 and max(map(_length, (low, high, step))) <= CHARGE_BITS, "Odd bounds.")
             grid = low, high, step
-        right = what in _declared(told, grid) and told["what"] == ("people" if what == "*" else what)
+        right = what in _declared(told, grid) and told["what"] == self._in_words(what, grid is not None)
         _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
         pair = not self.changes_one and kind in ("mean", "share")
         change, origin = _change(kind, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
@@ -2091,12 +2116,12 @@ class Release:
 
     def charge(self) -> str:
         """The parts of epsilon add up to what was charged, and the levels are worth it."""
-        charge, alpha, groups = self.amount("epsilon_charged"), self.amount("alpha"), self.groups_of_one
+        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
         _claim(0 < alpha < 1, "alpha is not between 0 and 1.")
         _claim(_sum(s.weight for s in self.statistics) == 1, "The parts of the statistics do not add up to 1.")
         _claim(0 < self.cells_part <= 1, "The measured totals leave nothing to the groups.")
         for s in self.statistics:
-            must = charge * s.weight * self.cells_part / groups
+            must = charge * s.weight * self.cells_part / most
             _claim(s.epsilon == must, f"{_named(s.name)} costs {must} of {charge}, not {s.epsilon}.")
             worth = s.alpha < 1 and (charge == 0 or self._worth(s.alpha, must))
             _claim(worth, f"{_named(s.name)}: alpha {s.alpha} is not what epsilon {must} pays for.")
@@ -2124,7 +2149,7 @@ class Release:
                 "What was charged for all audiences is not what the most accurate of them costs.",
             )
             return f"this audience's reports cost {charge}; {all_of_it} was charged once for all audiences"
-        times = f", in each of up to {groups} groups" if groups > 1 else ""
+        times = f", for each of up to {most} that a unit adds" if most > 1 else ""
         return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
 
     def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
@@ -2142,7 +2167,7 @@ class Release:
             levels = {drawn.level for drawn in plan.values() if drawn.level is not None}
             right = all(level >= least if own else level == least for level in levels)
             _claim(right, f"{_named(name)} was drawn at another level than the record says.")
-        each = self.amount("epsilon_charged") / self.groups_of_one
+        each = self.amount("epsilon_charged") / self.contribution
         must = [
             {
                 **_shares(by, len(sizes), part, each),
@@ -2221,7 +2246,7 @@ class Release:
                 must_be |= {"column": drawn_of["column"], "missing": s.told["missing"]}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
-            share = self.amount("epsilon_charged") * s.weight * part / self.groups_of_one
+            share = self.amount("epsilon_charged") * s.weight * part / self.contribution
             for entry in _list(measure["mechanisms"], "mechanisms"):
                 more = self._entry(entry, s, share, most)
                 _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
@@ -2304,6 +2329,7 @@ class Release:
             for name, value in must.items():
                 self._cell(line, name, name not in line or line[name] == value)
             values = [self._shown(s, self.reports[s.name, part][place], drawn, size) for part in s.parts]
+            self._cell(line, "published", line["published"] == self._to_print(line, s))
             if not s.pair:
                 self._cell(line, "report", _says(line["report"], values[0]))
                 continue
@@ -2353,6 +2379,23 @@ class Release:
         """How reports were merged before they were shown."""
         return None if self.field(name) is None else _amount(self.field(name), name)
 
+    def _is_coarse(self) -> bool:
+        """Were reports rounded or hidden before they were shown?"""
+        return any(self.field(name) is not None for name in ("round_to", "hide_below"))
+
+    def _fitted(self, line: dict[str, str], s: _Statistic) -> str:
+        """The number that was fitted to the totals, where it is the one that is published."""
+        return "" if self._is_coarse() or s.kind not in ("count", "sum") else line.get("fitted", "")
+
+    def _to_print(self, line: dict[str, str], s: _Statistic) -> str:
+        """What a row publishes: the fitted number, or the report; one outside its interval as the end next to it."""
+        if self._fitted(line, s) or line["report"] == "" or self._is_coarse():
+            return self._fitted(line, s) or line["report"]
+        for name, sign in (("low", 1), ("high", -1)):
+            if line[name] != "" and sign * (_number(line["report"]) - _number(line[name])) < 0:
+                return line[name]
+        return line["report"]
+
     def _cell(self, line: dict[str, str], name: str, right: bool) -> None:
         """What a cell must say."""
         where = ", ".join(line[c] for c in self.by)
@@ -2361,11 +2404,19 @@ class Release:
     def table(self, name: str) -> list[dict[str, str]]:
         """The rows of a CSV beside the record, by its columns."""
         text = self.beside(name).decode("utf-8").removeprefix("\ufeff")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        separator, mark = (_field(self.field("presentation"), x, "presentation") for x in ("separator", "decimal"))
+        right = separator in (",", ";", "|", "\t") and mark in (".", ",") and mark != separator
+        _shape(right, "The record names no marks that a CSV can have.")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
         _shape(len(rows) > 0 and len(set(rows[0])) == len(rows[0]), f"{_named(name)} is no table.")
         _shape(all(len(row) == len(rows[0]) for row in rows), f"{_named(name)} has rows of different lengths.")
         self.head = rows[0]
-        return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        for line in lines if mark == "," else ():
+            for column in _WITH_MARKS & line.keys():
+                _shape("." not in line[column], f"{_named(name)} has a decimal point, and the record says a comma.")
+                line[column] = line[column].replace(",", ".")
+        return lines
 
     def intervals(self) -> str:
         """The interval of each report, by the distribution of its noise."""
@@ -2385,8 +2436,10 @@ class Release:
             if s.pair:
                 self._cell(line, "low", _is_ratio_interval(line, s, ends))
                 continue
-            for name, end in zip(("low", "high"), ends[0], strict=True):
+            fitted = self._fitted(line, s)  # the interval is stretched to hold it
+            for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
                 value = None if abs(end) >= FARTHEST else s.value(end, size)
+                value = wider(value, _number(fitted)) if value is not None and fitted else value
                 self._cell(line, name, _says(line[name], value))
         return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
 
@@ -2479,7 +2532,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[
     return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
 
 
-_QUESTION = "format version statistics by domain max_count max_groups pool_other measure_totals mechanism purpose"
+_QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
 _STATISTIC = "name kind what where column low high step missing part epsilon alpha change pair"
 
 
@@ -2738,6 +2791,21 @@ def _is_ratio_interval(line: dict[str, str], s: _Statistic, ends: list[tuple[int
     return s.is_near(_number(line["low"]), least) and s.is_near(_number(line["high"]), most)
 
 
+# The columns of a CSV whose numbers may have a decimal mark; none of them is a key
+_WITH_MARKS = {
+    "published",
+    "low",
+    "high",
+    "report",
+    "fitted",
+    "estimate",
+    "standard_error",
+    "report_u",
+    "report_v",
+    "total",
+}
+
+
 def check_release(document: Any, path: str, ledger: History | None = None) -> Verdict:
     """A verdict on the record of a release with its files, beside an exported ledger where there is one."""
     release = Release(document, path)
@@ -2751,7 +2819,8 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.totals,
     ]
     coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
-    findings = [_judged(check) for check in (*checks, *(() if coarse else (release.intervals,)))]
+    at_once = release.record.get("simultaneous") is not False
+    findings = [_judged(check) for check in (*checks, *(() if coarse or at_once else (release.intervals,)))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
@@ -2762,11 +2831,12 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(_COARSE if coarse else ()), *_BEYOND_RELEASE),
+        (*alone, *(() if opened else beyond), *(_COARSE if coarse else _AT_ONCE if at_once else ()), *_BEYOND_RELEASE),
     )
 
 
 _COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
+_AT_ONCE = ("intervals that cover all at once: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

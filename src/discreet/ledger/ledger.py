@@ -53,6 +53,7 @@ from .chain import (
     canonical,
     digest,
     entries_of,
+    exported,
     link_of,
     question_text,
     salted,
@@ -436,11 +437,9 @@ class Ledger:
     def promise(self, name: str) -> Promise:
         """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
         caps as pacing, and what is not promised."""
-        from .promise import Promise
+        from .promise import promise_of
 
-        charges = [entry.facts for entry in self.history(name) if entry.facts.get("basis") == STATED]
-        stated = sum((total_of(name, facts.get("epsilon")) for facts in charges), Fraction(0))
-        return Promise(self.terms(name), self.balance(name), stated)
+        return promise_of(self.terms(name), self.balance(name), self.history(name))
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
@@ -476,18 +475,7 @@ class Ledger:
         With `words`, what each line was about as well, with the salt that opens its digest. `published` are charges whose answers
         were published as they are stored: their lines get the salt that opens the commitment to the answer, for whoever has it.
         """
-        account, rows, answers, admissions, spoken = self._read(name)
-        entries = [entry.to_dict() for entry in entries_of(name, rows, admissions, spoken)]
-        for number, salt, text in spoken if words else ():
-            entries[number - 1] |= {"what": text, "salt": salt}
-        stored = {charge: (number, salt) for charge, number, _, salt, _ in answers}
-        for charge in published:
-            if charge not in stored:
-                raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
-            number, salt = stored[charge]
-            entries[number - 1] |= {"salt": salt}
-        head = Head(account.count, account.head).to_dict()
-        return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
+        return exported(*self._read(name), words, published)
 
     def _store(self) -> Store:
         if self._closed:

@@ -7,6 +7,7 @@ set stand there word by word (tests/ledger/test_promise.py).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
@@ -16,7 +17,7 @@ import flint
 
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_amount
 from ..present.views import Result, View
-from .chain import Balance, Terms
+from .chain import STATED, Balance, Entry, Terms, total_of
 
 HEADINGS = (
     "What is promised",
@@ -201,3 +202,9 @@ class Promise(Result):
             body += f"\n<h2>{heading}</h2>" + "".join(section(View(text)) for text in sentences)
             body += odds if heading == HEADINGS[1] else ""
         return page(f"{self.terms.name}: what is promised", body)
+
+
+def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:
+    """The page of a data set, by what its ledger says."""
+    charges = [entry.facts.get("epsilon") for entry in history if entry.facts.get("basis") == STATED]
+    return Promise(terms, balance, sum((total_of(terms.name, epsilon) for epsilon in charges), Fraction(0)))

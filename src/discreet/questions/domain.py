@@ -25,8 +25,9 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ class Domain:
         (('0-17', 'f'), ('0-17', None), ('18+', 'f'), ('18+', None))
         """
         groups, source, labels = _unmarked(with_code_lists(groups))
+        groups = {name: _values(v) for name, v in groups.items()} if isinstance(groups, Mapping) else groups
         if not isinstance(groups, Mapping) or not all(
             isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()
         ):
@@ -84,7 +86,7 @@ class Domain:
         if not 1 <= size <= MOST_KEYS:
             raise TableInputError(f"{size} groups are declared; there must be between 1 and {MOST_KEYS}.")
         if explicit:
-            names, keys = tuple(columns), tuple(tuple(map(_key, key)) for key in listed or ())
+            names, keys = tuple(columns), tuple(tuple(map(declared_key, key)) for key in listed or ())
             if len({len(key) for key in keys} | ({len(names)} if names else set())) != 1:
                 raise TableInputError(f"Every declared key needs one value for each of the {len(names) or ''} columns.")
             lists = [[key[k] for key in keys] for k in range(len(keys[0]))]
@@ -101,7 +103,7 @@ class Domain:
                     f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
                     "Add them to the domain, or correct the spelling."
                 )
-            lists = [list(map(_key, groups[name])) for name in names]
+            lists = [list(map(declared_key, groups[name])) for name in names]
             keys = tuple(itertools.product(*lists))
         mixed = [k for k, values in enumerate(lists) if len({type(value) for value in values} - {type(None)}) > 1]
         if mixed:
@@ -253,7 +255,25 @@ def read_labels(labels: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, tup
     return tuple((name, tuple(own.items())) for name, own in labels.items())
 
 
-def _key(value: Any) -> Key:
+def _values(given: Any) -> Any:
+    """Keys as a list, whatever holds them: an array of NumPy or Arrow, a Series, an Index; a set in order. Others as they are."""
+    if isinstance(given, (set, frozenset)):
+        try:
+            return sorted(given, key=lambda value: (value is None, "" if value is None else value))
+        except TypeError:
+            return list(given)  # of several kinds, which is refused below
+    if isinstance(given, KeysView):
+        return list(given)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "mM":
+        return list(given)  # days and times, which tolist() makes bare numbers of
+    for name in ("to_pylist", "tolist", "to_list"):
+        if not isinstance(given, type) and callable(getattr(given, name, None)):
+            return getattr(given, name)()
+    return given
+
+
+def declared_key(value: Any) -> Key:
+    """A key as it is declared, a scalar of NumPy or pandas as the value that it stands for; NaN, NaT and NA are missing ones."""
     if value is None:
         return None
     if type(value) is int and -(2**63) <= value < 2**63:  # the plain case first: there may be a million
@@ -266,10 +286,27 @@ def _key(value: Any) -> Key:
                 f"A declared key has more than {LONGEST_TEXT} bytes, the most that texts are compared by; shorten it."
             )
         return str(value)
+    if _is_missing(value):
+        return None
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:
         return int(number)
-    raise TableInputError(f"{show(value)} cannot be a declared key; use whole numbers of 64 bits, texts or booleans.")
+    dates = isinstance(value, (date, np.datetime64))
+    instead = (
+        "declare days and times as texts, as the file writes them"
+        if dates
+        else "use whole numbers of 64 bits, texts or booleans"
+    )
+    raise TableInputError(f"{show(value)} cannot be a declared key; {instead}.")
+
+
+def _is_missing(value: Any) -> bool:
+    """Is it one of the values that stand for none? They are not equal to themselves; pandas' NA does not even say so."""
+    try:
+        unlike = value != value
+    except (ArithmeticError, TypeError, ValueError):
+        return False
+    return unlike is True or (isinstance(unlike, np.bool_) and bool(unlike)) or type(unlike).__name__ == "NAType"
 
 
 # Columns that contain others

@@ -136,6 +136,8 @@ class QuestionForm(LedgerForm):
     epsilon: Text
     max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int = Field(1, ge=1, le=1000)
+    counted: Text = "units"
+    max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
     round_to: int | None = Field(None, ge=2, le=10**9)
@@ -293,7 +295,19 @@ def _question(asked: QuestionForm) -> Question:
         raise TableInputError(
             "A page declares its keys themselves and names no file; use a code list with discreet release --domain."
         )
-    names = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "purpose")
+    names = (
+        "count",
+        "sum",
+        "mean",
+        "share",
+        "by",
+        "domain",
+        "max_count",
+        "max_groups",
+        "counted",
+        "max_rows",
+        "purpose",
+    )
     given = {name: getattr(asked, name) for name in names}
     return Question(**{name: value for name, value in given.items() if value != []})
 

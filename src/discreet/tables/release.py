@@ -437,7 +437,7 @@ def _drawn(
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,
-            what=asked.words(),
+            what=asked.words(allowed.terms.unit),
             part=asked.part,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
@@ -525,6 +525,7 @@ def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers
     used = {
         *question.by,
         *([terms.unit] if terms.unit else []),
+        *([question.counted_column] if question.counted_column else []),
         *(name for names in numbers.columns.values() for name in names),
     }
     try:

@@ -21,7 +21,7 @@ from ...ledger.ledger import Terms
 from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
-from ..ask.asked import groups_of_one
+from ..ask.asked import contribution
 from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
 from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
@@ -360,13 +360,13 @@ class ReleaseTotals:
                         **named,
                         **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
                     }
-                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
                     line |= {
                         "total": _said(shown["report"][k]),
                         "low": _said(shown["low"][k]),
                         "high": _said(shown["high"][k]),
-                        "interval_by": read[0][1][k],
                     }
+                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
+                    line |= {"interval_by": read[0][1][k]}
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
@@ -419,7 +419,7 @@ def totals_record(
     question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / groups_of_one(question, terms)
+    each = charge / contribution(question, terms)
     measured = [
         {
             "by": list(tier.groups.margin),
@@ -457,15 +457,26 @@ def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
 
 def names_of_totals(margins: Any, question: Question) -> list[str]:
     """The names of all margins that a release of this question with these margins has."""
+    return [margin_name(margin) for margin in _all_margins(margins, question)]
+
+
+def columns_of_totals(margins: Any, question: Question) -> list[str]:
+    """The columns that the totals of such a release are by."""
+    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+
+
+def _all_margins(margins: Any, question: Question) -> list[Margin]:
     asked = [*read_margins(margins, question.by, question.domain), *(margin for margin, _ in question.tiers)]
     first = {frozenset(margin): margin for margin in reversed(asked)}
-    return [margin_name(margin) for margin in reversed(first.values())]
+    return list(reversed(first.values()))
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
     """Caveats about totals."""
-    if any_totals and groups_of_one(question, terms) > 1:
-        return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
+    if any_totals and question.counted_column is not None:
+        return [f"One {question.counted} may be in several groups: totals add up memberships."]
+    if any_totals and terms.unit is not None and question.max_groups > 1:
+        return [f"A unit may be in {question.max_groups} groups: totals add up memberships, not units."]
     return []
 
 
