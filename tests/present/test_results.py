@@ -75,8 +75,6 @@ def record(**other: Any) -> dict[str, Any]:
         "groups": 3,
         "mechanisms": [{"family": "geometric"}],
         "interval": EVIL,
-        "confidence": "19/20",
-        "simultaneous": False,
         "errors": [
             {"statistic": ASKED["name"], "of": of, "numbers": 3, "each": 6, "all": 9.5, "least": 6, "by_size": False}
             for of in ("groups", EVIL)
