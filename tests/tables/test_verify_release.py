@@ -93,10 +93,11 @@ def test_intervals_that_hold_at_once_are_checked(shelf, tmp_path):
 
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.
 BEYOND = {
-    ("published",), ("presentation", "title"), ("presentation", "source"), ("presentation", "notes"), ("presentation", "labels"),
+    ("left_out",), ("published",), ("presentation", "title"), ("presentation", "source"), ("presentation", "notes"), ("presentation", "labels"),
     ("discreet",), ("repeated",), ("errors",), ("version",), ("protects",), ("person",), ("beware",), ("interval",), ("estimate",),
     ("fitted",), ("no_estimate",), ("mechanisms", "citation"), ("table_columns",), ("audience", "name"),
     ("question", "domain", "source"), ("question", "domain", "recodings"), ("question", "domain", "containers"),
+    *(("presentation", words) for words in ("title", "source", "notes", "labels")),  # the publisher's own, with no proof
     ("purpose",), ("question", "purpose"), ("question", "mechanism"),  # which mechanism a question chooses
     ("answer", "measures", "statistic", "where"),  # where the commitment is not opened
     ("audiences",),  # the levels of those who are more private than this one
@@ -235,8 +236,10 @@ def test_parts_have_a_budget_each(tmp_path):
     verdict, found = verify.check_ledger(told)
     assert verdict.holds
     assert found is not None
-    assert found.spent.of(None) == found.spent.of("2026-01") == found.spent.of("2026-02") == Fraction(5, 8)
-    assert (found.spent.of("2026-03"), found.spent_after("2026-02")[2]) == (Fraction(1, 8), Fraction(1, 4))
+    assert found.spent == Fraction(5, 8)
+    last = {part: found.sums_of(part)[-1] for part in (None, "2026-01", "2026-02", "2026-03")}
+    assert list(last.values()) == [Fraction(5, 8), Fraction(5, 8), Fraction(5, 8), Fraction(1, 8)]
+    assert found.sums_of("2026-02")[2] == Fraction(1, 4)
     whole = relinked(changed(told, ("entries", 3, "entry", "epsilon"), "3/8"))  # 3/8 + 1/2 is beyond the year's cap
     assert "Line 4 charges more than the year" in str(refusal(whole))
     lumped = copy.deepcopy(told)
@@ -244,7 +247,7 @@ def test_parts_have_a_budget_each(tmp_path):
     assert "charges more than" in str(refusal(relinked(lumped)))
     lost = copy.deepcopy(told)
     del lost["entries"][0]["entry"]["parts"]
-    assert "is for a part, and there are none" in str(refusal(relinked(lost)))
+    assert "charges for a part that the data set does not have" in str(refusal(relinked(lost)))
 
 
 def refusal(ledger: Document, head: str | None = None) -> str | None:

@@ -39,6 +39,10 @@ CHANGED = {
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
+PARTS = (
+    "Each part by {column} has this budget; what is spent is that of the part that has spent most. The promise holds for whoever "
+    "is in one part alone: that nobody is in another part in another version of the data is stated, not checked."
+)
 PACING = "A cap paces spending and promises no privacy: the promise is the whole budget."
 ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
@@ -124,6 +128,7 @@ class Promise(Result):
             f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
             f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
             f"Spent so far{most}: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
 
     def pacing(self) -> list[str]:
@@ -135,15 +140,6 @@ class Promise(Result):
         periods = math.ceil(self.balance.budget / cap)
         after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {show_amount(self.balance.budget)} may be spent."
         return [*paced, PACING, after]
-
-    def parts(self) -> list[str]:
-        """What each part of the data set has; nothing where it has none."""
-        if self.terms.parts is None:
-            return []
-        return [
-            f"Parts: each part by {self.terms.parts} has the whole budget. Whoever is in k of them has up to k times the budget: "
-            "that nobody is in two is stated, not checked."
-        ]
 
     def limits(self) -> list[str]:
         """Where the promise ends."""
@@ -158,7 +154,7 @@ class Promise(Result):
 
     def sections(self) -> dict[str, list[str]]:
         """Every heading with its sentences, in the order in which they are read."""
-        texts = (self.definition(), self.whole(), self.pacing(), [*ADDS_UP, *self.parts()], self.limits())
+        texts = (self.definition(), self.whole(), self.pacing(), list(ADDS_UP), self.limits())
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
