@@ -331,7 +331,7 @@ def measured_totals() -> list[str]:
             fitted = ChernoffBound(channels, ERROR).half_width(kinds, np.concatenate([cells, totals]))
             noise = channels[0].noise
             assert noise is not None
-            way = TotalBound([channels[-1]], ERROR).bounds(np.zeros(size, dtype=np.int64))
+            (way,) = TotalBound([channels[-1]], ERROR).bounds(np.zeros(size, dtype=np.int64))
             halves = [float(noise.reach(TAIL) - 1), fitted, float(way.below + way.above) / 2]
             shown = [f"**{h:.1f}**" if h == min(halves) else f"{h:.1f}" for h in halves]
             lines.append(f"| {size} | {districts or ''} | {float(share[0]):.3f} | {' | '.join(shown)} |")

@@ -13,7 +13,8 @@ import secrets
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,6 +23,7 @@ from pathlib import Path
 from discreet.errors import BudgetError
 from discreet.ledger.ledger import Answer, Ledger, Pending
 
+Parts = Sequence[str | None]  # parts of a data set to charge; None is all of them
 STEP = Fraction(1, 10**9)  # the charge of one question, small enough never to run out
 
 
@@ -40,20 +42,22 @@ def fork(task: Callable[[], None], errors: Path) -> int:
         os._exit(code)
 
 
-def ask(ledger: Ledger, name: str, question: dict[str, object], epsilon: Fraction = STEP) -> Answer:
+def ask(
+    ledger: Ledger, name: str, question: dict[str, object], epsilon: Fraction = STEP, part: str | None = None
+) -> Answer:
     """One question as a release asks it: charge, draw, store, and only then show."""
-    got = ledger.begin(name, question, epsilon=epsilon, data="a")
+    got = ledger.begin(name, question, epsilon=epsilon, data="a", part=part)
     return ledger.finish(got, secrets.token_hex(8)) if isinstance(got, Pending) else got
 
 
-def _ask_until_killed(ledger: Ledger, name: str, seed: int, seen: Path, ready: int) -> None:
+def _ask_until_killed(ledger: Ledger, name: str, seed: int, seen: Path, ready: int, parts: Parts) -> None:
     rng = random.Random(seed)
     ledger.balance(name)
     os.write(ready, b".")
     file = os.open(seen, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         number = rng.randrange(30) if rng.random() < 0.3 else rng.getrandbits(60)
-        answer = ask(ledger, name, {"q": number})
+        answer = ask(ledger, name, {"q": number}, part=parts[number % len(parts)])
         os.write(file, json.dumps([number, answer.charge, answer.text, answer.repeated]).encode() + b"\n")
 
 
@@ -68,7 +72,9 @@ class Killed:
     repeated: int
 
 
-def kill(ledger: Ledger, name: str, kills: int, seed: int, folder: Path, at_once: int = 2) -> Killed:
+def kill(
+    ledger: Ledger, name: str, kills: int, seed: int, folder: Path, at_once: int = 2, parts: Parts = (None,)
+) -> Killed:
     """Kill children that ask questions, at random instants, then check everything that was promised."""
     rng = random.Random(seed)
     seen, errors = folder / "seen", folder / "errors"
@@ -82,7 +88,7 @@ def kill(ledger: Ledger, name: str, kills: int, seed: int, folder: Path, at_once
         children = []
         ready, tell = os.pipe()
         for _ in range(min(at_once, kills - done)):
-            task = partial(_ask_until_killed, ledger, name, rng.getrandbits(60), seen, tell)
+            task = partial(_ask_until_killed, ledger, name, rng.getrandbits(60), seen, tell, parts)
             children.append(fork(task, errors))
         if rng.random() < 0.9:  # else it dies while it connects
             os.read(ready, 1)
@@ -103,7 +109,9 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
     balance = ledger.balance(name)
     _, entries, rows, *_ = ledger._read(name)
     stored = {charge: text for charge, _, _, _, text in rows}
-    charges = sum('"kind":"charge"' in body for _, body, _ in entries)
+    lines = [json.loads(body) for _, body, _ in entries]
+    of_part = Counter(facts.get("part") for facts in lines if facts["kind"] == "charge")
+    charges, of_all = of_part.total(), of_part.pop(None, 0)
     revealed = [json.loads(line) for line in seen.read_text().splitlines()]
     repeats: dict[int, int] = {}
     for number, charge, text, repeated in revealed:
@@ -111,8 +119,10 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
         if repeated:
             assert repeats.setdefault(number, charge) == charge  # always the same one
     paid = {charge for _, charge, _, _ in revealed}
-    assert balance.spent >= len(paid) * STEP
-    assert balance.spent == charges * STEP
+    assert len(paid) <= charges
+    assert balance.spent == (of_all + max(of_part.values(), default=0)) * STEP
+    for part, count in of_part.items():
+        assert ledger.balance(name, part).spent == (of_all + count) * STEP
     assert balance.pending == charges - len(stored)
     return Killed(kills, charges, len(stored), len(revealed), sum(r[3] for r in revealed))
 
@@ -125,8 +135,17 @@ class Raced:
     seconds: float
 
 
-def race(ledger: Ledger, names: list[str], epsilon: Fraction, processes: int, folder: Path, most: int = 10**9) -> Raced:
-    """Charge from many processes at once until a budget is used up, or `most` times each. No charge is given twice."""
+def race(
+    ledger: Ledger,
+    names: list[str],
+    epsilon: Fraction,
+    processes: int,
+    folder: Path,
+    most: int = 10**9,
+    parts: Parts = (None,),
+) -> Raced:
+    """Charge from many processes at once until a budget is used up, or `most` times each. No charge is given twice. Each process
+    charges one of the parts."""
     errors = folder / "errors"
     gate, opened = os.pipe()
     connected, tell = os.pipe()
@@ -141,7 +160,9 @@ def race(ledger: Ledger, names: list[str], epsilon: Fraction, processes: int, fo
         for turn in range(most):
             name = names[(k + turn) % len(names)]
             try:
-                pending = ledger.begin(name, {"process": k, "turn": turn}, epsilon=epsilon, data="a")
+                pending = ledger.begin(
+                    name, {"process": k, "turn": turn}, epsilon=epsilon, data="a", part=parts[k % len(parts)]
+                )
             except BudgetError:
                 break
             got.append([name, pending.charge])

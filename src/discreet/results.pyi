@@ -7,6 +7,7 @@ from .ledger.chain import Entry as Entry
 from .ledger.chain import Head as Head
 from .ledger.chain import Terms as Terms
 from .ledger.periods import Period as Period
+from .ledger.promise import Promise as Promise
 from .measure.auditing import Audit as Audit
 from .measure.description import Description as Description
 from .measure.privacy import Calibration as Calibration
@@ -39,9 +40,12 @@ from .sharing.promises import Approximate as Approximate
 from .tables.count.admitting import Profile as Profile
 from .tables.count.typing_errors import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences
+from .tables.publish.error_statement import ErrorStatement as ErrorStatement
+from .tables.publish.previews import EpsilonPreview as EpsilonPreview
 from .tables.publish.previews import Preview as Preview
 from .tables.publish.released import Release as Release
 from .tables.saved.checking import ReleaseVerdict as ReleaseVerdict
+from .tables.saved.differences import Difference as Difference
 from .theory.derivation import Derivation as Derivation
 from .theory.derivation import Violation as Violation
 from .theory.graphs import Graph as Graph

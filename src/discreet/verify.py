@@ -1,13 +1,17 @@
-"""Check a mechanism file with the standard library alone:  python verify.py mechanism.json
+"""Check a mechanism, a release or a ledger with the standard library alone:  python verify.py released.json ledger.json
+
+A mechanism file, the record of a release (the .json beside its CSV files) and a ledger (what `discreet ledger export` wrote) are
+told apart by what they say they are. A release is compared with the ledger that is given besides.
 
 This file imports nothing from discreet and nothing outside the standard library, so that anyone can read it and run it
-elsewhere. It re-derives every claim of the file from its integers: that rows sum to the total, that the level holds for
+elsewhere. It re-derives every claim of a mechanism file from its integers: that rows sum to the total, that the level holds for
 all neighbours, that the properties are those claimed, and that alpha is at least e^-epsilon, by bounds that are
 rational numbers rounded in a known direction. What it does not know it refuses: no key of the file goes unread, so that
-nothing stands in a verified file that was not verified (but for the recipe, which is words for people). It counts its
-work before it does it. It deliberately shares no code with what made the file.
+nothing stands in a verified file that was not verified (but for the recipe, which is words for people). Of releases and
+ledgers it says what it checked, and what nobody can check from these files. It counts its work before it does it. It
+deliberately shares no code with what made the file.
 
-Exit codes: 0 everything claimed holds, 1 something does not, 2 the file cannot be read.
+Exit codes: 0 everything claimed holds, 1 something does not or could not be checked, 2 the file cannot be read.
 
 The map, from the top down:
 
@@ -19,18 +23,23 @@ The map, from the top down:
     Directed bounds     of e^x and ln(x): is alpha at least e^-epsilon?
     The document        `verify`: grids, level, neighbours and claims, in the order of the file
     The certificate     the risk of a design, and the bound below which no mechanism goes, by weak duality
+    Verdicts            what holds of a ledger or a release, what does not, and what was left to others
+    An exported ledger  its chain of hashes, line by line: charges within the budget and the caps, one answer for each
+    A release           its digests, what it cost, the level of every mechanism, rows, intervals, totals, its line in the ledger
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import math
 import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -45,10 +54,14 @@ MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
 MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
 MAX_EFFORT = 2**32  # operations on machine words: some seconds
 MAX_DIGITS = 4200  # of an integer in the file
-KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
+CHARGE_BITS, AMOUNT_BITS = 2**8, 2**12  # of a budget or charge, and of a level or a sum
+FARTHEST = 2**61 - 1  # an end of an interval beyond it is none
+KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim", "unknown")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
+_DECIMAL = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?")  # as Python writes a float
 _NAMED = re.compile(r"([a-z]+[0-9]?)(?:\((-?[0-9/]+(?:, -?[0-9/]+)*)\))?")  # a loss or a prior as discreet names it
 
 
@@ -109,31 +122,43 @@ def _reducing(bits: int) -> float:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The document in a file, as it stands; nothing in it is trusted yet."""
+    """The document in a mechanism file, as it stands; nothing in it is trusted yet."""
     name = os.fspath(path)
+    return parse(_bytes(name), name)
+
+
+def _bytes(name: str) -> bytes:
+    """What a file holds, if it is not too large."""
     try:
         size = os.path.getsize(name)
         if size > MAX_BYTES:
             raise Fault(
-                "too large", f"{name} has {size} bytes; a mechanism file has at most {MAX_BYTES}. Is it another file?"
+                "too large", f"{name} has {size} bytes; this program reads at most {MAX_BYTES}. Is it another file?"
             )
         with open(name, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except OSError as error:
         raise Fault("missing", f"{name!r} cannot be read ({error.strerror}). Check the path.") from None
     except ValueError as error:
         if isinstance(error, Fault):
             raise
         raise Fault("missing", "The name of the file cannot be used. Check the path.") from None
-    return parse(data, name)
 
 
 def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
-    """The document in some bytes."""
+    """The document of a mechanism in some bytes."""
+    document = _parsed_json(data, name)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise Fault("format", f"{name} is not a mechanism file: its format is not {FORMAT!r}. Check the path.")
+    return document
+
+
+def _parsed_json(data: bytes, name: str) -> Any:
+    """What some bytes say as JSON; whatever two readers may read in two ways is refused."""
     if len(data) > MAX_BYTES:
-        raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
+        raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no such file is.")
     try:
-        document = json.loads(
+        return json.loads(
             data.decode("utf-8"),
             object_pairs_hook=_no_doubles,
             parse_constant=_no_constant,
@@ -141,26 +166,26 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
             parse_int=_short_integer,
         )
     except RecursionError:
-        raise Fault("unreadable", f"{name} nests too deeply for a mechanism file. Save the mechanism again.") from None
+        raise Fault("unreadable", f"{name} nests too deeply. {_AGAIN}") from None
     except Fault:
         raise
     except ValueError:
-        raise Fault("unreadable", f"{name} is cut short or is not JSON. Save the mechanism again.") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise Fault("format", f"{name} is not a mechanism file: its format is not {FORMAT!r}. Check the path.")
-    return document
+        raise Fault("unreadable", f"{name} is cut short or is not JSON. {_AGAIN}") from None
+
+
+_AGAIN = "Save or export it again, or copy it again from where it was published."
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON whose keys stand once each."""
     if len({key for key, _ in pairs}) != len(pairs):
-        raise Fault("unreadable", "A key stands twice in the file. Save the mechanism again.")
+        raise Fault("unreadable", f"A key stands twice in the file. {_AGAIN}")
     return dict(pairs)
 
 
 def _no_constant(text: str) -> float:
     """JSON has no NaN and no Infinity, though readers take them."""
-    raise Fault("unreadable", f"{text} is no number of a mechanism file. Save the mechanism again.")
+    raise Fault("unreadable", f"{text} is no number of such a file. {_AGAIN}")
 
 
 def _finite(text: str) -> float:
@@ -171,7 +196,7 @@ def _finite(text: str) -> float:
 
 def _short_integer(text: str) -> int:
     """An integer of a length that is read quickly."""
-    _need(len(text) <= MAX_DIGITS, "unreadable", "A number in the file has too many digits. Save the mechanism again.")
+    _need(len(text) <= MAX_DIGITS, "unreadable", f"A number in the file has too many digits. {_AGAIN}")
     return int(text)
 
 
@@ -238,6 +263,7 @@ class _Channel:
     """A channel between `rows` true values and `reports` reports; None: unbounded."""
 
     effort: Effort
+    noise: _Noise | None = None  # that is added to the truth, if that is all
 
     def __init__(self, rows: int | None, reports: int | None) -> None:
         self.rows, self.reports = rows, reports
@@ -324,7 +350,7 @@ class _Geometric(_Channel):
 
     def __init__(self, n: int, a: Fraction) -> None:
         super().__init__(n + 1, n + 1)
-        self.n, self.a = n, a
+        self.n, self.a, self.noise = n, a, _Noise(a, 1, 1)
 
     def _weights(self) -> Weights | None:
         n, p, q = self.n, self.a.numerator, self.a.denominator
@@ -477,6 +503,8 @@ class _Noise:
 class _Additive(_Channel):
     """Noise on an open grid; a closed end takes what lies beyond it."""
 
+    noise: _Noise
+
     def __init__(self, noise: _Noise, low: int | None, high: int | None) -> None:
         super().__init__(None, None)
         self.noise, self.ends = noise, (low, high)
@@ -490,6 +518,8 @@ class _Additive(_Channel):
 
 class _Clamped(_Channel):
     """Noise on 0..n; both ends take what lies beyond them."""
+
+    noise: _Noise
 
     def __init__(self, n: int, noise: _Noise) -> None:
         super().__init__(n + 1, n + 1)
@@ -915,8 +945,8 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None, effort: Eff
 # The whole document
 
 
-def verify(document: dict[str, Any]) -> Verified:
-    """Re-derive every claim of a document; a Fault says which one fails."""
+def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
+    """Re-derive every claim of a mechanism's document; a Fault says which one fails."""
     version = _field(document, "version", "file")
     _need(
         type(version) is int and version == VERSION,
@@ -933,7 +963,7 @@ def verify(document: dict[str, Any]) -> Verified:
         "digest",
         "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
     )
-    effort = Effort()
+    effort = Effort() if effort is None else effort
     inputs, outputs, neighbours, level, recipe, part, claims, *_ = _fields(
         document,
         "file",
@@ -1519,6 +1549,1304 @@ def _grid(grid: Any, name: str) -> _Grid:
     return _Grid(ends[0], width, int(steps) + 1)
 
 
+# Verdicts on ledgers and releases: what holds, what does not, and what nobody can check from these files
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One matter: `held` is None where it could not be checked. `words` say what was found, or what is wrong."""
+
+    held: bool | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All matters of one file, and in `beyond` what this program leaves to others."""
+
+    title: str
+    findings: tuple[Finding, ...]
+    beyond: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Was every matter checked, and did it hold?"""
+        return all(finding.held for finding in self.findings)
+
+
+_BROKEN = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, csv.Error)
+
+
+def _judged(check: Callable[[], str]) -> Finding:
+    """One matter; whatever is so misshapen that its check fails does not hold."""
+    try:
+        return Finding(True, check())
+    except Fault as fault:
+        return Finding(None if fault.kind in ("unknown", "too large") else False, str(fault))
+    except _BROKEN as error:
+        return Finding(False, f"A part of the file is missing or of another kind ({type(error).__name__}).")
+
+
+def _claim(condition: bool, message: str) -> None:
+    """What a file claims must hold."""
+    _need(condition, "claim", message)
+
+
+def _shape(condition: bool, message: str) -> None:
+    """What is read must be of its kind."""
+    _need(condition, "shape", message)
+
+
+def _unknown(condition: bool, message: str) -> None:
+    """Nothing is concluded from what this program does not know."""
+    _need(condition, "unknown", message)
+
+
+def _known(holder: Any, where: str, *names: str, maybe: tuple[str, ...] = ()) -> list[Any]:
+    """The parts with these names. With another one the others may mean something else: then nothing is concluded from them."""
+    found = [_field(holder, name, where) for name in names]
+    other = next((key for key in holder if key not in names and key not in maybe), None)
+    _unknown(
+        other is None,
+        f"The {where} has {_named(other)}, which this program does not know. Get the verify.py of the version that wrote it.",
+    )
+    return found
+
+
+def _named(value: Any) -> str:
+    """Something that a file says, quoted: nothing in it steers a terminal, and it is cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    """A list of anything."""
+    _shape(isinstance(value, list), f"The {where} are not a list.")
+    return list(value)
+
+
+def _text(value: Any, where: str) -> str:
+    """A text."""
+    _shape(isinstance(value, str), f"The {where} is not a text.")
+    return str(value)
+
+
+def _whole(value: Any, where: str, least: int = 0) -> int:
+    """A whole number that is written as one."""
+    _shape(type(value) is int and value >= least, f"The {where} is not a whole number from {least} on.")
+    return int(value)
+
+
+def _amount(value: Any, where: str, bits: int = AMOUNT_BITS) -> Fraction:
+    """A rational that is not negative, of a length that is added up quickly."""
+    amount = _rational(value, where)
+    _shape(amount >= 0, f"The {where} is negative.")
+    _need(_length(amount) <= bits, "too large", f"The {where} is a number of more than {bits} bits.")
+    return amount
+
+
+def _length(x: Fraction) -> int:
+    """The bits of the longer part of a rational."""
+    return max(x.numerator.bit_length(), x.denominator.bit_length())
+
+
+def _same(found: Any, must: Any, words: str) -> None:
+    """Two values that must be the same, of one kind too: 1, 1.0 and true are three."""
+    _claim(json.dumps(found, sort_keys=True) == json.dumps(must, sort_keys=True), words)
+
+
+# An exported ledger
+
+
+class History:
+    """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.previous, self.before, self.there = name, bytes(32), "", False
+        self.terms: dict[str, Any] = {}
+        self.budget, self.spent = Fraction(0), Fraction(0)
+        self.caps: dict[str, Fraction] = {}
+        self.in_period: dict[tuple[str, str], Fraction] = {}
+        self.lines: list[dict[str, Any]] = []
+        self.links: list[str] = []
+        self.sums: list[Fraction] = []  # spent after each line
+        self.charges: dict[int, Fraction] = {}
+        self.stated: dict[int, Fraction] = {}
+        self.answers: dict[int, int] = {}  # the line of the answer of each charge
+        self.opened: dict[int, str] = {}  # the salts of published answers, by the line of the charge
+
+    def add(self, line: Any) -> None:
+        """One more line: first its hash, then what it says."""
+        number = len(self.lines) + 1
+        facts, link = _fields(line, f"line {number}", "entry", "hash", maybe=("what", "salt"))
+        _shape(isinstance(facts, dict), f"Line {number} has no content.")
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        hashed = hashlib.sha256(self.previous + text.encode("ascii"))
+        _need(
+            link == hashed.hexdigest(),
+            "digest",
+            f"Line {number} was changed, or one before it was changed or left out: its hash does not follow.",
+        )
+        self.previous = hashed.digest()
+        kind, when = _field(facts, "kind", f"line {number}"), _field(facts, "when", f"line {number}")
+        _claim(_field(facts, "number", f"line {number}") == number, f"Line {number} has another number.")
+        _shape(
+            isinstance(when, str) and _TIME.fullmatch(when) is not None and 1 <= int(when[5:7]) <= 12,
+            f"Line {number} has no time.",
+        )
+        _claim(when >= self.before, f"Line {number} is dated before the line that it follows.")
+        self.before = when
+        _unknown(isinstance(kind, str) and kind in _LINES, f"Line {number} is of an unknown kind.")
+        _need(
+            (kind == "create") is not self.there, "claim", f"Line {number} is in the wrong place: the terms come first."
+        )
+        required, maybe = _LINES[kind]
+        values = dict(facts)
+        _known(values, f"line {number}", "kind", "number", "when", *required.split(), maybe=tuple(maybe.split()))
+        if "what" in line:
+            words = facts.get("words")
+            _claim(_opens(line.get("salt"), line["what"], words), f"The words of line {number} are others.")
+        getattr(self, f"_{kind}")(number, values, line)
+        self.lines.append(values)
+        self.links.append(link)
+        self.sums.append(self.spent)
+
+    def _create(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """The terms, fixed once."""
+        _claim(facts["name"] == self.name, f"Line {number} has the terms of another data set.")
+        _need(type(facts["version"]) is int and facts["version"] == VERSION, "version", "It is of another version.")
+        _shape(facts["relation"] in ("change-one", "add-remove"), f"Line {number} has an unknown relation.")
+        self.budget = _amount(facts["budget"], "budget", CHARGE_BITS)
+        caps = facts.get("per", {})
+        _shape(isinstance(caps, dict) and set(caps) <= set(_MONTHS), f"Line {number} has unreadable caps.")
+        self.caps = {kind: _amount(cap, "cap", CHARGE_BITS) for kind, cap in caps.items()}
+        self.terms, self.there = facts, True
+
+    def _charge(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """What was spent, within the budget and the caps of the periods of its time (UTC)."""
+        epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
+        _claim(epsilon > 0, f"Line {number} charges nothing.")
+        self.spent += epsilon
+        _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
+        _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
+        for kind, cap in self.caps.items():
+            period = kind, _period(kind, self.before)
+            self.in_period[period] = self.in_period.get(period, Fraction(0)) + epsilon
+            _claim(self.in_period[period] <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
+        self.charges[number] = epsilon
+        if facts.get("basis") == "stated, unverified":
+            self.stated[number] = epsilon
+
+    def _answer(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """A charge has one answer at most."""
+        charge = facts["charge"]
+        waiting = type(charge) is int and charge in self.charges and charge not in self.stated
+        _need(
+            waiting and charge not in self.answers,
+            "claim",
+            f"Line {number} answers no charge that waited for an answer.",
+        )
+        self.answers[charge] = number
+        if "salt" in line:
+            self.opened[charge] = _text(line["salt"], f"salt of line {number}")
+
+    def _admitted(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """A version of the data: nothing of it is known here."""
+
+    def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """Only what was never charged may go."""
+        _claim(not self.charges, f"Line {number} removes a data set that was charged.")
+        self.there = False
+
+    def has(self, count: Any, link: Any) -> bool:
+        """Was this the end of the history once?"""
+        return type(count) is int and 0 < count <= len(self.links) and self.links[count - 1] == link
+
+
+# What the lines of each kind must have besides kind, number and time, and what they may have.
+_LINES = {
+    "create": ("name budget relation public unit version salt", "per"),
+    "admitted": ("fingerprint commitment", ""),
+    "charge": ("epsilon question", "fingerprint admission words basis"),
+    "answer": ("charge commitment", ""),
+    "removed": ("", ""),
+}
+_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+
+
+def _period(kind: str, when: str) -> str:
+    """The period that a time lies in: 2026, 2026-Q4 or 2026-11."""
+    return {"year": when[:4], "quarter": f"{when[:4]}-Q{(int(when[5:7]) + 2) // 3}", "month": when[:7]}[kind]
+
+
+def _opens(salt: Any, text: Any, commitment: Any) -> bool:
+    """Is the commitment SHA-256(salt || text)?"""
+    try:
+        return bool(hashlib.sha256(bytes.fromhex(salt) + text.encode()).hexdigest() == commitment)
+    except (TypeError, ValueError, AttributeError):
+        return False
+
+
+def history(document: Any) -> History:
+    """The lines of an exported ledger, each of which follows from those before."""
+    _, version, name, head, entries = _fields(document, "ledger", "format", "version", "name", "head", "entries")
+    _need(
+        type(version) is int and version == VERSION,
+        "version",
+        f"The ledger has version {_named(version)}; this program reads version {VERSION}.",
+    )
+    found = History(_text(name, "name of the data set"))
+    for line in _list(entries, "lines of the ledger"):
+        found.add(line)
+    _shape(len(found.lines) > 0, "The ledger has no lines.")
+    count, link = _fields(head, "head", "count", "hash")
+    _claim(
+        count == len(found.lines) and found.has(count, link),
+        f"The head of the ledger is at line {_named(count)}, but the last of its lines is {len(found.lines)}.",
+    )
+    return found
+
+
+def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, History | None]:
+    """A verdict on an exported ledger; with a head that was kept elsewhere (count:hash) also that nothing was rewritten."""
+    found: list[History] = []
+
+    def lines() -> str:
+        """The chain, and all that follows from line to line."""
+        found.append(history(document))
+        return f"{len(found[0].lines)} lines, each with the hash that follows from the one before it"
+
+    findings = [_judged(lines)]
+    if not found:
+        return Verdict("a ledger", tuple(findings), _BEYOND_LEDGER), None
+    told = found[0]
+    stated = f", of which {_short_text(sum(told.stated.values(), Fraction(0)))} was stated and drawn elsewhere"
+    waiting = len(told.charges) - len(told.stated) - len(told.answers)
+    findings.append(
+        Finding(
+            True,
+            f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent, in {len(told.charges)} charges"
+            f"{stated if told.stated else ''}; {waiting} without an answer",
+        )
+    )
+    caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
+    findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
+    if head is not None:
+        findings.append(_judged(lambda: _kept_head(told, head)))
+    return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), _BEYOND_LEDGER), told
+
+
+def _kept_head(told: History, head: str) -> str:
+    """A head that was printed or published before: nothing up to there was cut off or written anew."""
+    count, _, link = head.partition(":")
+    _shape(_INTEGER.fullmatch(count) is not None, "A head is written as count:hash.")
+    _claim(
+        told.has(int(count), link),
+        f"The head {_named(head)} was never the end of this history: lines were cut off or written anew.",
+    )
+    return f"the head that was kept, of line {count}, is in this history"
+
+
+_BEYOND_LEDGER = (
+    "that the history was not written anew, or cut off after its last line: compare its head with one that was published before",
+    "that everything that was published was charged, and that no other ledger has the same people",
+    "what was stated and drawn elsewhere, which the ledger believes",
+)
+
+
+def _short_text(x: Fraction) -> str:
+    """An amount for people."""
+    return str(x) if x.denominator < 10**6 else f"about {_shown(x)}"
+
+
+# The record of a release
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """What was asked of each group, as its record says, and what one person can change."""
+
+    name: str
+    kind: str
+    weight: Fraction
+    epsilon: Fraction
+    alpha: Fraction
+    change: int
+    pair: bool
+    grid: tuple[Fraction, Fraction, Fraction] | None
+    origin: Fraction  # what a person's value counts from
+    told: dict[str, Any]  # the same as it stands in the record
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The numbers that are drawn of a group: a mean or share of an unknown number of people has two."""
+        return ("u", "v") if self.pair else ("",)
+
+    def ends(self, size: int) -> tuple[int, int]:
+        """The least and the most, in steps, that can be true of a group of a public size; FARTHEST where none is known."""
+        low, high = Fraction(0), Fraction(1)
+        if self.grid is not None:
+            low, high = ((end - self.origin) / self.grid[2] for end in self.grid[:2])
+        if size < 0:
+            return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
+        return min(int(low), 0) * size, max(int(high), 0) * size
+
+    def value(self, steps: int, size: int) -> Fraction | None:
+        """A number of steps in the units of the column."""
+        start, step = (Fraction(0), Fraction(1)) if self.grid is None else (self.origin, self.grid[2])
+        return self.of_one(max(size, 0) * start + steps * step, size)
+
+    def ratio(self, u: Fraction, v: Fraction) -> Fraction:
+        """The mean of people who have u steps above the lower bound in all, and lack v to the upper one."""
+        low, high = (Fraction(0), Fraction(1)) if self.grid is None else self.grid[:2]
+        return low + (high - low) * (u / (u + v) if u + v else 0)
+
+    def is_near(self, found: Fraction, must: Fraction) -> bool:
+        """Nine digits of what a mean can be."""
+        scale = Fraction(1) if self.grid is None else max(map(abs, self.grid[:2]))
+        return abs(found - must) <= scale / 10**9
+
+    def of_one(self, total: Fraction, size: int) -> Fraction | None:
+        """A total as it is; of a mean or share what it is per person, where there is any."""
+        if self.kind not in ("mean", "share"):
+            return total
+        return total / size if size > 0 else None
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """The mechanism of groups of one size: its channel and digest; no channel for an empty public group, which has no noise."""
+
+    family: str
+    channel: _Channel | None
+    digest: str
+    outputs: _Grid | None = None
+    level: Fraction | None = None
+
+
+Plans = dict[tuple[str, str], dict[int, _Drawn]]  # by the name of a statistic, part and size of the group
+
+
+class Release:
+    """A record with the files beside it. Each check says what it found, or raises the Fault that it met."""
+
+    def __init__(self, document: Any, path: str) -> None:
+        self.document, self.path, self.effort = document, path, Effort()
+        self.record = _field(document, "record", "file")
+
+    # What stands in the record
+
+    def field(self, name: str) -> Any:
+        """One field of the record."""
+        return _field(self.record, name, "record")
+
+    def amount(self, name: str) -> Fraction:
+        """An amount among the fields of the record."""
+        return _amount(self.field(name), name)
+
+    @cached_property
+    def question(self) -> dict[str, Any]:
+        """What was asked. A question with parts that this program does not know may be charged in another way."""
+        question = self.field("question")
+        _known(question, "question", *_QUESTION.split())
+        _need(
+            (question["format"], question["version"]) == ("discreet-question", 1), "version", "It is another question."
+        )
+        return dict(question)
+
+    @cached_property
+    def cells(self) -> list[list[Any]]:
+        """The keys of the groups in their order, the pooled one at the end."""
+        keys, by = _list(_field(self.question["domain"], "keys", "domain"), "keys"), self.by
+        _shape(all(isinstance(key, list) and len(key) == len(by) for key in keys), "The keys do not fit.")
+        return [*keys, *([["(other)"] * len(by)] if self.question["pool_other"] is True else [])]
+
+    @cached_property
+    def by(self) -> list[str]:
+        """The columns to group by."""
+        by = [_text(name, "column") for name in _list(self.question["by"], "columns")]
+        _same(self.field("by"), by, "The record is by other columns than its question.")
+        return by
+
+    @cached_property
+    def contribution(self) -> int:
+        """How many of what is counted one unit adds at most: rows or ids, or itself in so many groups."""
+        most, rows = _whole(self.question["max_groups"], "max_groups", 1), self.question["max_rows"]
+        _claim(self.field("unit") is not None or most == 1, "Without an id column nobody is in several groups.")
+        by_unit = _text(self.question["counted"], "counted") == "units"
+        _claim(
+            by_unit is (rows is None), "It is not said how many rows of a unit are counted, or it is where units are."
+        )
+        if rows is not None:
+            _claim(self.field("unit") is not None and most == 1, "Rows of units are counted, in all groups together.")
+            most = _whole(rows, "max_rows", 1)
+        _same(self.field("contribution"), most, f"One unit adds at most {most} to what is counted, by the question.")
+        _same(self.field("counted"), self.counted, "The record counts something else than its question.")
+        return most
+
+    @cached_property
+    def counted(self) -> str:
+        """What is counted, in the words of a record."""
+        unit, counted = self.field("unit"), _text(self.question["counted"], "counted")
+        if counted in ("units", "rows"):
+            return "people" if unit is None else f"units of {unit}" if counted == "units" else counted
+        return f"distinct {counted}"
+
+    def _in_words(self, what: str, of_values: bool) -> str:
+        """What the record says of a statistic that the question declares so: where there is a unit, what is counted, too."""
+        if self.field("unit") is None:
+            return "people" if what == "*" else what
+        if of_values:
+            return f"{what} over {self.counted}"
+        return self.counted if what == "*" else f"{self.counted} with {what}"
+
+    @cached_property
+    def changes_one(self) -> bool:
+        """Are groups and their sizes public?"""
+        relation = self.field("relation")
+        _shape(relation in ("change-one", "add-remove"), "The relation is unknown.")
+        return bool(relation == "change-one")
+
+    @cached_property
+    def tiers(self) -> list[tuple[list[str], Fraction]]:
+        """The totals that were measured too, by their columns, with their parts of epsilon."""
+        tiers = [_known(tier, "tier", "by", "part") for tier in _list(self.question["measure_totals"], "tiers")]
+        return [([_text(c, "column") for c in by], _amount(part, "part of a tier")) for by, part in tiers]
+
+    @cached_property
+    def cells_part(self) -> Fraction:
+        """What measured totals leave of epsilon for the cells."""
+        return 1 - _sum(part for _, part in self.tiers)
+
+    @cached_property
+    def statistics(self) -> list[_Statistic]:
+        """All that was asked of each group; what one person changes is computed anew."""
+        asked, told = _list(self.question["statistics"], "statistics"), _list(self.field("statistics"), "statistics")
+        _claim(0 < len(asked) == len(told) <= MAX_PARTS, "The record has other statistics than its question.")
+        return [self._statistic(one, other) for one, other in zip(asked, told, strict=True)]
+
+    def _statistic(self, asked: Any, told: Any) -> _Statistic:
+        """One of them, by the question and by the record."""
+        name, kind, what, weight = _known(asked, "statistic", "name", "kind", "what", "weight")
+        _known(told, "statistic", *_STATISTIC.split())
+        _same([told["name"], told["kind"], told["part"]], [name, kind, weight], "The record has other statistics.")
+        _unknown(kind in ("count", "sum", "mean", "share"), f"A statistic of the kind {_named(kind)} is unknown.")
+        ends, grid = [told[end] for end in ("low", "high", "step")], None
+        if kind in ("sum", "mean"):
+            low, high, step = (_rational(end, "bound of a sum") for end in ends)
+            _shape(low < high and step > 0 and max(map(_length, (low, high, step))) <= CHARGE_BITS, "Odd bounds.")
+            grid = low, high, step
+        right = what in _declared(told, grid) and told["what"] == self._in_words(what, grid is not None)
+        _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
+        pair = not self.changes_one and kind in ("mean", "share")
+        change, origin = _change(kind, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
+        _claim(told["pair"] is pair, f"{_named(name)}: it is drawn as two numbers, or as one, where it should not.")
+        _same(
+            told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
+        )
+        epsilon, alpha = _amount(told["epsilon"], "epsilon"), _amount(told["alpha"], "alpha")
+        return _Statistic(
+            _text(name, "name"), kind, _amount(weight, "weight"), epsilon, alpha, change, pair, grid, origin, told
+        )
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """The public sizes of the groups; -1 where they are private."""
+        sizes = [_whole(size, "size", -1) for size in _list(_field(self.field("answer"), "sizes", "answer"), "sizes")]
+        fits = all((size >= 0) is self.changes_one for size in sizes)
+        _claim(fits and len(sizes) == len(self.cells), "The sizes of the groups do not fit the question.")
+        return sizes
+
+    @cached_property
+    def plans(self) -> Plans:
+        """The mechanisms of the cells, by statistic, part and size of the group; each proved to hold its level."""
+        return self._proved(self.field("answer"), self.sizes, self.cells_part, self.question["max_count"])
+
+    @cached_property
+    def reports(self) -> dict[tuple[str, str], list[Fraction]]:
+        """The reports of each number that was drawn, one for each group."""
+        answer = self.field("answer")
+        rows, names = _list(_field(answer, "reports", "answer"), "reports"), list(self.plans)
+        fits = len(rows) == len(names) and all(isinstance(row, list) and len(row) == len(self.cells) for row in rows)
+        _claim(fits, "There are more or fewer reports than groups.")
+        _shape(all(type(x) in (int, float) for row in rows for x in row), "A report is no number.")
+        return {name: [Fraction(x) for x in row] for name, row in zip(names, rows, strict=True)}
+
+    # The checks
+
+    def whole(self) -> str:
+        """The record's own digest."""
+        _fields(self.document, "file", "record", "margins", "digest")
+        body = {key: value for key, value in self.document.items() if key != "digest"}
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        right = self.document["digest"] == "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+        _need(right, "digest", "The record was changed after it was written: its digest does not fit its content.")
+        _need(self.field("format") == "discreet-release", "format", "It is no record of a release.")
+        version = self.field("format_version")
+        _need(type(version) is int and version == VERSION, "version", "The record is of another version.")
+        return "the record has the digest of its content"
+
+    def files(self) -> str:
+        """The digests of the files beside it."""
+        listed = self.field("files")
+        _shape(isinstance(listed, dict) and len(listed) > 0, "The record lists no files.")
+        stem = self.rows_file[: -len(".csv")]
+        right = {self.rows_file, f"{stem}.html"} <= listed.keys()
+        right = right and all(
+            name.startswith(f"{stem}-by-") for name in listed.keys() - {self.rows_file, f"{stem}.html"}
+        )
+        _claim(right, f"The record does not list {_named(self.rows_file)}, its totals and its page, and nothing else.")
+        for name, must in listed.items():
+            right = "sha256:" + hashlib.sha256(self.beside(name)).hexdigest() == must
+            _need(right, "digest", f"{_named(name)} was changed after it was written: its digest is not the record's.")
+        return f"{len(listed)} files beside it have the digests that it lists"
+
+    @property
+    def rows_file(self) -> str:
+        """The name of the CSV with the rows."""
+        return os.path.splitext(os.path.basename(self.path))[0] + ".csv"
+
+    def beside(self, name: Any) -> bytes:
+        """The content of a file beside the record, and of no other."""
+        plain = isinstance(name, str) and name not in ("", ".", "..") and not set(name) & set("/\\\0")
+        _claim(plain, "The record lists a file that does not lie beside it.")
+        place = os.path.join(os.path.dirname(self.path), name)
+        _need(os.path.isfile(place), "missing", f"{_named(name)} is missing: put it beside the record.")
+        return _bytes(place)
+
+    def charge(self) -> str:
+        """The parts of epsilon add up to what was charged, and the levels are worth it."""
+        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
+        _claim(0 < alpha < 1, "alpha is not between 0 and 1.")
+        _claim(_sum(s.weight for s in self.statistics) == 1, "The parts of the statistics do not add up to 1.")
+        _claim(0 < self.cells_part <= 1, "The measured totals leave nothing to the groups.")
+        for s in self.statistics:
+            must = charge * s.weight * self.cells_part / most
+            _claim(s.epsilon == must, f"{_named(s.name)} costs {must} of {charge}, not {s.epsilon}.")
+            worth = s.alpha < 1 and (charge == 0 or self._worth(s.alpha, must))
+            _claim(worth, f"{_named(s.name)}: alpha {s.alpha} is not what epsilon {must} pays for.")
+        each = {str(s.epsilon) for s in self.statistics}, {str(s.alpha) for s in self.statistics}
+        told = [self.field("epsilon_each_report"), self.field("alpha_each_report")]
+        _same(told, [x.pop() if len(x) == 1 else None for x in each], "The epsilon of each report is another one.")
+        draws = any(self.sizes)  # empty public groups are free
+        _claim(draws is (charge > 0), "Empty public groups, and nothing else, are free of charge.")
+        _claim(not draws or self._worth(alpha, charge), f"alpha {alpha} is not what epsilon {charge} pays for.")
+        whole, spent, left = (
+            _amount(_field(self.field("budget"), x, "budget"), x) for x in ("budget", "spent", "left")
+        )
+        _claim(charge <= spent <= whole and left == whole - spent, "The budget does not add up.")
+        audience, several = self.field("audience"), _list(self.field("audiences"), "audiences")
+        _claim((audience is None) is (not several), "A release for audiences says for which one, and no other does.")
+        if audience is not None:
+            _, own, paid, charged = _known(audience, "audience", "name", "alpha", "epsilon", "charged")
+            levels = [_amount(x, "alpha of an audience") for x in several]
+            _claim(levels == sorted({*levels}), "The levels of the audiences are not in order.")
+            right = _amount(own, "alpha") == alpha and alpha in levels and _amount(paid, "epsilon") == charge
+            _claim(right, "The audience has another level than the record.")
+            all_of_it = _amount(charged, "charge")
+            _claim(
+                charge <= all_of_it and (not draws or self._worth(min(levels), all_of_it)),
+                "What was charged for all audiences is not what the most accurate of them costs.",
+            )
+            return f"this audience's reports cost {charge}; {all_of_it} was charged once for all audiences"
+        times = f", for each of up to {most} that a unit adds" if most > 1 else ""
+        return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
+
+    def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
+        """Is alpha what an epsilon buys? Not below e^-epsilon, and above it by what is rounded alone: steps of 2^-62 and 1e-12."""
+        if not grants(alpha, epsilon, None, self.effort):
+            return False
+        less, below = epsilon - Fraction(1, 10**11), alpha - Fraction(1, 2**62)
+        return less <= 0 or below <= 0 or not grants(below, less, None, self.effort)
+
+    def levels(self) -> str:
+        """Every mechanism holds the level that its statistic has, against what one person changes."""
+        for (name, _), plan in self.plans.items():
+            least = next(s.alpha for s in self.statistics if s.name == name)
+            own = not isinstance(self.question["mechanism"], str)  # one's own may be more private than is needed
+            levels = {drawn.level for drawn in plan.values() if drawn.level is not None}
+            right = all(level >= least if own else level == least for level in levels)
+            _claim(right, f"{_named(name)} was drawn at another level than the record says.")
+        each = self.amount("epsilon_charged") / self.contribution
+        must = [
+            {
+                **_shares(by, len(sizes), part, each),
+                "statistics": [self._level_of(s, plans, part * each) for s in self.statistics],
+            }
+            for (by, part), (sizes, plans) in zip(self.tiers, self.tier_plans, strict=True)
+        ]
+        must += [_shares(self.by, len(self.cells), self.cells_part, each)] if self.tiers else []
+        _same(self.field("measured"), must, "What the record says of measured totals is not what was drawn.")
+        families = sorted({drawn.family for plan in self.plans.values() for drawn in plan.values()})
+        return f"the level of every report follows from its distribution, in integers ({', '.join(families)})"
+
+    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction) -> dict[str, str]:
+        """What the record must say of a statistic of a tier."""
+        levels = {str(drawn.level) for drawn in plans[s.name, s.parts[0]].values() if drawn.level is not None}
+        _unknown(len(levels) == 1, "The levels of measured totals of several mechanisms are not compared here.")
+        return {"name": s.name, "epsilon": str(share * s.weight), "alpha": levels.pop()}
+
+    @cached_property
+    def tier_plans(self) -> list[tuple[list[int], Plans]]:
+        """The same for each tier of measured totals, with the sizes of its totals."""
+        tiers, found = _list(self.field("answer").get("tiers", []), "tiers"), []
+        _claim(len(tiers) == len(self.tiers), "Other totals were measured than the question asks for.")
+        for tier, (by, part) in zip(tiers, self.tiers, strict=True):
+            _same(_field(tier, "by", "tier"), by, "Other totals were measured than the question asks for.")
+            sizes = [_whole(size, "size", -1) for size in _list(_field(tier, "sizes", "tier"), "sizes")]
+            _claim(all((size >= 0) is self.changes_one for size in sizes), "The sizes of totals do not fit.")
+            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by))))
+        return found
+
+    def _most_of(self, by: list[str]) -> int | None:
+        """The largest total by some columns: as many times the largest count as the largest total has groups."""
+        most = self.question["max_count"]
+        if most is None:
+            return None
+        _unknown(set(by) <= set(self.by), "The largest totals by a column of a hierarchy are not known here.")
+        places, counts = [self.by.index(c) for c in by], dict[str, int]()
+        for key in self.cells:
+            total = json.dumps([key[k] for k in places])
+            counts[total] = counts.get(total, 0) + 1
+        return _whole(most, "max_count", 1) * max(counts.values())
+
+    def said_twice(self) -> str:
+        """What the record says besides, where it follows from question and answer."""
+        counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
+        _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
+        _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
+        empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
+        _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
+        checked = self.field("answer").get("checked") is True
+        _claim(
+            (self.field("checked") is not None) is checked, "It says in two ways whether it was checked before payment."
+        )
+        used: dict[str, set[int]] = {}
+        for (_, part), plan in self.plans.items():
+            for size, drawn in plan.items() if part != "v" else ():
+                if drawn.channel is not None:
+                    used.setdefault(drawn.family, set()).add(size)
+        told = [_known(one, "mechanism", "family", "sizes", "citation")[:2] for one in self.field("mechanisms")]
+        must = [[family, len(used[family])] for family in sorted(used)]
+        _same(told, must, "The record names other mechanisms than those that drew its reports.")
+        return "groups, empty groups and mechanisms are those of the question and the answer"
+
+    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any) -> Plans:
+        """The mechanisms of cells or of a tier, which has this part of epsilon; counts of an unknown size go up to `most`."""
+        measures = _list(_field(answer, "measures", "answer"), "measures")
+        must = [(s.name, p) for s in self.statistics for p in s.parts]
+        found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanisms")[:2]) for m in measures]
+        _claim(found == must, "Other numbers were drawn than the question asks for, or more of them.")
+        by_name, plans = {s.name: s for s in self.statistics}, {}
+        for measure, (name, which) in zip(measures, must, strict=True):
+            s, plan = by_name[name], dict[int, _Drawn]()
+            drawn_of = measure["statistic"]
+            must_be = {"kind": s.kind, "part": s.told["part"], "where": drawn_of["where"]}
+            if s.grid is not None:
+                must_be |= {"column": drawn_of["column"], "missing": s.told["missing"]}
+                must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
+            _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
+            share = self.amount("epsilon_charged") * s.weight * part / self.contribution
+            for entry in _list(measure["mechanisms"], "mechanisms"):
+                more = self._entry(entry, s, share, most)
+                _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
+                plan |= more
+            _claim(set(sizes) <= set(plan), "Some groups have no mechanism.")
+            plans[name, which] = plan
+        return plans
+
+    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any) -> dict[int, _Drawn]:
+        """The mechanisms of some sizes: made again from their family, or read from their file, and proved."""
+        sizes = [_whole(size, "size", -1) for size in _list(_field(entry, "sizes", "mechanism"), "sizes")]
+        _shape(len(sizes) > 0, "A mechanism serves no size.")
+        if "document" in entry or "own" in entry:
+            _known(entry, "mechanism", "sizes", "document" if "document" in entry else "own")
+            document = entry.get("document", self.question["mechanism"])
+            return dict.fromkeys(sizes, self._from_file(document, s, share))
+        family = _field(entry, "family", "mechanism")
+        if family is None:
+            _known(entry, "mechanism", "sizes", "family")
+            _claim(set(sizes) == {0}, "A group that is not empty was not drawn.")
+            return {0: _Drawn("public zero", None, "")}
+        *_, alpha, told = _known(entry, "mechanism", "sizes", "family", "alpha", "digest", maybe=("change",))
+        level, change = _amount(alpha, "alpha"), entry.get("change")
+        counted = s.kind == "count" or (s.kind == "share" and not s.pair)
+        _claim((change is None) is counted, "A count has noise for one person, and a sum for what one adds.")
+        _claim(change is None or _whole(change, "change", 1) >= s.change, "The noise hides less than one person adds.")
+        _claim(0 < level < 1 and 0 not in sizes, "A mechanism has no level, or serves an empty public group.")
+        _claim(grants(level, share, None, self.effort), f"alpha {level} is weaker than epsilon {share}.")
+        tops = {size: None if change is not None else _top(size, most) for size in sizes}
+        laws: dict[int | None, _Law] = {}
+        for r in _choices(family, change):
+            laws = {top: _law(family, top, level, change, r, self.effort) for top in set(tops.values())}
+            texts = {top: json.dumps(law.written, sort_keys=True) for top, law in laws.items()}
+            self.effort.spend(sum(200 + len(texts[tops[size]]) for size in sizes))
+            together = hashlib.sha256()
+            for size in sizes:
+                together.update(f"{size} {texts[tops[size]]}\n".encode())
+            if "sha256:" + together.hexdigest() == told:
+                break
+        else:
+            raise Fault(
+                "claim", f"The {_named(family)} distributions of the record are others than its level and sizes give."
+            )
+        drawn = {}
+        for top, law in laws.items():
+            channel = _channel(law.written["channel"], Effort())
+            channel.effort = self.effort
+            _neighbours(law.neighbours, channel.rows).hold(channel, level)
+            own = digest({**law.written, "alpha": str(level), "neighbours": law.neighbours})
+            drawn[top] = _Drawn(_text(family, "family"), channel, own, _grid(law.written["outputs"], "outputs"), level)
+        return {size: drawn[tops[size]] for size in sizes}
+
+    def _from_file(self, document: Any, s: _Statistic, share: Fraction) -> _Drawn:
+        """A mechanism that stands in the record whole: verified as its own file would be."""
+        _shape(isinstance(document, dict), "The mechanism of the record is missing.")
+        proved = verify(document, self.effort)
+        inputs, near = document["inputs"], document["neighbours"]
+        reach = near["kind"] == "any" or near["kind"] == "steps"
+        _claim(
+            reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
+            "The mechanism of the record is not one for counts of people.",
+        )
+        _claim(grants(proved.alpha, share, None, self.effort), f"Its mechanism is weaker than epsilon {share}.")
+        channel = _channel(document["channel"], Effort())
+        channel.effort = self.effort
+        own = {name: document[name] for name in ("inputs", "outputs", "channel")}
+        shortest = {"kind": "any"} if near == {"kind": "steps", "steps": (channel.rows or 0) - 1} else near
+        own_digest = digest({**own, "alpha": document["level"]["alpha"], "neighbours": shortest})
+        outputs, family = _grid(document["outputs"], "outputs"), _text(document["recipe"]["family"], "family")
+        return _Drawn(family, channel, own_digest, outputs, proved.alpha)
+
+    def rows(self) -> str:
+        """The rows of the CSV: their keys, and the reports that the record says were drawn."""
+        for line, s, place in self._lines():
+            size = self.sizes[place]
+            drawn = self.plans[s.name, s.parts[0]][size]
+            must = {"mechanism": drawn.family, "digest": drawn.digest}
+            must |= {"epsilon": "0" if drawn.channel is None else str(s.epsilon)}
+            must |= {"n": str(size)} if self.changes_one else {}
+            for name, value in must.items():
+                self._cell(line, name, name not in line or line[name] == value)
+            values = [self._shown(s, self.reports[s.name, part][place], drawn, size) for part in s.parts]
+            self._cell(line, "published", line["published"] == self._to_print(line, s))
+            if not s.pair:
+                self._cell(line, "report", _says(line["report"], values[0]))
+                continue
+            for name, drawn_part in zip(("report_u", "report_v"), values, strict=True):
+                self._cell(line, name, _says(line[name], drawn_part))
+            self._cell(line, "report", _is_ratio(line, s, values))
+        count = len(self.cells) * len(self.statistics)
+        return f"the {count} rows have the keys of the question, and the reports and mechanisms of the answer in the record"
+
+    def _lines(self) -> Iterator[tuple[dict[str, str], _Statistic, int]]:
+        """Each row of the CSV by its columns, with its statistic and the place of its group; their keys are compared."""
+        lines, columns = self.table(self.rows_file), self.field("columns")
+        _same(self.head, columns, "The columns of the CSV are not those that the record names.")
+        named = len(self.statistics) > 1
+        column = "count" if all(s.kind == "count" for s in self.statistics) else "statistic"
+        _claim(len(lines) == len(self.statistics) * len(self.cells), "The CSV has more or fewer rows than groups.")
+        spelled = self._spelled()
+        for k, line in enumerate(lines):
+            s, place = self.statistics[k // len(self.cells)], k % len(self.cells)
+            right = [line[c] for c in self.by] == spelled[place] and (not named or line[column] == s.name)
+            _claim(right, f"Row {k + 1} of the CSV is of another group or statistic than the question's.")
+            yield line, s, place
+
+    def _spelled(self) -> list[list[str]]:
+        """The keys as a CSV has them."""
+        pooled = self.question["pool_other"] is True
+        both = [{None, ""} <= {key[c] for key in self.cells if key[c] in (None, "")} for c in range(len(self.by))]
+        return [
+            [("(missing)" if pooled or both[c] else "") if x is None else str(x) for c, x in enumerate(key)]
+            for key in self.cells
+        ]
+
+    def _shown(self, s: _Statistic, report: Fraction, drawn: _Drawn, size: int) -> Fraction | None:
+        """What a row has for a report, after it was rounded or hidden as the record says; None where it is nothing."""
+        start, step = (Fraction(0), Fraction(1)) if s.grid is None else (s.origin, s.grid[2])
+        total = report * step + (0 if s.pair else max(size, 0) * start)
+        if drawn.channel is None:
+            _claim(report == 0, "The report of an empty public group is not 0.")
+        else:
+            width, least = (self._coarse(name) for name in ("round_to", "hide_below"))
+            total = total if width is None else width * math.floor(total / width + Fraction(1, 2))
+            if least is not None and total < least:
+                return None
+        return total / step if s.pair else s.of_one(total, size)
+
+    def _coarse(self, name: str) -> Fraction | None:
+        """How reports were merged before they were shown."""
+        return None if self.field(name) is None else _amount(self.field(name), name)
+
+    def _is_coarse(self) -> bool:
+        """Were reports rounded or hidden before they were shown?"""
+        return any(self.field(name) is not None for name in ("round_to", "hide_below"))
+
+    def _fitted(self, line: dict[str, str], s: _Statistic) -> str:
+        """The number that was fitted to the totals, where it is the one that is published."""
+        return "" if self._is_coarse() or s.kind not in ("count", "sum") else line.get("fitted", "")
+
+    def _to_print(self, line: dict[str, str], s: _Statistic) -> str:
+        """What a row publishes: the fitted number, or the report; one outside its interval as the end next to it."""
+        if self._fitted(line, s) or line["report"] == "" or self._is_coarse():
+            return self._fitted(line, s) or line["report"]
+        for name, sign in (("low", 1), ("high", -1)):
+            if line[name] != "" and sign * (_number(line["report"]) - _number(line[name])) < 0:
+                return line[name]
+        return line["report"]
+
+    def _cell(self, line: dict[str, str], name: str, right: bool) -> None:
+        """What a cell must say."""
+        where = ", ".join(line[c] for c in self.by)
+        _claim(right, f"The row of {_named(where)}: {name} is {_named(line[name])}, which is not what the record says.")
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        """The rows of a CSV beside the record, by its columns."""
+        text = self.beside(name).decode("utf-8").removeprefix("\ufeff")
+        separator, mark = (_field(self.field("presentation"), x, "presentation") for x in ("separator", "decimal"))
+        right = separator in (",", ";", "|", "\t") and mark in (".", ",") and mark != separator
+        _shape(right, "The record names no marks that a CSV can have.")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
+        _shape(len(rows) > 0 and len(set(rows[0])) == len(rows[0]), f"{_named(name)} is no table.")
+        _shape(all(len(row) == len(rows[0]) for row in rows), f"{_named(name)} has rows of different lengths.")
+        self.head = rows[0]
+        lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        for line in lines if mark == "," else ():
+            for column in _WITH_MARKS & line.keys():
+                _shape("." not in line[column], f"{_named(name)} has a decimal point, and the record says a comma.")
+                line[column] = line[column].replace(",", ".")
+        return lines
+
+    def intervals(self) -> str:
+        """The interval of each report, by the distribution of its noise."""
+        error = 1 - _number(self.field("confidence"))
+        _shape(0 < error < 1, "The confidence is not between 0 and 1.")
+        reading: dict[tuple[int, bool], Callable[[Fraction], tuple[int, int]]] = {}
+        for line, s, place in self._lines():
+            size, ends = self.sizes[place], []
+            for part in s.parts:
+                drawn, report = self.plans[s.name, part][size], self.reports[s.name, part][place]
+                if drawn.channel is None:
+                    ends.append((0, 0))
+                    continue
+                if (id(drawn), s.pair) not in reading:
+                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair else 1))
+                ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
+            if s.pair:
+                self._cell(line, "low", _is_ratio_interval(line, s, ends))
+                continue
+            fitted = self._fitted(line, s)  # the interval is stretched to hold it
+            for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
+                value = None if abs(end) >= FARTHEST else s.value(end, size)
+                value = wider(value, _number(fitted)) if value is not None and fitted else value
+                self._cell(line, name, _says(line[name], value))
+        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
+
+    def totals(self) -> str:
+        """The totals: in the record as in their files, and the sums of the fitted numbers of their groups."""
+        margins = _field(self.document, "margins", "file")
+        names = [n for n in self.field("files") if n != self.rows_file and n.endswith(".csv")]
+        _claim(isinstance(margins, dict) and len(margins) == len(names), "The record has other totals than files.")
+        asked = [_list(by, "columns of totals") for by in _list(self.field("margins"), "margins")]
+        wanted = ["+".join(by) or "total" for by in [*asked, *(by for by, _ in self.tiers)]]
+        must = {"+".join(sorted(name.split("+"))) for name in wanted}  # in whatever order their columns were named
+        _claim(
+            must == {"+".join(sorted(name.split("+"))) for name in margins},
+            "There are other totals than were asked for.",
+        )
+        added = 0
+        for (margin, rows), name in zip(margins.items(), names, strict=True):
+            lines = self.table(name)
+            told = [{c: "" if x is None else str(x) for c, x in row.items()} for row in _list(rows, "totals")]
+            _claim(lines == told, f"{_named(name)} has other totals than the record.")
+            added += self._added(margin, rows)
+        return f"{sum(map(len, margins.values()))} totals are in the record as in their files; {added} are the sums of their groups"
+
+    def _added(self, margin: str, rows: list[dict[str, Any]]) -> int:
+        """How many totals of a margin are the sums of the fitted numbers of their groups; one that is not is refused."""
+        sums: dict[tuple[Any, ...], Fraction | None] = {}
+        columns = [c for c in self.by if c in rows[0]] if rows else []
+        if "fitted" not in self.field("columns") or len(columns) != len([c for c in margin.split("+") if c != "total"]):
+            return 0
+        for line, s, _ in self._lines():
+            key = (s.name, *(line[c] for c in columns))
+            before, cell = sums.get(key, Fraction(0)), line["fitted"]
+            sums[key] = (
+                None if before is None or cell == "" or s.kind not in ("count", "sum") else before + _number(cell)
+            )
+        count, named = 0, len(self.statistics) > 1
+        for row in rows:
+            name = (row.get("count") or row.get("statistic")) if named else self.statistics[0].name
+            total = sums.get((name, *("" if row[c] is None else str(row[c]) for c in columns)))
+            if total is not None and row["total"] is not None:
+                near = abs(_number(row["total"]) - total) <= abs(total) * Fraction(1, 10**9)
+                _claim(near, f"A total by {_named(margin)} is not the sum of its groups.")
+                count += 1
+        return count
+
+    def in_ledger(self, told: History) -> str:
+        """The line that charged for it, the head of the history then, and the answer that the ledger is committed to."""
+        terms = told.terms
+        _claim(self.field("dataset") == told.name, f"The ledger is that of {_named(told.name)}, another data set.")
+        same = (terms["relation"], terms["unit"]) == (self.field("relation"), self.field("unit"))
+        _claim(same and self._of_budget("budget") == told.budget, "The ledger has other terms for the data set.")
+        line, head, audience = (self.field(name) for name in ("ledger_line", "ledger_head", "audience"))
+        if line is None:
+            _claim(self.amount("epsilon_charged") == 0, "It was charged for, but it names no line of the ledger.")
+            raise Fault("unknown", "Nothing was charged for it, so no line of the ledger confirms it.")
+        _claim(type(line) is int and line in told.answers, f"Line {_named(line)} is no charge that was answered.")
+        answered = told.answers[line]
+        paid = (
+            self.amount("epsilon_charged")
+            if audience is None
+            else _amount(_field(audience, "charged", "audience"), "charge")
+        )
+        _claim(told.charges[line] == paid, f"Line {line} charged {told.charges[line]}, not {paid}.")
+        count, link = _fields(head, "head", "count", "hash")
+        _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
+        _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
+        _claim(self._of_budget("spent") in told.sums[line - 1 :], "That much was not spent at that line or later.")
+        words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
+        if line not in told.opened:
+            return f"{words}; the commitment to its reports was not opened"
+        right = _opens(told.opened[line], self._stored(), told.lines[answered - 1]["commitment"])
+        _claim(right, f"Line {answered} is committed to other reports than those in the record.")
+        return f"{words}; its reports and mechanisms are those that line {answered} is committed to"
+
+    def _of_budget(self, name: str) -> Fraction:
+        """What the record says of the budget."""
+        return _amount(_field(self.field("budget"), name, "budget"), name)
+
+    def _stored(self) -> str:
+        """The answer as the ledger stores it: what its commitment is a digest of."""
+        own = self.question["mechanism"]
+        head = {"format": "discreet-answer", "version": VERSION, "by": self.by, "keys": self.cells}
+        return json.dumps(
+            {**head, **({} if isinstance(own, str) else {"own": own}), **self.field("answer")}, separators=(",", ":")
+        )
+
+
+def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[str, Any]:
+    """What the record must say of a tier of totals, or of the cells beside them."""
+    return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
+
+
+_QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
+_STATISTIC = "name kind what where column low high step missing part epsilon alpha change pair"
+
+
+def _sum(amounts: Iterable[Fraction]) -> Fraction:
+    """A sum that stays short, or is refused."""
+    total = Fraction(0)
+    for amount in amounts:
+        total += amount
+        _need(_length(total) <= AMOUNT_BITS, "too large", "The parts add up to too long a number.")
+    return total
+
+
+def _change(
+    kind: str, grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, everybody: bool
+) -> tuple[int, Fraction]:
+    """How many steps one person can move a number of a group by (the two of a pair together), and what values count from.
+
+    A person who is counted anyway moves a sum from one bound to the other; one who may also add nothing, from 0 to the farther one.
+    """
+    if grid is None:
+        return 1, Fraction(0)
+    low, high, step = grid
+    if everybody if changes_one else kind == "mean":
+        return math.ceil((high - low) / step), low
+    far = max(high, Fraction(0)) - min(low, Fraction(0)) if changes_one else max(abs(low), abs(high))
+    return math.ceil(far / step), Fraction(0)
+
+
+def _declared(told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None) -> tuple[str, ...]:
+    """How the question must declare a statistic: a condition, or a column with its bounds; none where fields do not fit."""
+    column, where, missing = told["column"], told["where"], told["missing"]
+    if grid is None:
+        plain = all(told[name] is None for name in ("column", "low", "high", "step", "missing"))
+        return (
+            () if not plain or (where is None and told["kind"] != "count") else ("*" if where is None else str(where),)
+        )
+    low, high, step = grid
+    slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
+    rest = "" if where is None else f" where {where}"
+    bounds = f":{low}..{slashed}{rest}" + ("" if missing is None else f" missing {missing}")
+    quoted = str(column).replace('"', '""')
+    return f"{column}{bounds}", f'"{quoted}"{bounds}'
+
+
+def _top(size: int, most: Any) -> int | None:
+    """The largest count of a group: its public size, or what was declared; None: there is no end."""
+    if size >= 0:
+        return size
+    return None if most is None else _whole(most, "max_count", 1)
+
+
+@dataclass(frozen=True)
+class _Law:
+    """A mechanism as its file writes it: grids and channel, and between which true values its level is claimed."""
+
+    written: dict[str, Any]
+    neighbours: dict[str, Any]
+
+
+def _choices(family: Any, change: int | None) -> Iterable[int]:
+    """The edges that a stair may have: the level is the same for all of them, so the digest tells which one was used."""
+    return range(1, change + 1) if family == "staircase" and change is not None and change <= MAX_STAIR else (1,)
+
+
+def _law(family: Any, top: int | None, alpha: Fraction, change: int | None, r: int, effort: Effort) -> _Law:
+    """The mechanism of a family at a level: for counts from 0 to `top`, or noise that hides a change."""
+    ends = {"low": None if change is not None else "0", "high": None if top is None else str(top), "step": "1"}
+    near: dict[str, Any] = {"kind": "steps", "steps": change or 1}
+    if family in ("geometric", "staircase") and (change is not None or (family == "geometric" and top is None)):
+        a = alpha if family == "staircase" and change != 1 else _root(alpha, change or 1, effort)
+        noise: dict[str, Any] = {"family": "geometric", "a": str(a)}
+        if family == "staircase" and change != 1:
+            noise = {"family": "staircase", "b": str(a), "D": change, "r": r}
+        channel: dict[str, Any] = {"kind": "additive", "noise": noise, "low": None if change else 0, "high": None}
+        return _Law({"inputs": ends, "outputs": ends, "channel": channel}, near)
+    known = top is not None and change is None and family in ("geometric", "explicit_fair", "randomized_response")
+    _unknown(known, f"Mechanisms of the family {_named(family)} cannot be made here.")
+    n = top or 1
+    if family == "geometric":
+        channel = {"kind": "geometric", "n": n, "a": str(alpha)}
+    elif family == "explicit_fair":
+        channel = _fair(n, alpha, effort)
+    else:
+        channel = {"kind": "mixture", "size": n + 1, "keep": str((1 - alpha) / (1 + n * alpha))}
+    any_two = n == 1 or family == "randomized_response"
+    return _Law({"inputs": ends, "outputs": ends, "channel": channel}, {"kind": "any"} if any_two else near)
+
+
+def _root(alpha: Fraction, steps: int, effort: Effort) -> Fraction:
+    """The smallest multiple of 2^-62 whose power `steps` is at least alpha; finer where it is below that."""
+    if steps == 1:
+        return alpha
+    _need(steps < 2**63, "too large", "One person changes a sum by too many steps.")
+    zeros = (alpha.denominator.bit_length() - alpha.numerator.bit_length()) // steps
+    bits = 62 if zeros < 62 else 62 + zeros
+    fine = 192 + bits + _length(alpha)
+    effort.spend(8 * fine * _times(fine, fine))
+    low, high = (_exp_bounds(x / steps, fine) for x in _log_bounds(1 / alpha, fine))
+    first, last = math.ceil(2**bits / high[1]), math.ceil(2**bits / low[0])
+    while first < last:
+        if grants(Fraction(first, 2**bits), Fraction(1, steps), 1 / alpha, effort):
+            break
+        first += 1
+    return Fraction(first, 2**bits)
+
+
+def _fair(n: int, alpha: Fraction, effort: Effort) -> dict[str, Any]:
+    """The explicit fair mechanism (Cormode, Kulkarni and Srivastava 2018): report j of the truth i has the weight of a class.
+
+    With d = |i - j| and m = min(i, n - i) that is class d where d < m, else (d + m) / 2, rounded up. A class has alpha times the
+    weight of the one before; where the exact weights are too long they are rounded up, and the first class gives back the excess.
+    """
+    _need(n < 2**10, "too large", "The explicit fair mechanism is a table of at most 2^20 weights.")
+    effort.spend(200 * (n + 1) ** 2 + 64 * 100 * n)
+    p, q, last = alpha.numerator, alpha.denominator, (n + 1) // 2
+    times = [1] + [2] * last
+    if n % 2:
+        times[-1] = 1
+    drawn = 1 << n.bit_length()  # drawing divides the total into so many cells
+
+    def row(weights: list[int]) -> int:
+        """The sum of a row."""
+        return sum(map(int.__mul__, times, weights))
+
+    def rounded(first: int) -> list[int]:
+        """The classes that follow from the first, each rounded up."""
+        weights = [first]
+        for _ in range(last):
+            weights.append(-(-p * weights[-1] // q))
+        return weights
+
+    weights: list[int] = []
+    if q.bit_length() * last <= 64:
+        exact = [p**e * q ** (last - e) for e in range(last + 1)]
+        unit = math.lcm(row(exact), drawn)
+        weights = [w * (MAX_TOTAL // unit * unit // row(exact)) for w in exact]
+    if not any(weights):
+        low, high = 1, MAX_TOTAL
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if row(rounded(middle)) >= MAX_TOTAL else (middle + 1, high)
+        weights = rounded(low)
+        weights[0] -= row(weights) - MAX_TOTAL
+        if weights[0] < weights[1]:  # so close to 1 that all are alike
+            unit = math.lcm(n + 1, drawn)
+            weights = [MAX_TOTAL // unit * unit // (n + 1)] * (last + 1)
+
+    def place(i: int, j: int) -> int:
+        """The class of a report."""
+        d, m = abs(i - j), min(i, n - i)
+        return d if d < m else (d + m + 1) // 2
+
+    rows = [" ".join(str(weights[place(i, j)]) for j in range(n + 1)) for i in range(n + 1)]
+    return {"kind": "table", "total": str(row(weights)), "rows": rows}
+
+
+def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[int, int]]:
+    """For each report the truths that are not ruled out: neither tail beyond the report is below error/2."""
+    channel, grid = drawn.channel, drawn.outputs
+    _unknown(
+        grid is not None
+        and grid.anchor == 0
+        and grid.step == 1
+        and channel is not None
+        and channel.rows == channel.reports,
+        "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
+    )
+    assert channel is not None
+    noise = channel.noise
+    if noise is not None:
+        k = _reach(noise, error / 2, channel.effort) - 1
+        low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
+        high_end = FARTHEST if channel.rows is None else channel.rows - 1
+        return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
+    weights, total = channel._written()
+    channel.effort.spend(50 * len(weights) ** 2)
+    low, high = [len(weights)] * len(weights), [-1] * len(weights)
+    for truth, row in enumerate(weights):
+        start, stop, most = 0, len(row) - 1, total * error / 2
+        below = above = 0
+        while start < len(row) and below + row[start] <= most:
+            below, start = below + row[start], start + 1
+        while stop >= start and above + row[stop] <= most:
+            above, stop = above + row[stop], stop - 1
+        for report in range(start, stop + 1):
+            low[report], high[report] = min(low[report], truth), max(high[report], truth)
+    known = [(a, b) if b >= 0 else (0, len(weights) - 1) for a, b in zip(low, high, strict=True)]
+    return lambda report: known[int(report)]
+
+
+def _reach(noise: _Noise, tail: Fraction, effort: Effort) -> int:
+    """The smallest k >= 1 with Pr[noise >= k] <= tail; a float says where to look, integers decide."""
+    b, D, r = noise.b, noise.D, noise.r
+    p, q = b.numerator, b.denominator
+
+    def is_rare(k: int) -> bool:
+        """With k = sD + u: the rest of the stair of k, and all stairs beyond."""
+        s, u = divmod(k, D)
+        stair = (q - p) * (max(r - u, 0) * q + (D - max(u, r)) * p) + p * (r * q + (D - r) * p)
+        rest = tail * q * (q * (2 * r - 1) + p * (2 * (D - r) + 1)) / stair
+        return rest >= 1 or (s > 0 and grants(rest, Fraction(s), 1 / b, effort))
+
+    decay = math.log1p(-float(1 - b)) if 2 * b > 1 else math.log(p) - math.log(q)
+    guess = D * math.log(float(2 * tail)) / decay
+    width = 2 * D + 2
+    low, high = (
+        max(0, int(guess) - width),
+        int(guess) + width,
+    )  # Pr[noise >= low] is above the tail, that of high is not
+    while low > 0 and is_rare(low):
+        low, width = max(0, low - width), 2 * width
+    while not is_rare(high):
+        high, width = high + width, 2 * width
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_rare(middle) else (middle, high)
+    return high
+
+
+def _within(interval: tuple[int, int], ends: tuple[int, int]) -> tuple[int, int]:
+    """The part of an interval that is possible."""
+    return min(max(interval[0], ends[0]), ends[1]), min(max(interval[1], ends[0]), ends[1])
+
+
+def _says(cell: str, value: Fraction | None) -> bool:
+    """Does a cell hold this number: a whole one in digits, another as the float nearest to it; nothing for none?"""
+    if value is None:
+        return cell == ""
+    if _INTEGER.fullmatch(cell):
+        return str(int(cell)) == cell and int(cell) == value
+    return cell == repr(float(value))
+
+
+def _number(value: Any) -> Fraction:
+    """A number that is written as Python writes it, in JSON or in a CSV; longer ones would fill the memory."""
+    text = value if isinstance(value, str) else repr(value) if type(value) in (int, float) else ""
+    _shape(_DECIMAL.fullmatch(text) is not None, "A number is not written as one.")
+    return Fraction(text)
+
+
+def _is_ratio(line: dict[str, str], s: _Statistic, values: list[Fraction | None]) -> bool:
+    """Is a mean or share the ratio of its two reports, moved into its interval? To nine digits: it is computed in floats."""
+    if line["report"] == "" or None in values:
+        return True  # its interval says nothing, or a report is hidden
+    u, v = (max(x or Fraction(0), Fraction(0)) for x in values)
+    moved = min(max(s.ratio(u, v), _number(line["low"])), _number(line["high"]))
+    return s.is_near(_number(line["report"]), moved)
+
+
+def _is_ratio_interval(line: dict[str, str], s: _Statistic, ends: list[tuple[int, int]]) -> bool:
+    """The ratios of all pairs of numbers in the two intervals; the whole range where both may be 0."""
+    (u1, u2), (v1, v2) = ((max(Fraction(a), Fraction(0)), max(Fraction(b), Fraction(0))) for a, b in ends)
+    least, most = s.ratio(u1, v2), s.ratio(u2, v1)
+    if u1 == v1 == 0:
+        least, most = s.ratio(Fraction(0), Fraction(1)), s.ratio(Fraction(1), Fraction(0))
+    return s.is_near(_number(line["low"]), least) and s.is_near(_number(line["high"]), most)
+
+
+# The columns of a CSV whose numbers may have a decimal mark; none of them is a key
+_WITH_MARKS = {
+    "published",
+    "low",
+    "high",
+    "report",
+    "fitted",
+    "estimate",
+    "standard_error",
+    "report_u",
+    "report_v",
+    "total",
+}
+
+
+def check_release(document: Any, path: str, ledger: History | None = None) -> Verdict:
+    """A verdict on the record of a release with its files, beside an exported ledger where there is one."""
+    release = Release(document, path)
+    checks = [
+        release.whole,
+        release.files,
+        release.charge,
+        release.levels,
+        release.said_twice,
+        release.rows,
+        release.totals,
+    ]
+    coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
+    at_once = release.record.get("simultaneous") is not False
+    findings = [_judged(check) for check in (*checks, *(() if coarse or at_once else (release.intervals,)))]
+    if ledger is not None:
+        findings.append(_judged(lambda: release.in_ledger(ledger)))
+    dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
+    alone = () if ledger else ("that it was charged: ask for the exported ledger, and give it to this program too",)
+    line = release.record.get("ledger_line")
+    opened = ledger is not None and type(line) is int and line in ledger.opened
+    beyond = ("that these are the reports that were drawn: ask for an export that opens the commitment to them",)
+    return Verdict(
+        f"a release from the data set {dataset}, version {version}",
+        tuple(findings),
+        (*alone, *(() if opened else beyond), *(_COARSE if coarse else _AT_ONCE if at_once else ()), *_BEYOND_RELEASE),
+    )
+
+
+_COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
+_AT_ONCE = ("intervals that cover all at once: discreet check-release does",)
+_BEYOND_RELEASE = (
+    "that the data were counted as the question says, and that the noise was drawn as its distribution says",
+    "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",
+    "who wrote it: a digest is no signature, so compare it with the one that the publisher names",
+)
+
+
+# What is printed
+
+
 def _shown(x: Fraction) -> str:
     """A number for people, also one beyond all floats."""
     try:
@@ -1528,15 +2856,77 @@ def _shown(x: Fraction) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Verify one file, and say in words what was proved."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: python verify.py mechanism.json", file=sys.stderr)
+    """Check one file or several, and say in words what was proved."""
+    files, head = _arguments(arguments)
+    if not files:
+        print("usage: python verify.py FILE ... [--head COUNT:HASH]", file=sys.stderr)
+        print("FILE: a mechanism, the record of a release, or an exported ledger (one)", file=sys.stderr)
         return 2
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
     try:
-        found = verify(read(arguments[0]))
+        documents = {name: _document(name) for name in files}
+        ledgers = [name for name, (kind, _) in documents.items() if kind == "ledger"]
+        _need(len(ledgers) < 2, "shape", "Two ledgers were given: check them one after the other.")
+        _need(head is None or len(ledgers) == 1, "shape", "A head is compared with an exported ledger: give that too.")
+        told, worst = None, 0
+        for name in [*ledgers, *(name for name in documents if name not in ledgers)]:  # releases are compared with it
+            kind, document = documents[name]
+            if kind == "mechanism":
+                _print_verified(verify(document))
+                continue
+            if kind == "ledger":
+                verdict, told = check_ledger(document, head)
+            else:
+                verdict = check_release(document, name, told)
+            _print_verdict(name, verdict)
+            worst = max(worst, 0 if verdict.holds else 1)
+        return worst
     except Fault as fault:
         print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
         return 1 if fault.kind in ("digest", "sum", "claim") else 2
+
+
+def _arguments(arguments: list[str]) -> tuple[list[str], str | None]:
+    """The files, and a head that was kept elsewhere; no files where this cannot be read."""
+    head = None
+    if "--head" in arguments:
+        place = arguments.index("--head")
+        head = next(iter(arguments[place + 1 : place + 2]), None)
+        arguments = [*arguments[:place], *arguments[place + 2 :]]
+        if head is None:
+            return [], None
+    return ([] if any(name.startswith("-") for name in arguments) else list(dict.fromkeys(arguments))), head
+
+
+def _document(name: str) -> tuple[str, dict[str, Any]]:
+    """What a file is, and what it says."""
+    document = _parsed_json(_bytes(name), name)
+    holder = document if isinstance(document, dict) else {}
+    record = holder.get("record") if isinstance(holder.get("record"), dict) else {}
+    kind = {FORMAT: "mechanism", "discreet-ledger": "ledger"}.get(str(holder.get("format")))
+    kind = "release" if record and record.get("format") == "discreet-release" else kind
+    if kind is None:
+        raise Fault(
+            "format", f"{name} is no mechanism file, no record of a release and no exported ledger. Check the path."
+        )
+    return kind, holder
+
+
+def _print_verdict(name: str, verdict: Verdict) -> None:
+    """All that was found, a line for each matter."""
+    print(f"{name}: {verdict.title}")
+    for finding in verdict.findings:
+        word = {True: "holds", False: "DOES NOT HOLD", None: "NOT CHECKED"}[finding.held]
+        print(f"  {word}: {finding.words}")
+    for words in verdict.beyond:
+        print(f"  beyond this program: {words}")
+    print("verdict: " + ("all of this holds" if verdict.holds else "do not rely on it before this is explained"))
+
+
+def _print_verified(found: Verified) -> None:
+    """What was proved of a mechanism."""
     power = f" to the power {found.power}" if found.power != 1 else ""
     if found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
@@ -1552,7 +2942,6 @@ def main(arguments: list[str]) -> int:
         print(f"designed for: {found.asked}\nmechanisms of this kind: {found.among}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
-    return 0
 
 
 if __name__ == "__main__":

@@ -639,7 +639,7 @@ def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
     found = []
     ledger = [
         ["ledger"],
-        *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export")),
+        *(["ledger", name] for name in ("create", "charge", "show", "promise", "history", "verify", "head", "export")),
     ]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):

@@ -39,15 +39,18 @@ from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 MEANINGS = {
     "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
-    "--confidence": 3,  # of an interval, of a bound, of an error
+    "--confidence": 4,  # of all intervals, of each of a difference, of a bound, of an error
     "--counts": 2,
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
+    "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
-    "--out": 6,
+    "--epsilons": 2,  # levels of a cascade, of a table of errors
+    "--out": 7,
+    "--part": 2,  # what is counted and charged, what is only charged
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--sensitivity": 2,
     "--step": 3,
@@ -66,6 +69,7 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
     "studio",
     "ledger create",
     "ledger charge",
+    "ledger promise",
     "ledger verify",
     "ledger head",
     "ledger remove",
@@ -159,7 +163,10 @@ def test_help_is_what_the_library_says():
     known = options(ALL["release"])
     assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
-    assert known["--share"][1] == "A condition whose share is wanted, written like --count."
+    assert known["--share"][1] == (
+        'A condition whose share is wanted, written like --count; after it "where CONDITION" says of whom, and "missing out" '
+        "leaves out who has no answer."
+    )
     assert options(ALL["design"])["--among"][1] == "With --risk worst: the truths that are possible, such as 0,1,2."
     assert options(ALL["plan-epsilon"])["--error"][1] == "The error to keep to, in the answer's units."
     assert (

@@ -106,6 +106,43 @@ def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
     assert json.loads(Path("out.json").read_text())["record"]["checked"]
 
 
+def test_a_preview_compares_too(run, asked):  # noqa: F811
+    told, same = run("preview", *asked, "--check"), run("release", *asked, "--check")
+    assert (told.code, told.out) == (1, same.out)
+    assert spent() == 0
+
+
+def to_audiences(options):
+    """The options of a release for two audiences, whose larger epsilon is 1/2."""
+    at = options.index("--epsilon")
+    return [*options[:at], "--audience", "office=1/2", "--audience", "all=1/4", *options[at + 2 :]]
+
+
+def test_audiences_are_compared_before_they_are_paid_for(run, survey, asked, typed):  # noqa: F811
+    told = run("release-to", *to_audiences(asked), "--check")
+    assert (told.code, told.err) == (1, "")
+    assert "write 'high'" in told.out
+    assert "It would charge epsilon 1/2 of 1 left" in told.out
+    assert_one_good_error(run("release-to", *to_audiences(asked), "--check", "--mechanism", "uniform"))
+    typed("n\n")
+    refused = run("release-to", *to_audiences(asked), "-o", "for.csv")
+    assert (refused.code, refused.out, spent()) == (1, "", 0)
+    assert "Pay 1/2 of 1? [y/N]" in refused.err
+    assert not Path("for-all.csv").exists()
+    typed("y\n")
+    assert run("release-to", *to_audiences(survey), "-o", "for.csv").code == 0
+    assert json.loads(Path("for-all.json").read_text())["record"]["checked"]
+    assert spent() == Fraction(1, 2)
+
+
+def test_what_was_not_read_is_said_beside_an_answer_for_machines(run, survey):  # noqa: F811
+    assert run("release", *survey).err == ""
+    for form in ("--json", "--csv"):
+        again = run("release", *survey, form)
+        assert again.err.endswith("was not read: this is the answer stored for version 1.\n")
+        assert "was not read" not in again.out
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
 def test_a_real_terminal(run, asked, answer, code):  # noqa: F811

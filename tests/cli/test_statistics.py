@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.cli.releases import statistic_arguments
+from discreet.cli.statistic_texts import statistic_arguments
 from discreet.errors import ReleaseError
 from discreet.questions.statistic import statistics_of
 
@@ -47,6 +47,19 @@ def test_a_name_before_a_condition_is_its_name(text, what):
     assert conditions(text, "z = 1") == {"ill": what, "z = 1": "z = 1"}
 
 
+@pytest.mark.parametrize("end", ["", " where age >= 18", " missing out", " where note = 'a=b where c' missing out"])
+def test_a_name_before_a_share_is_its_name(end):
+    def shares(*texts):
+        return statistic_arguments(None, None, None, list(texts), "")["share"]
+
+    assert shares(f"sick = 'yes'{end}") == f"sick = 'yes'{end}"
+    assert shares(f"ill=sick = 'yes'{end}") == {"ill": f"sick = 'yes'{end}"}
+    assert shares(f"sick = 'yes where x'{end}", f"ill=a > 1{end}") == {
+        f"sick = 'yes where x'{end}": f"sick = 'yes where x'{end}",
+        "ill": f"a > 1{end}",
+    }
+
+
 def test_sums_and_weights_are_named():
     asked = statistic_arguments(
         None, ["income:0..9/3", "pay=income:0..5 where x = 1"], ["age:0..120"], None, "pay=2, income=1/2"
@@ -64,5 +77,5 @@ def test_everybody_is_counted_beside_others():
     assert conditions("*") == "*"
     assert conditions("all=*", "x = 1") == {"all": "*", "x = 1": "x = 1"}
     names = [(one.name, one.where) for one in statistics_of(["*", "x = 1"], None, None, None, None)]
-    assert names == [("people", None), ("x = 1", "x = 1")]
+    assert names == [("all", None), ("x = 1", "x = 1")]
     assert [one.where for one in statistics_of("*", None, None, None, None)] == [None]

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from xml.sax.saxutils import escape
 
+import pyarrow
 import pytest
 
 import discreet as dt
@@ -185,10 +186,8 @@ def test_the_names_may_stand_below_a_title(tmp_path):
         asked = {"count": "age >= 7", "by": ["town"], "domain": {"town": ["a", "b"]}, "max_count": 5, "epsilon": "1/2"}
         assert dt.release(path, dataset="town", ledger=book, **asked).size == 2
         assert book.admission("town", "1").reading["header_row"] == 3
-    text = tmp_path / "t.csv"
-    text.write_text("a\n1\n")
-    with pytest.raises(TableInputError, match="A text file is not read by header_row; leave that out"):
-        dt.profile(text, header_row=3)
+    with pytest.raises(TableInputError, match="A table in memory is not read by header_row; leave that out"):
+        dt.profile(pyarrow.table({"a": [1]}), header_row=3)
 
 
 def far(place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 
 import pytest
 from hypothesis import given, settings
@@ -173,13 +174,17 @@ def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, col
     if last and rows and (columns > 1 or rows[-1][0]):
         text = text.removesuffix("\n").removesuffix("\r")
     path = tmp_path_factory.mktemp("rfc") / "t.csv"
-    path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
+    above = data.draw(st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b"")), max_size=3))
+    titles = b"".join(line + b"\n" for line in above)  # what stands above the header is not read
+    path.write_bytes(b"\xef\xbb\xbf" * mark + titles + text.encode())
+    how = Reading(header_row=1 + len(above))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_BLOCK", block)
-        parts = reading.read_lines(path, Reading(), ",", columns, range(columns), lambda done: None)
-        found = [row for part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
+        parts = list(reading.read_lines(path, how, ",", columns, range(columns), lambda done: None, numbered=True))
+        found = [row for _, *part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
     assert found == [tuple(v or None for v in row) for row in rows]
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    assert all(number > how.header_row for numbers, *_ in parts for number in numbers.tolist())
+    with io.StringIO(text, newline="") as file:
         theirs = [tuple(row) or ("",) for row in csv.reader(file, strict=True)][1:]
     assert found == [tuple(v or None for v in row) for row in theirs if columns == 1 or row != ("",)]
 

@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 
+import discreet as dt
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
@@ -145,3 +146,31 @@ def test_a_way_of_reading_survives_being_written_down():
     assert told == " --encoding iso8859-1 --separator tab --null NA"
     told = Reading.of(separator=";", quote="'", null="k. A.").options()  # a shell reads these as they are meant
     assert shlex.split(told) == ["--separator", ";", "--quote", "'", "--null", "k. A."]
+
+
+def test_the_names_may_stand_below_titles(tmp_path):
+    """Lines keep the numbers that an editor shows, and what stands above the names is read by nobody, whatever it is."""
+    path = tmp_path / "t.csv"
+    for mark, end in ((b"", b"\n"), (b"\xef\xbb\xbf", b"\r\n")):
+        lines = [b'Residents "of;the town', b"\xff\x00;;;;;", b"", b"town;age", b"a;30", b"b;", b'"b";7']
+        path.write_bytes(mark + end.join(lines) + end)
+        report = dt.profile(path, separator=";", header_row=4)
+        assert (report.names, report.size) == (("town", "age"), 3)
+        assert [f.places for f in report.findings if f.what == "missing"] == [(6,)]
+        assert report.reading.options() == " --separator ';' --header-row 4"
+        for row, told in (
+            (3, "as line 3; put one first"),
+            (8, "as line 8"),
+            (9, "as line 9"),
+            (2**20, "as line 1048576"),
+        ):
+            with pytest.raises(TableInputError, match=told):
+                dt.profile(path, separator=";", header_row=row)
+    path.write_bytes(b"A title\n\ntown;age\na;30\nb;1;2\n")
+    with pytest.raises(TableInputError, match=r"lines 3, 4, 5 are not of 1 fields as the first line .* \(header_row\)"):
+        dt.profile(path, separator=";")
+    with pytest.raises(TableInputError, match="line 5 is not of 2 fields as line 3 is"):
+        dt.profile(path, separator=";", header_row=3)
+    path.write_bytes(b"A title\ntown;age\na;30\n")
+    with pytest.raises(TableInputError, match=r'Line 2 of .* --separator ";"'):
+        dt.profile(path, header_row=2)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,10 +25,12 @@ from discreet.cli import main
 from discreet.collect.batches import perturb_batches
 from discreet.collect.cluster import Task, TaskSettings
 from discreet.engines.duckdb import count_each
+from discreet.engines.reading import Reading
 from discreet.engines.spark import NUMBER, check_safe, is_spark
 from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyWarning, SourceError, TableInputError
 from discreet.files import text
 from discreet.questions.domain import Domain
+from discreet.questions.predicate import Joint
 from discreet.questions.statistic import SumOf
 from discreet.randomness import Job
 
@@ -291,6 +294,7 @@ TOWNS = pa.table(
 )
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
+ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)), Joint((), ("pay > 900 OR age < 9",))]
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
@@ -308,8 +312,57 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {
+            "predicates": ["age < 40", None],
+            "sums": [PAY],
+            "by": ["town", "age"],
+            "domain": BY_BOTH,
+            "unit": "id",
+            "counted": "rows",
+            "max_rows": 2,
+            "other": True,
+        },
+        {
+            "predicates": ["age < 40"],
+            "sums": [PAY],
+            "by": ["town"],
+            "domain": BY_TOWN,
+            "unit": "id",
+            "counted": "born",
+            "max_rows": 2,
+        },
+        {
+            "predicates": [*ANSWERS, "pay > 900"],
+            "sums": [replace(PAY, missing="out")],
+            "by": ["town"],
+            "domain": BY_TOWN,
+            "unit": "name",
+            "max_groups": 2,
+        },
+        {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
+        {
+            "predicates": ["age < 40"],
+            "by": ["age"],
+            "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
+            "unit": "id",
+            "counted": "rows",
+            "max_rows": 2,
+            "part": ("town", "b"),
+        },
     ],
-    ids=["rows", "sums of rows", "people", "names"],
+    ids=[
+        *(
+            "rows",
+            "sums of rows",
+            "people",
+            "names",
+            "rows of units",
+            "days of units",
+            "people who answered",
+            "rows that answer",
+        ),
+        "rows of units in a part",
+    ],
 )
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)
@@ -319,6 +372,25 @@ def test_counts_are_those_of_the_embedded_engine(spark, asked):
             found = getattr(one, name)
             assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value, name
     assert sum(here.counts[0].sizes) > 100
+
+
+def test_declared_dates_are_read_in_the_cluster_as_they_are_here(spark):
+    days = ["31.12.1989", "01.01.1990", "31.02.1990", "1.1.1990", "unbekannt", None, "29.02.2000"] * 20
+    table = pa.table({"born": days, "id": [k // 2 for k in range(len(days))]})
+    ages = {"age_at": "2010-01-01", "bands": {"0-17": [0, 17], "18+": [18, None], "unknown": None}}
+    for unit in (None, "id"):
+        asked = {
+            "predicates": ["born < '1990-01-01'"],
+            "by": ["born"],
+            "domain": Domain.of({"born": ages}),
+            "unit": unit,
+        }
+        asked |= {"reading": Reading.of(dates="born:dd.mm.yyyy"), "max_groups": 1 if unit is None else 3}
+        there, here = (count_each(x, **asked).counts[0] for x in (spark.createDataFrame(table).repartition(3), table))
+        assert there.sizes.tolist() == here.sizes.tolist()
+        assert there.counts.tolist() == here.counts.tolist()
+        assert (there.dropped, there.fingerprint) == (here.dropped, here.fingerprint)
+        assert unit or here.sizes.tolist() == [20, 40, 80]
 
 
 def test_no_rows_and_zero_of_either_sign(spark):

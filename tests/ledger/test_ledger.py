@@ -388,6 +388,47 @@ def test_others_can_compute_the_chain_of_an_export(survey):
     assert told["head"] == {"count": head.count, "hash": head.hash} == {"count": 3, "hash": link.hex()}
 
 
+# Every field that a line may have, and why an export may show it: the hash covers all of them, so none can be left out.
+SHOWN = {
+    "create": "name budget relation public unit per kind version number when salt",  # the terms; SHA-256 of a random salt
+    "admitted": "kind number when fingerprint commitment",  # under the secret, by line; salted by a salt that stays
+    "charge": "kind number when epsilon question fingerprint admission words basis",  # salted digests, and the same fingerprint
+    "answer": "kind number when charge commitment",
+    "removed": "kind number when",
+}
+
+
+def test_an_export_has_no_field_that_was_not_thought_about(survey):
+    """And no other part: no salts, no words, no answers, unless they are asked for."""
+    survey.create("gone", 1, per={"year": 1})
+    survey.remove("gone")
+    line = survey.note_admission("survey", "v1", data="file", reading={}, columns=[]).number
+    asked = {"question": "q"}
+    survey.finish(survey.begin("survey", asked, epsilon=Fraction(1, 10), data="d", admission=line, what="words"), "x")
+    survey.charge("survey", epsilon="1/10", what="elsewhere")
+    kinds = set()
+    for name in ("survey", "gone"):
+        told = survey.export(name)
+        assert set(told) == {"format", "version", "name", "head", "entries"}
+        for entry in told["entries"]:
+            kinds.add(entry["entry"]["kind"])
+            assert set(entry) == {"entry", "hash"}
+            assert set(entry["entry"]) <= set(SHOWN[entry["entry"]["kind"]].split())
+    assert kinds == set(SHOWN)
+
+
+def test_an_export_opens_answers_that_were_published_and_no_others(place, survey):
+    for k in range(2):
+        survey.finish(charge(survey, k), f"answer {k}")
+    told = survey.export("survey", published=[2])
+    assert [set(line) - {"entry", "hash"} for line in told["entries"]] == [set(), set(), {"salt"}, set(), set()]
+    opened = told["entries"][2]
+    commitment = hashlib.sha256(bytes.fromhex(opened["salt"]) + b"answer 0").hexdigest()
+    assert opened["entry"]["commitment"] == commitment
+    with pytest.raises(LedgerError, match="Line 3 of 'survey' is no charge with a stored answer"):
+        survey.export("survey", published=[3])
+
+
 def test_commitments_open_with_their_salt(place, survey):
     survey.finish(charge(survey), "x")
     ((salt,),) = place.execute("SELECT salt FROM discreet_answer")
@@ -987,7 +1028,7 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"
     assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"
-    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, a person is id"
+    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, the privacy unit is id"
     with pytest.raises(LedgerError):
         ledger.balances("nobody")
     assert [row["kind"] for entry in ledger.history("town") for row in entry.rows()] == ["create", "charge"]

@@ -81,11 +81,26 @@ def test_the_line_is_an_hmac_under_the_secret(tmp_path):
         line = ledger.history("survey")[1].facts
     secret = bytes.fromhex((tmp_path / "l.db.secret").read_text().strip())
     salt = everything(tmp_path / "l.db")[everything(tmp_path / "l.db").index("survey") + 3]
-    message = b"".join(len(p).to_bytes(8, "big") + p for p in (b"data", salt.encode(), b"fingerprint"))
+    message = b"".join(len(p).to_bytes(8, "big") + p for p in (b"data", salt.encode(), b"2", b"fingerprint"))
     pad = secret.ljust(64, b"\0")
     inner = hashlib.sha256(bytes(b ^ 0x36 for b in pad) + message).digest()
     assert line["fingerprint"] == hashlib.sha256(bytes(b ^ 0x5C for b in pad) + inner).hexdigest()
     assert "data" not in line
+
+
+def test_lines_do_not_tell_whether_their_data_are_the_same(tmp_path):
+    """Whether two versions have the same data is a fact about the data, without noise: an export must not tell it."""
+    with Ledger(tmp_path / "l.db") as ledger:
+        ledger.create("survey", 1)
+        for version in ("January", "March"):
+            ledger.note_admission("survey", version, data="one file", reading={}, columns=[])
+            charge(ledger, version, data="the same rows")
+        admitted = [ledger.admission("survey", version) for version in ("January", "March")]
+        prints = [line["entry"].get("fingerprint") for line in ledger.export("survey")["entries"]]
+        assert len({*prints[1:]}) == 4
+        assert all(one is not None and ledger.is_admitted(one, "one file") for one in admitted)
+        assert not any(one is not None and ledger.is_admitted(one, "another") for one in admitted)
+        assert ledger.note_admission("survey", "March", data="one file", reading={}, columns=[]) == admitted[1]
 
 
 @posix

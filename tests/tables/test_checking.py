@@ -89,6 +89,15 @@ ASKED = {
         "epsilon": "ln(3)",
         "measure_totals": ["total"],
     },
+    "measured rows of persons": {
+        "dataset": "persons",
+        **FEW,
+        "counted": "rows",
+        "max_rows": 3,
+        "epsilon": "ln(3)",
+        "measure_totals": ["total"],
+        "margins": ["age"],
+    },
     "measured with a pooled cell": {
         "dataset": "people",
         "pool_other": True,

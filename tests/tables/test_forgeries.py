@@ -86,6 +86,7 @@ ASKED = {
         "domain": {"town": ["a", None]},
         "pool_other": True,
     },
+    "rows": {"dataset": "persons", "count": "ill", "counted": "rows", "max_rows": 3, "domain": {"town": ["a", "b"]}},
     "an audience": {
         "dataset": "people",
         "audiences": at("3/10", "4/5"),
@@ -246,8 +247,11 @@ FREE = {
     ("question", "statistics", "name"): "the names of statistics: the ledger's question has none",
     ("answer", "measures", "name"): "the same",
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
+    ("presentation",): "title, labels, source and notes in the publisher's own words, and the marks of the CSVs",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
+    ("confidence",): "intervals of another confidence, from the same stored reports",
+    ("simultaneous",): "intervals in the other sense, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",
     ("question", "domain", "containers"): "the map behind totals that were not measured: they are what the map says",
 }
@@ -454,7 +458,7 @@ def chosen_anew(record):
     asked = _asked(record, question).at(Level(Fraction(record["alpha"])))
     terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "")
     sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
-    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])).contents
+    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms).contents
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     record["answer"] = {**answer, **answers.drawn_by(question, measures, contents, sizes, tiers)}
 
@@ -527,6 +531,16 @@ def in_one_group(record):
     chosen_anew(record)
 
 
+def of_fewer_rows(record):
+    record["question"]["max_rows"] = 2
+    chosen_anew(record)
+
+
+def of_units(record):
+    record["question"] |= {"counted": "units", "max_rows": None, "max_groups": 3}
+    chosen_anew(record)
+
+
 def with_bounds(record):
     """Incomes of up to 100,000: reports a hundred times as large."""
     record["question"]["statistics"][0]["what"] = "income:0..100000/25000"
@@ -539,6 +553,8 @@ def with_condition(record):
 
 
 FORGERIES = [
+    ("rows", of_fewer_rows),
+    ("rows", of_units),
     ("sizes", with_sizes),
     ("fair", with_sizes),
     ("own", with_sizes),
@@ -576,9 +592,8 @@ def test_what_fits_in_itself_is_refuted_by_what_was_stored(released, book, what,
     forged = remade(record)
     assert forged is not None
     assert forged.files != true.files
-    if (
-        forged.files != saved(released["the other audience"]).files
-    ):  # rounded, both may have the same reports: then it is theirs
+    # rounded, both audiences may have the same reports: then it is theirs, under a name that the ledger does not know
+    if forged.record["answer"] != saved(released["the other audience"]).record["answer"]:
         assert refuted(forged, book) is not None
     assert refuted(forged, None) == ALONE.get(forge.__name__)
 
@@ -657,7 +672,7 @@ def test_a_csv_has_one_spelling(book):
     )
     true = saved(made)
     head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
-    assert head[1] == "report"
+    assert head[1] == "published"
     for quote, end, cells in [("", "\n", row), *spelled(row)]:
         text = "".join(",".join(f"{quote}{cell}{quote}" for cell in line) + end for line in (head, cells))
         forged = rewritten(true, **{"x.csv": text})

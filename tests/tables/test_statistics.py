@@ -28,10 +28,19 @@ ALPHA = Fraction(1, 3)
 ASKED = {
     "count": "flag",
     "sum": {"plain": "x:-2..4/2", "some": "x:-2..4/2 where flag", "filled": "x:-2..4/2 missing 2", "above": "x:2..4"},
-    "mean": {"average": "x:-2..4/2 missing 0", "from one": "x:1..4/3"},
-    "share": {"part": "flag"},
+    "mean": {"average": "x:-2..4/2 missing 0", "from one": "x:1..4/3", "chosen": "x:-2..4/2 where flag missing 2"},
+    "share": {
+        "part": "flag",
+        "of answers": "flag missing out",
+        "of some": "flag where x > 0",
+        "of some answers": "flag where x > 0 missing out",
+    },
 }
-UNDER_BIT = {**ASKED, "sum": {**ASKED["sum"], "odd": "x:-1..5/2 missing 1"}, "mean": {"average": "x:-2..4/2 missing 0"}}
+UNDER_BIT = {
+    **ASKED,
+    "sum": {**ASKED["sum"], "odd": "x:-1..5/2 missing 1"},
+    "mean": {**ASKED["mean"], "from one": "x:1..4/3 missing out"},
+}
 VALUES = (None, -9.0, -2.0, 0.9, 3.0, 50.0)  # missing, beyond the bounds, at them, between
 
 
@@ -85,11 +94,12 @@ def check(question, measures, truths, pairs):
         assert float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9), one.name
 
 
-ROWS = list(itertools.product("ab", VALUES, (True, False)))
+ANSWERS = (True, False, None)
+ROWS = list(itertools.product("ab", VALUES, ANSWERS))
 
 
 def test_adding_a_person_changes_no_more_than_was_charged_and_that_much():
-    """Presence: all data sets of up to two people over 24 kinds of row, each with every person removed."""
+    """Presence: all data sets of up to two people over 36 kinds of row, each with every person removed."""
     worlds = (
         [()] + [(k,) for k in range(len(ROWS))] + list(itertools.combinations_with_replacement(range(len(ROWS)), 2))
     )
@@ -109,7 +119,7 @@ def test_adding_a_person_changes_no_more_than_was_charged_and_that_much():
 
 def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much():
     """Bit: all data sets of two people in the same or in two groups, each with every other value of one of them."""
-    private = list(itertools.product(VALUES, (True, False)))
+    private = list(itertools.product(VALUES, ANSWERS))
     worlds = [(g, p, q) for g in ("aa", "ab") for p in range(len(private)) for q in range(len(private))]
     place = {world: k for k, world in enumerate(worlds)}
     rows = [(k, 0, g[j], *private[(p, q)[j]]) for k, (g, p, q) in enumerate(worlds) for j in (0, 1)]
@@ -119,6 +129,13 @@ def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much
     keys = {"world": list(range(len(worlds))), "g": ["a", "b"]}
     question, measures, truths = measured(rows, "change-one", UNDER_BIT, keys, ["world", "g"])
     check(question, measures, truths, pairs)
+    for name in ("of answers", "of some", "of some answers", "from one", "chosen"):
+        halved = [
+            replace(m, plan={2: open_noise("geometric", m.change // 2, m.level)}) if m.name == name else m
+            for m in measures
+        ]
+        with pytest.raises(AssertionError):  # negative control: noise as if a person moved one number of the two
+            check(question, halved, truths, pairs)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
@@ -128,11 +145,11 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     asked = {
         "count": "flag",
         "sum": {"s": "x:-2..4/2", "f": "x:-2..4/2 missing 2"},
-        "share": {"p": "flag"},
-        "mean": {"m": "x:-2..4/2 missing 0"},
+        "share": {"p": "flag", "a": "flag missing out", "w": "flag where x > -10 missing out"},
+        "mean": {"m": "x:-2..4/2 missing 0", "o": "x:-2..4/2 missing out"},
     }
-    ends = list(itertools.product("ab", (-9.0, 3.0)))
-    people = [(), (("a", None),), *((k,) for k in ends), *itertools.combinations_with_replacement(ends, 2)]
+    ends = list(itertools.product("ab", (-9.0, 3.0, None)))
+    people = [(), *((k,) for k in ends), *itertools.combinations_with_replacement(ends, 2)]
     if relation == "add-remove":
         pairs = [(0, k) for k in range(1, len(people))]
     else:
@@ -141,7 +158,7 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     found = []
     other = [(0, 8, "a", 1.0, True), (0, 8, "b", None, False), (0, 8, "b", 1.5, True)]
     for mine in people:
-        rows = [(0, 7, g, x, x == 3) for g, x in mine] + other
+        rows = [(0, 7, g, x, None if x is None else x == 3) for g, x in mine] + other
         question, measures, truths = measured(rows, relation, asked, {"g": ["a", "b"]}, ["g"], "id", max_groups)
         found.append((measures, truths))
     stacked = [np.concatenate([truths[k] for _, truths in found]) for k in range(len(found[0][1]))]
@@ -228,7 +245,10 @@ def a_measure(relation, **asked):
 def shown(measures, reports, size):
     sizes = np.repeat(size, len(reports[0]))
     readings = [{n: m.channel for n, m in measure.plan.items()} for measure in measures]
-    parts = [in_steps(m, r, sizes, np.asarray(d)) for m, r, d in zip(measures, readings, reports, strict=True)]
+    parts = [
+        in_steps(m, r, sizes, np.asarray(d), (1 - COVERAGE) / len(measures))
+        for m, r, d in zip(measures, readings, reports, strict=True)
+    ]
     return published(measures, parts, sizes)
 
 
@@ -522,9 +542,17 @@ def test_what_cannot_be_asked_is_refused_before_any_charge(people, ledger, asked
     assert ledger.balance("people").spent == 0
 
 
-@pytest.mark.parametrize("asked", [{"mean": "x:0..9 where ill"}, {"sum": {"h": dt.Grid(0, 9)}}, {"share": "g = 'a'"}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"mean": "x:0..9 where ill"},
+        {"sum": {"h": dt.Grid(0, 9)}},
+        {"share": "g = 'a'"},
+        {"share": "g = 'a' where h = 1 missing out"},
+    ],
+)
 def test_what_bit_privacy_does_not_allow_is_refused(people, ledger, asked):
-    with pytest.raises(ReleaseError, match=r"private; ask for a sum|public columns alone"):
+    with pytest.raises(ReleaseError, match=r"missing out.* or .*missing VALUE|public columns alone"):
         release(people, dataset="bits", ledger=ledger, epsilon=1, by=["g"], domain={"g": ["a"]}, **asked)
     assert ledger.balance("bits").spent == 0
 

@@ -17,8 +17,8 @@ from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.draw.measures import measures_for, tiers_for
-from discreet.tables.publish.readings import in_steps
-from discreet.tables.totals.margin_rows import ReleaseTotals
+from discreet.tables.publish.readings import USUAL, in_steps
+from discreet.tables.totals.margin_rows import ReleaseTotals, margins_of
 
 from .asking import ask
 
@@ -269,7 +269,9 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
+    misses = USUAL.misses(0, 0), USUAL.other().misses(8, 5)
+    groups = margins_of(asked.question, margins, tiers)
+    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), groups, tiers, own, misses)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))
@@ -277,7 +279,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
             [t.measures[0].plan[-1].sample(t.added(truth), source=dt.insecure_source(3 * seed + 2 + k))]
             for k, t in enumerate(tiers)
         ]
-        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn)], above)
+        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn, 1 - USUAL.level)], above)
         assert min(fitted) >= 0
         for groups in sums.margins:
             true = np.bincount(groups.place, truth)

@@ -179,7 +179,7 @@ def _keys(column, *keys):
                     "dates",
                     "condition on born: < '1990-01-01'",
                     "dates as dd.mm.yyyy, which < compares as texts, from the left",
-                    "write them as yyyy-mm-dd in the file, admit it as a new version",
+                    "admit the file as a new version with --dates born:dd.mm.yyyy",
                 )
             },
         ),
@@ -190,7 +190,7 @@ def _keys(column, *keys):
                     "dates",
                     f"condition on born: BETWEEN '{day}'",
                     "dates as dd.mm.yyyy, which BETWEEN compares as texts, from the left",
-                    f"write them as yyyy-mm-dd in the file, admit it as a new version and compare with '{iso}'",
+                    f"admit the file as a new version with --dates born:dd.mm.yyyy and compare with '{iso}'",
                 )
                 for day, iso in (("01.01.1990", "1990-01-01"), ("31.12.1990", "1990-12-31"))
             },

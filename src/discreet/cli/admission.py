@@ -25,6 +25,7 @@ from .options import (
 )
 
 Bounds = Annotated[list[str] | None, SUM]
+Dates = Annotated[list[str] | None, Parameter(negative=(), help=meaning(PROFILE, "dates", ". May be repeated"))]
 Codes = Annotated[str, Parameter(help=meaning(PROFILE, "codes", "; separated by commas"))]
 
 
@@ -34,6 +35,7 @@ def profile(
     /,
     *,
     reading: ReadingOptions = AS_USUAL,
+    dates: Dates = None,
     domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
@@ -65,6 +67,7 @@ def profile(
         found = run(
             table,
             **vars(reading),
+            dates=dates or (),
             unit=unit,
             domain=None if domain is None else read_groups(domain),
             sum=sums,
@@ -90,6 +93,7 @@ def admit(
     ledger: LedgerPlace,
     version: DataVersion = "1",
     reading: ReadingOptions = AS_USUAL,
+    dates: Dates = None,
     domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
@@ -114,6 +118,7 @@ def admit(
             ledger=book,
             version=version,
             **vars(reading),
+            dates=dates or (),
             domain=None if domain is None else read_groups(domain),
             sum=sums,
             codes=listed(codes),

@@ -46,6 +46,7 @@ KINDS = {
         "release": "releases",
         "release-to": "releases",
         "check-release": "releases",
+        "compare-releases": "releases",
     },
     "For a team that collects reports": {
         "plan-epsilon": "designs",
@@ -210,7 +211,7 @@ _ARGUMENTS = (
     ),
 )
 # Options that people give again where they were settled before
-_READING = {f"--{field.name.replace('_', '-')}" for field in fields(ReadingOptions)} | {"--codes"}
+_READING = {f"--{field.name.replace('_', '-')}" for field in fields(ReadingOptions)} | {"--codes", "--dates"}
 _TERMS = {"--budget", "--per", "--public", "--relation", "--unit"}
 _PHRASES = {
     "pairs must be a list of pairs of neighbouring true values, for example [(0, 1)]": "--pairs are two neighbouring true values "

@@ -10,7 +10,7 @@ from .app import Output, apart, command, dump, make_console
 from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, Unit, listed
 
 if TYPE_CHECKING:
-    from ..ledger.ledger import Head
+    from ..ledger.ledger import Head, Ledger
     from ..present.views import View
 
 ledger = App(
@@ -42,6 +42,13 @@ def create(
             help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
         ),
     ] = None,
+    parts: Annotated[
+        str | None,
+        Parameter(
+            help="A column that divides people into parts that share nobody, such as the month of a birth: each part has the "
+            "budget. change-one: one of the public columns."
+        ),
+    ] = None,
 ) -> Output:
     """Open a data set's account: what is protected in it, and its budget.
 
@@ -63,6 +70,7 @@ def create(
             public=listed(public),
             unit=unit,
             per=per or (),
+            parts=parts,
         )
     return Output(terms, text=f"{terms}; {ledger} is a new ledger" if is_new else str(terms))
 
@@ -95,6 +103,7 @@ def charge(
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    part: Annotated[str | None, Parameter(help="Charge one part alone, where the data set has parts.")] = None,
 ) -> Output:
     """Record what was spent on a data set elsewhere.
 
@@ -105,7 +114,7 @@ def charge(
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
+        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what, part=part)
     return Output(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
 
@@ -141,6 +150,28 @@ def history(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
     with Ledger.existing(ledger) as book:
         rows = [row for entry in book.history(dataset) for row in entry.rows()]
     return _lines(View.of("", rows))
+
+
+@ledger.command
+@command("json")
+def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Output:
+    """Say what exactly is promised to the people in a data set.
+
+    One page for whoever must answer for it: the whole budget in odds, what is spent so far, caps as pacing, and what is not
+    promised. With -o promise.html as a page.
+
+    Example: discreet ledger promise survey-2026 --ledger budget.db
+    """
+    from ..files import write_whole
+    from ..ledger.ledger import Ledger
+
+    apart(out, ledger)
+    with Ledger.existing(ledger) as book:
+        told = book.promise(dataset)
+    if out is None or out == "-":
+        return Output(told)
+    write_whole(out, told.to_html() if out.lower().endswith((".html", ".htm")) else f"{told}\n")
+    return Output(told, text=f"saved to {out}")
 
 
 @ledger.command
@@ -202,9 +233,17 @@ def export(
     words: Annotated[
         bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")
     ] = False,
+    release: Annotated[
+        list[str] | None,
+        Parameter(
+            help="The record of a release that is published: its line shows that these are its reports; may be repeated."
+        ),
+    ] = None,
     out: Out = None,
 ) -> int:
     """Write a data set's account as JSON, without its answers.
+
+    Others check it with verify.py and nothing else: python verify.py released.json ledger.json.
 
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
@@ -213,7 +252,8 @@ def export(
 
     apart(out, ledger)
     with Ledger.existing(ledger) as book:
-        told = dump(book.export(dataset, words=words)) + "\n"
+        lines = [_published(name, book, dataset) for name in release or []]
+        told = dump(book.export(dataset, words=words, published=lines)) + "\n"
     if out is None or out == "-":
         print(told, end="")
     else:
@@ -222,7 +262,9 @@ def export(
     return 0
 
 
-for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export", "remove")):
+for _place, _name in enumerate(
+    ("create", "show", "promise", "history", "charge", "verify", "head", "export", "remove")
+):
     ledger[_name].sort_key = _place
 
 
@@ -232,6 +274,13 @@ def _lines(view: View) -> Output:
 
     rows = [plain(dict(zip(view.columns, row, strict=True))) for row in view.rows]
     return Output(view=view, document=rows, most=len(rows))
+
+
+def _published(name: str, book: Ledger, dataset: str) -> int:
+    """The line of a release; what reads its record is loaded for those who ask for it."""
+    from ..tables.saved.saved_release import published_line
+
+    return published_line(name, book, dataset)
 
 
 def _head(dataset: str, head: Head) -> dict[str, Any]:

@@ -1,10 +1,9 @@
-"""Commands about releases: preview, release, release-to, check-release."""
+"""Commands about releases: preview, release, release-to, check-release, compare-releases."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,9 +12,10 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Output, command, dump, make_console
+from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
+    AS_WRITTEN,
     LEDGER,
     LOSS,
     PRIOR,
@@ -33,7 +33,9 @@ from .options import (
     LedgerPlace,
     Number,
     Overwrite,
+    PresentationOptions,
     Table,
+    described,
     entry,
     listed,
     meaning,
@@ -41,16 +43,16 @@ from .options import (
     switch,
     target,
 )
+from .statistic_texts import statistic_arguments
 
 if TYPE_CHECKING:
+    from ..errors import ReleaseError
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
     from ..tables.count.typing_errors import QuestionCheck
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
     from . import terminal
-
-_NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
 Check = Annotated[
@@ -61,6 +63,8 @@ Check = Annotated[
     ),
 ]
 Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
+Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
@@ -99,6 +103,11 @@ class QuestionOptions:
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    counted: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
+    ] = "units"
+    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
     pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[
         str,
@@ -120,6 +129,8 @@ class QuestionOptions:
             domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
             max_count=self.max_count,
             max_groups=self.max_groups,
+            counted=self.counted,
+            max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
@@ -135,17 +146,23 @@ class ReleaseOptions(QuestionOptions):
     """A question, and what else preview, release and release-to take alike."""
 
     version: DataVersion = "1"
+    part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
     round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
     hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the question."""
         return {
             "version": self.version,
+            "part": self.part,
             "margins": listed(self.margins),
             "round_to": self.round_to,
             "hide_below": self.hide_below,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
         }
 
 
@@ -163,6 +180,8 @@ def release(
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
     show_dropped: ShowDropped = False,
@@ -171,6 +190,7 @@ def release(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -184,7 +204,8 @@ def release(
     --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
 
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
-    have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
+    have "where CONDITION" and "missing VALUE" after its bounds, a share or mean "where CONDITION" and "missing out", which
+    leaves out whoever gave no answer. Epsilon is for all of them together.
 
     On a terminal the question is first compared with the data, as --check does, and you are asked once whether to pay; the record
     says so. Elsewhere neither happens.
@@ -203,6 +224,7 @@ def release(
     if check:
         given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
         return _checked_alone(table, question, given, yes, json, csv)
+    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
@@ -217,14 +239,14 @@ def release(
                     alpha=alpha,
                     **asked.keywords(),
                     fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
                     confirm=_asking(advance, yes) if terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )
             except ReleaseError as error:
-                if not hasattr(error, "check"):
-                    raise
-                print("Not paid: nothing was drawn or charged.", file=sys.stderr)
-                return 1
+                return _not_paid(error)
+            made = presented.applied(made)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -242,6 +264,10 @@ def release_to(
         list[str], Parameter(negative="", help="An audience and its epsilon: ministry=1. Once for each audience.")
     ],
     fresh: Fresh = False,
+    supersedes: Supersedes = None,
+    reason: Reason = None,
+    check: Check = False,
+    yes: Yes = False,
     show_dropped: ShowDropped = False,
     out: Annotated[
         str | None,
@@ -251,6 +277,7 @@ def release_to(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -264,32 +291,44 @@ def release_to(
     Example: discreet release-to people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
     """
-    from ..errors import FileError
+    from ..errors import FileError, ReleaseError
     from ..ledger.ledger import Ledger
-    from ..tables.ask.asked import file_part
+    from ..tables.ask.asked import Asked, file_part
     from ..tables.release import release_to as run
     from . import terminal
 
-    if csv or out == "-":
+    if not check and (csv or out == "-"):
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    presented.check(question, asked.margins, out, csv)
+    if check:
+        several = Asked.of_audiences(question, dataset, asked.version, audiences)
+        given = {"dataset": dataset, "ledger": ledger, "alpha": several.level.alpha, **asked.keywords()}
+        return _checked_alone(table, several.question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
-            made = run(
-                table,
-                question,
-                dataset=dataset,
-                ledger=book,
-                audiences=audiences,
-                **asked.keywords(),
-                fresh=fresh,
-                progress=part(advance, 0.0, _DRAWN if places else 1.0),
-            )
-            _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
+            try:
+                made = run(
+                    table,
+                    question,
+                    dataset=dataset,
+                    ledger=book,
+                    audiences=audiences,
+                    **asked.keywords(),
+                    fresh=fresh,
+                    supersedes=supersedes,
+                    reason=reason,
+                    confirm=_asking(advance, yes) if terminal.is_interactive() else None,
+                    progress=part(advance, 0.0, _DRAWN if places else 1.0),
+                )
+            except ReleaseError as error:
+                return _not_paid(error)
+            releases = map(presented.applied, made.audiences.values())
+            _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, False)
     return 0
 
@@ -304,18 +343,40 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    epsilons: Annotated[
+        str,
+        entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
+    ] = "",
+    out: Annotated[
+        str | None,
+        target("With --epsilons: the picture to write (.svg, .png, .html or .json); - for standard output is refused."),
+    ] = None,
+    check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
-    It takes what discreet release takes, and says of each report its mechanism, standard error and half width.
+    It takes what discreet release takes, and says of each report its mechanism, standard error and half width, and in sentences how
+    wrong each number and each total can be, and all of them at once. With --epsilons it says so for several epsilons. With
+    --check it compares the question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
+    from ..errors import ReleaseError
     from ..tables.release import preview as run
     from . import terminal
 
     question = asked.question()
+    if epsilons:
+        if epsilon is not None or alpha is not None or check:
+            raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
+        return _previewed(
+            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+        )
+    if out is not None:
+        raise ReleaseError(
+            "The picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1."
+        )
     with terminal.progress("counting") as advance:
         expected = run(
             table,
@@ -325,9 +386,31 @@ def preview(
             epsilon=epsilon,
             alpha=alpha,
             **asked.keywords(),
+            check=check,
             progress=advance,
         )
+    if expected.check is not None:
+        return Output(expected.check, 1 if expected.check.proposals else 0)
     return Output(expected, part="rows")
+
+
+def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+    """The errors at several epsilons, and the picture of them where one is wanted."""
+    from ..errors import FileError
+    from ..present import plot
+    from ..tables.release import preview_epsilons as run
+    from . import terminal
+
+    if out == "-":
+        raise FileError(
+            "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
+        )
+    apart(out, table)
+    with terminal.progress("counting") as advance:
+        expected = run(table, question, epsilons=epsilons, progress=advance, **given)
+    if out is not None:
+        plot.save(expected.plot(), out)
+    return Output(expected, notes=() if out is None else (f"Written: {out}.",))
 
 
 @command("json", "csv")
@@ -350,6 +433,25 @@ def check_release(
 
     found = check(record, ledger=ledger)
     return Output(found, 0 if found else 1)  # what could not be checked counts
+
+
+@command("json", "csv")
+def compare_releases(
+    later: Annotated[str, Parameter(help="The record of the later release, the .json beside its CSV.")],
+    earlier: Annotated[str, Parameter(help="The record of the earlier one.")],
+    /,
+    *,
+    confidence: Annotated[Number, entry("How often each interval covers.")] = "0.95",
+) -> Output:
+    """Show what changed between two releases, with intervals.
+
+    Both answer the same question, and nothing is charged. An interval that holds 0 shows no change.
+
+    Example: discreet compare-releases march.json january.json
+    """
+    from ..tables.saved.differences import difference
+
+    return Output(difference(later, earlier, confidence=confidence), part="rows")
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading
@@ -380,95 +482,18 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
         with bar.paused():
             if check.findings or not yes:
                 terminal.show(make_console(stderr=True), check.view())
-            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}?")
+            whose = f" for {check.paid_by}" if check.paid_by else ""
+            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
 
     return ask
 
 
-def statistic_arguments(
-    count: Sequence[str] | None,
-    sum: Sequence[str] | None,
-    mean: Sequence[str] | None,
-    share: Sequence[str] | None,
-    weights: str,
-) -> dict[str, Any]:
-    """The arguments of `release` that say what is asked of each group."""
-    return {
-        "count": _conditions(count),
-        "share": _conditions(share),
-        "sum": _values(sum),
-        "mean": _values(mean),
-        "weights": _weights(weights),
-    }
-
-
-def _values(texts: Sequence[str] | None) -> Any:
-    """Sums or means; what stands before an = in front of the colon is a name."""
-    if not texts:
-        return None
-    named = [_NAMED.fullmatch(text) if "=" in text.partition(":")[0] else None for text in texts]
-    if not any(named):
-        return list(texts)
-    return _together(
-        (m["name"], m["what"]) if m else (text.partition(":")[0].strip(), text)
-        for m, text in zip(named, texts, strict=True)
-    )
-
-
-def _conditions(texts: Sequence[str] | None) -> Any:
-    """Conditions; a = that is no comparison names the one after it."""
-    if not texts:
-        return None
-    named = [_named(text) for text in texts]
-    if not any(named):
-        return texts[0] if len(texts) == 1 else list(texts)
-    return _together(pair or (text, text) for pair, text in zip(named, texts, strict=True))
-
-
-def _named(text: str) -> tuple[str, str] | None:
-    """("ill", "sick = 'yes'") of "ill=sick = 'yes'": where the whole is no condition, and what comes after the = is one."""
-    match = _NAMED.fullmatch(text)
-    return (
-        (match["name"], match["what"].strip())
-        if match and not _is_condition(text) and _is_condition(match["what"])
-        else None
-    )
-
-
-def _is_condition(text: str) -> bool:
-    from ..errors import PredicateError
-    from ..questions.predicate import parse
-
-    class Any_(list[str]):
-        def __contains__(self, name: object) -> bool:
-            return True
-
-    try:
-        return text.strip() == "*" or bool(parse(text, Any_()))
-    except PredicateError:
-        return False
-
-
-def _together(pairs: Any) -> dict[str, str]:
-    from ..errors import ReleaseError
-
-    found: dict[str, str] = {}
-    for name, what in pairs:
-        if name in found:
-            raise ReleaseError(f"Two statistics are named {name!r}; give each its own name.")
-        found[name] = what
-    return found
-
-
-def _weights(text: str) -> dict[str, str] | None:
-    from ..errors import ReleaseError
-
-    if not text.strip():
-        return None
-    parts = [part.rpartition("=") for part in text.split(",")]
-    if not all(name.strip() and number.strip() for name, _, number in parts):
-        raise ReleaseError("--weights are names and numbers, such as count=1,income=3.")
-    return {name.strip(): number.strip() for name, _, number in parts}
+def _not_paid(error: ReleaseError) -> int:
+    """The exit code where whoever was asked did not agree to pay; any other error goes on."""
+    if not hasattr(error, "check"):
+        raise error
+    print("Not paid: nothing was drawn or charged.", file=sys.stderr)
+    return 1
 
 
 def _audiences(texts: list[str]) -> dict[str, str]:
@@ -532,11 +557,13 @@ def _show(
     if show_dropped:
         lost = made.dropped
         told = (
-            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups or max_rows)"
             if lost is not None
             else "this is a stored answer, and no row was looked at"
         )
         Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
+    if json or csv:
+        _tell_unread(made)
     if json:
         print(dump(made.to_dict()))
     elif csv:
@@ -548,6 +575,16 @@ def _show(
         if places:
             written = ", ".join(map(str, places))
             console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)
+
+
+def _tell_unread(made: Release | Audiences) -> None:
+    """What was not read for a stored answer, where standard output holds the answer alone."""
+    from ..tables.draw.audiences import Audiences
+    from ..tables.publish.released import unread_note
+
+    first = next(iter(made.audiences.values())) if isinstance(made, Audiences) else made
+    for note in unread_note(made.unread, first.record):
+        print(note, file=sys.stderr)
 
 
 def _rows_of(made: Any) -> str:

@@ -30,6 +30,38 @@ class KeyMatch:
 
 
 @dataclass(frozen=True)
+class PartSql:
+    """A part of a table: SQL of the part that a row names, and of the name that is asked for."""
+
+    read: str
+    name: str
+
+    @property
+    def mine(self) -> str:
+        """Is a row, whose part is p, of this part? Never unknown."""
+        return f"(p IS NOT DISTINCT FROM {self.name})"
+
+
+def part_sql(column: str, type_name: str, name: str) -> PartSql | None:
+    """The part that a row names, by a rule that looks at that row alone, as the ledger writes it (`part_name`): whole numbers as
+    their digits, and other texts without blanks around them; NULL for no part, which is no text, or a number that is not whole.
+    None where the type names no parts."""
+    kind, value = family(type_name), quoted(column)
+    if type_name in (UNTYPED, COMMA) or kind == "text":
+        point = "," if type_name == COMMA else "\\."
+        whole = rf"^(?:\+|(-))?0*(\d+)(?:{point}0*)?$"
+        text = f"trim(CAST({value} AS VARCHAR), ' ')"
+        read = f"nullif(regexp_replace({text}, '{whole}', '\\1\\2'), '')"
+    elif kind == "number":
+        read = f"CASE WHEN {is_whole(value, type_name)} THEN TRY_CAST({value} AS BIGINT)::VARCHAR END"
+    elif kind in ("date", "boolean"):
+        read = f"{value}::VARCHAR"
+    else:
+        return None
+    return PartSql(read, literal(name))
+
+
+@dataclass(frozen=True)
 class CountQuery:
     """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
 
@@ -43,15 +75,38 @@ class CountQuery:
     max_groups: int
     other: bool
     size: int
+    part: PartSql | None = None  # that rows must belong to
+    item: str | None = None  # with `max_rows`: the column of ids that are counted, and its type; None where rows are
+    item_type: str = ""
+    max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
+    row: str = ""  # digest of a row that is counted
 
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
-        sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number."""
+        sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number.
+
+        Of a part alone where one is asked for. Where people are counted the other rows stay, as their part p says who is in which,
+        and add nothing."""
+        read = self._read_rows()
+        if self.part is None:
+            return read
+        mine = self.part.mine
+        if self.person is None:
+            return f"(SELECT * FROM {read} WHERE {mine})"
+        gated = [f"({mine} AND c{k}) AS c{k}" for k in range(len(self.conditions))]
+        gated += [f"(CASE WHEN {mine} THEN h{k} END) AS h{k}" for k in range(len(self.digests))]
+        gated += [f"({mine} AND w{j}) AS w{j}" for j in self.meant]
+        gated += [f"(CASE WHEN {mine} THEN v{one.number} END) AS v{one.number}" for one in self.adding]
+        return f"(SELECT * REPLACE ({', '.join(gated)}) FROM {read})"
+
+    def _read_rows(self) -> str:
         picked = [*self.groups.picked, *([] if self.person is None else [f"{self.person} AS u"])]
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
+        picked += [] if self.part is None else [f"{self.part.read} AS p"]
+        picked += [] if self.max_rows is None else [f"{self.row if self.item is None else self.item} AS item"]
         read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
         if not self.adding:
             return read
@@ -97,14 +152,19 @@ class CountQuery:
 
     def content(self) -> str:
         """All rows: how many, about how many people, and the sums of the halves of their digests."""
-        asked = ["count(*) AS rows", "approx_count_distinct(u) AS people", *self.halves]
+        here = "" if self.part is None else f" FILTER (WHERE {self.part.mine})"
+        asked = [f"count(*){here} AS rows", "approx_count_distinct(u) AS people", *self.halves]
         return f"SELECT {', '.join(asked)} FROM {self.rows()}"
 
     def by_people(self, parts: int, part: int, key: str) -> str:
-        """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
+        """For each group: its people (or what else is counted), those who count, and their rows; of those people alone whose ids
+        fall in a part.
 
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
+
+        Of a part alone, where one is asked for: a person's part is the smallest of those of all their rows, so that it follows
+        from these rows and nobody is in two.
         """
         text, id_ = _id_text(self.ids), _canonical("u", self.ids)
         here = (
@@ -118,18 +178,64 @@ class CountQuery:
             if limited
             else "1"
         )
-        chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
+        everybody, own, rows = "m", "", "count(*) AS n"
+        if self.part is not None:  # rows of other parts and of no group, too, say which part a person is in
+            rows = f"count(*) FILTER (WHERE {self.part.mine}) AS n, min(p) AS first"
+            least = "SELECT *, min(first) OVER (PARTITION BY u) AS least FROM m"
+            own = f"o AS (SELECT * FROM ({least}) WHERE least = {self.part.name} AND n > 0 {there}),"
+            everybody, there = "o", ""
+        chosen = f"{everybody} LEFT JOIN contents USING (i)" if limited else everybody
         counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
         counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
         counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
         counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
         added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
+        people = f"""
+            m AS (SELECT {", ".join(["u", "i", rows, *self.counts, *added])} FROM {self.matched()}
+                  WHERE u IS NOT NULL {here} {there} GROUP BY u, i), {own}
+            q AS (SELECT *, {place} AS place FROM {chosen})"""
         return f"""
-            WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
-                       WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
-                 q AS (SELECT *, {place} AS place FROM {chosen})
-            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])}
-            FROM q WHERE place <= {self.max_groups} GROUP BY i"""
+            WITH {people if self.max_rows is None else self._items(here)}
+            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
+            WHERE place <= {self.max_groups if self.max_rows is None else self.max_rows} GROUP BY i"""
+
+    def _items(self, here: str) -> str:
+        """The rows, or ids, of each group, with the place of each among all of its person's.
+
+        Those of a person in a group are numbered from 1 on, in the order of a hash, and places are given by a hash of the id, the
+        group and that number. So how many count in each group depends on how many the person has in each, and on nothing else of
+        their rows: under change-one privacy it is public. Rows that are alike in all used columns are told apart by a number.
+        """
+        text, content = _id_text(self.ids), "coalesce(content, '')"
+        there = "" if self.other else f"AND i < {self.size}"
+        rows = f"{self.matched()} WHERE u IS NOT NULL {here} {there}"
+        if self.part is not None:
+            least = f"SELECT *, min(p) OVER (PARTITION BY u) AS least FROM {self.matched()} WHERE u IS NOT NULL {here}"
+            rows = f"({least}) WHERE least = {self.part.name} AND {self.part.mine} {there}"
+        if self.item is None:
+            kept = ["u", "i", "item", "row_number() OVER (PARTITION BY u, i, item) AS d", "1 AS n"]
+            kept += [f"c{k}::INTEGER AS c{k}" for k in range(len(self.conditions))]
+            kept += [f"w{j}::INTEGER AS w{j}" for j in self.meant]
+            kept += [f"(v{j} IS NOT NULL)::INTEGER AS a{j}" for j in range(len(self.adding))]
+            kept += [f"v{j} AS s{j}" for j in range(len(self.adding))]
+            together, own, order = f"SELECT {', '.join(kept)} FROM {rows}", "item || ' ' || d", "item, d"
+        else:
+            kept = [
+                "u",
+                "i",
+                "item",
+                "count(*) AS n",
+                *self.counts,
+                *(f"sum(v{j}) AS s{j}" for j in range(len(self.adding))),
+            ]
+            together = f"SELECT {', '.join(kept)} FROM {rows} AND item IS NOT NULL GROUP BY u, i, item"
+            own, order = _canonical("item", self.item_type), "item"
+        number = f"row_number() OVER (PARTITION BY u, i ORDER BY md5_number({text} || ' ' || {own}), {order})"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY md5_number({text} || ' ' || {content} || ' ' || r), {content}, r)"
+        return (
+            f"m AS ({together}), o AS (SELECT *, {number} AS r FROM m), "
+            f"q AS (SELECT *, {place} AS place FROM o LEFT JOIN contents USING (i))"
+        )
 
 
 def _held(total: str) -> str:
@@ -139,7 +245,9 @@ def _held(total: str) -> str:
 
 def _sum_of_halves(k: int) -> str:
     halves = (("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)"))
-    return ", ".join(f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves)
+    return ", ".join(
+        f"(coalesce(sum({half}::UBIGINT), 0) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves
+    )
 
 
 def row_digest(types: Mapping[str, str]) -> str:

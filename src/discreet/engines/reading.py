@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, show
 from ..exact.given import whole
+from .dates import Dates, read_dates
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _ONE_BYTE = re.compile(r"ascii|iso8859-\d+|cp125\d|cp(437|737|775|85\d|86\d)|koi8-[rtu]|mac-\w+")
@@ -56,6 +57,7 @@ _QUOTING = (
     'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
     "how the file is written (quote, separator)"
 )
+_OTHER_FIELDS = f"{_QUOTING}; if the names of the columns stand in another line, say which (header_row)"
 _ZERO = "take it out, or convert the file to UTF-8 if it is in UTF-16"
 _ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 
@@ -65,7 +67,7 @@ class Reading:
     """One way of reading text files. `separator` None: by the file's name. `decimal` None: nothing was said, a point is read.
 
     >>> Reading.of(encoding="Latin1", separator="semicolon", decimal=",", null="NA, -")
-    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'), sheet=None, header_row=1)
+    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'), sheet=None, header_row=1, dates=())
     """
 
     encoding: str = "utf-8"
@@ -74,7 +76,10 @@ class Reading:
     quote: str = '"'  # empty: there is none, and every mark is a character like others
     nulls: tuple[str, ...] = ()
     sheet: str | None = None  # of an Excel file
-    header_row: int = 1  # of a sheet: the one that holds the names of the columns; what stands above it is not read
+    header_row: int = (
+        1  # the line, or row of a sheet, that holds the names of the columns; what stands above is not read
+    )
+    dates: tuple[tuple[str, str], ...] = ()  # columns of dates, each with the form that they are written in
 
     @classmethod
     def of(
@@ -87,6 +92,7 @@ class Reading:
         null: str | Sequence[str] = (),
         sheet: str | None = None,
         header_row: object = 1,
+        dates: Dates = (),
     ) -> Reading:
         """From what people write: any name of an encoding, words for separators, nulls as a list or one text with commas."""
         mark = "" if quote == "none" else quote
@@ -109,7 +115,8 @@ class Reading:
         if sheet is not None and not (isinstance(sheet, str) and sheet and encodable(sheet)):
             raise TableInputError(f"A sheet is named by a text, not {show(sheet)}.")
         row = whole(header_row, "header_row", 1, _LAST_ROW, example=3, error=TableInputError)
-        return cls(_codec(encoding), given, decimal, mark, tuple(dict.fromkeys(w for w in listed if w)), sheet, row)
+        nulls = tuple(dict.fromkeys(w for w in listed if w))
+        return cls(_codec(encoding), given, decimal, mark, nulls, sheet, row, () if dates == () else read_dates(dates))
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Reading:
@@ -122,6 +129,7 @@ class Reading:
             null=list(written["nulls"]),
             sheet=written.get("sheet"),
             header_row=written.get("header_row", 1),
+            dates=written.get("dates", ()),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,6 +141,7 @@ class Reading:
             "nulls": list(self.nulls),
             "sheet": self.sheet,
             **({"header_row": self.header_row} if self.header_row != 1 else {}),
+            **({"dates": dict(self.dates)} if self.dates else {}),
         }
 
     def check_for(self, kind: str, *used: str) -> None:
@@ -164,7 +173,8 @@ class Reading:
             "header-row": None if self.header_row == 1 else str(self.header_row),
         }
         usual = {"encoding": plain.encoding, "quote": plain.quote}
-        said = ((k, v) for k, v in words.items() if v is not None and v != usual.get(k))
+        said = [(k, v) for k, v in words.items() if v is not None and v != usual.get(k)]
+        said += [("dates", f"{column}:{form}") for column, form in self.dates]
         return "".join(f" {shlex.join([f'--{k}', v])}" for k, v in said)
 
 
@@ -202,15 +212,14 @@ def read_lines(
     progress: Callable[[int], None],
     numbered: bool = False,
 ) -> Iterator[list[Any]]:
-    """The wanted columns, by number, of all records after the first one: Arrow arrays of texts, some lines at a time.
+    """The wanted columns, by number, of all records after the header: Arrow arrays of texts, some lines at a time.
 
     `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
     """
-    scan, unended, skipped = _Scan(path.name, ord(separator), reading.quote, fields), b"", 1
+    scan, unended, skipped = _Scan(path.name, ord(separator), reading.quote, fields, reading.header_row), b"", 1
     as_utf8 = _Utf8(reading, scan)
     with path.open("rb") as file:
-        if file.read(len(_MARK)) != _MARK:
-            file.seek(0)
+        skip_to_header(file, reading.header_row)
         while lines := _whole_lines(file, scan, unended):
             block = unended + as_utf8(lines, unended.count(b"\n"))
             starts, stops, read = scan.look(block)
@@ -222,6 +231,16 @@ def read_lines(
     if unended:
         scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
     as_utf8.end()
+
+
+def skip_to_header(file: BinaryIO, header_row: int) -> bool:
+    """Go past the byte order mark and the lines above the header, whatever stands in them; is there such a line?"""
+    if file.read(len(_MARK)) != _MARK:
+        file.seek(0)
+    above = header_row - 1
+    while above and (piece := file.readline(_BLOCK)):
+        above -= piece.endswith(b"\n")
+    return not above
 
 
 def has_mark(path: Path) -> bool:
@@ -326,8 +345,9 @@ def _byte(mark: str) -> int:
 class _Scan:
     """Blocks of whole lines, each from the beginning of a record, which is line number `line` of the file."""
 
-    def __init__(self, name: str, separator: int, quote: str, fields: int) -> None:
-        self.name, self.separator, self.fields, self.line = name, separator, fields, 1
+    def __init__(self, name: str, separator: int, quote: str, fields: int, header_row: int) -> None:
+        self.name, self.separator, self.fields, self.line = name, separator, fields, header_row
+        self.header = "the first line" if header_row == 1 else f"line {header_row}"
         self.quote = _byte(quote)
         self.may_precede, self.may_follow = np.zeros((2, 256), dtype=np.bool_)  # an opening quote, a closing one
         if quote:
@@ -397,7 +417,7 @@ class _Scan:
         firsts = starts[ends - found + 1]
         lengths = stops[ends] - firsts
         wrong = (found != self.fields) & (lengths > 0)
-        self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as the first line is", _QUOTING)
+        self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as {self.header} is", _OTHER_FIELDS)
         self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
         if self.fields > 1:
             kept = np.repeat(lengths > 0, found)

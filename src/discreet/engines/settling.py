@@ -14,8 +14,8 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
-from ..questions.predicate import LONGEST_TEXT
-from .arrow_columns import Indices, plain_type, unwrapped
+from ..questions.predicate import LONGEST_TEXT, find_column, unknown_column
+from .arrow_columns import Indices, is_text, plain_type, unwrapped
+from .dates import days_of
 
 LONGEST_ID = 64  # bytes
 _BATCH = 2**16  # rows handed over at a time
@@ -57,11 +58,21 @@ class TableSource(ABC):
     total = 0
     nameless = 0  # columns of a file that have no name: nobody can ask about them
     at_once = _BATCH
+    has_iso_days = False  # days of its own, handed over as ISO texts beside what people wrote as texts
 
     def __init__(self) -> None:
         self.done = 0
+        self.dates: dict[str, str] = {}
         self.used: list[str] = []
         self.failure: DiscreetError | KeyboardInterrupt | None = None
+
+    def declare_dates(self, dates: Iterable[tuple[str, str]]) -> None:
+        """Let the texts of some columns be days, each column in a form of its own."""
+        for column, form in dates:
+            own = find_column(column, self.names)
+            if own is None:
+                raise TableInputError(unknown_column(column, self.names if self.quotable else None))
+            self.dates[own] = form
 
     def bind(self, used: Sequence[str], person: str | None = None) -> None:
         """Choose the columns that streams hold; after them the ids of the column `person` by themselves, named `ids`."""
@@ -70,6 +81,10 @@ class TableSource(ABC):
         self.used = list(used or self.names[:1])
         self.person, self.ids = person, unlike("id", self.used)
         fields = dict(self.fields())
+        self.untyped -= self.dates.keys()
+        for name in self.dates.keys() & fields.keys():
+            _check_dates(name, fields[name], is_id=name == person)
+            fields[name] = pa.date32()
         self.declared = pa.schema([(name, _engine_type(kind)) for name, kind in fields.items()])
         kinds = {name: settled_type(name, kind) for name, kind in fields.items()}
         self.flags = {name: str(fields[name]) for name, (_, is_flag) in kinds.items() if is_flag}
@@ -101,6 +116,10 @@ class TableSource(ABC):
 
     def _handed(self, columns: Sequence[Any], size: int) -> Iterator[tuple[int, int, list[Any]]]:
         columns_settled = [settled(column) for column in columns]
+        for k, name in enumerate(self.used):
+            if name in self.dates:
+                days = days_of(columns_settled[k].values, self.dates[name], self.has_iso_days)
+                columns_settled[k] = replace(columns_settled[k], values=days)
         if self.person is not None:
             columns_settled.append(settled(columns[self.used.index(self.person)], as_id=True))
         return settled_rows(columns_settled, size)
@@ -124,6 +143,19 @@ class TableSource(ABC):
 
     def __arrow_c_schema__(self) -> object:
         return self.schema.__arrow_c_schema__()
+
+
+def _check_dates(name: str, kind: Any, is_id: bool) -> None:
+    """Refuse a form of dates for a column that needs none or can have none, by its type alone."""
+    import pyarrow.types as kinds
+
+    plain = inner(kind)
+    if is_id:
+        raise TableInputError(f"Column {show(name)} identifies people, and ids are no dates; leave it out of dates.")
+    if kinds.is_date(plain) or kinds.is_timestamp(plain):
+        raise TableInputError(f"Column {show(name)} has dates of its own ({plain}); leave it out of dates.")
+    if not (kinds.is_null(plain) or kinds.is_integer(plain) or is_text(plain)):
+        raise TableInputError(f"Column {show(name)} has Arrow type {plain}: the form of dates is declared of texts.")
 
 
 def _engine_type(kind: Any) -> Any:

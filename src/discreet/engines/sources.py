@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import importlib.util
+import io
 import json
 import marshal
 import os
@@ -26,7 +27,7 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
-from .reading import Reading, check_wide, has_mark, read_lines
+from .reading import Reading, check_wide, has_mark, read_lines, skip_to_header
 from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
 
@@ -50,7 +51,10 @@ def open_table(
 ) -> TableSource:
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     with Guarded(_unreadable):
-        return _opened(table, again, reading or Reading(), progress)
+        how = reading or Reading()
+        source = _opened(table, again, how, progress)
+        source.declare_dates(how.dates)
+        return source
 
 
 def whole_table(table: Any) -> Any:
@@ -71,17 +75,17 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
-            how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row")
+            how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row", "dates")
             return _Excel(path, how, progress)
         if is_text(path):
-            how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
+            how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls", "header_row", "dates")
             return _Text(path, how)
         if path.suffix.lower() in _ARROW:
-            how.check_for("An Arrow file")
+            how.check_for("An Arrow file", "dates")
             return _ArrowFile(path)
-        how.check_for("A Parquet file")
+        how.check_for("A Parquet file", "dates")
         return _Parquet(path)
-    how.check_for("A table in memory")
+    how.check_for("A table in memory", "dates")
     if isinstance(table, pa.RecordBatchReader):
         if not again:
             return _Stream(table)
@@ -122,18 +126,20 @@ class _Text(TableSource):
         check_wide(path)
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
-            encoding = "utf-8-sig" if reading.is_utf8 else reading.encoding
             how: Any = {"quotechar": reading.quote} if reading.quote else {"quoting": csv.QUOTE_NONE}
-            with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
-                self.header = next(csv.reader(file, delimiter=self.separator, strict=True, **how))
+            with path.open("rb") as raw:
+                is_there = skip_to_header(raw, reading.header_row)
+                file = io.TextIOWrapper(raw, reading.encoding, errors="surrogateescape", newline="")
+                self.header = next(csv.reader(file, delimiter=self.separator, strict=True, **how)) if is_there else []
             for name in self.header:
                 name.encode()
         except (OSError, UnicodeError, csv.Error, StopIteration):
             self.header = []
         if not any(self.header):
+            where = "" if reading.header_row == 1 else f" as line {reading.header_row}"
             raise TableInputError(
-                f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
-                "its encoding, such as latin-1."
+                f"{show(path.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
+                "its encoding, such as latin-1, or which line it is (header_row)."
             )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)
@@ -165,7 +171,7 @@ class _Text(TableSource):
 class _Excel(TableSource):
     """A sheet: no types, and names that nobody vouches for, as in a text file."""
 
-    quotable = False
+    quotable, has_iso_days = False, True
 
     def __init__(self, path: Path, reading: Reading, progress: Progress | None) -> None:
         super().__init__()

@@ -344,6 +344,7 @@ def count_in_cluster(
     totals: GroupTotals,
     conditions: int,
     count: Callable[..., Any],
+    reading: Any = None,
 ) -> GroupTotals:
     """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
 
@@ -371,7 +372,7 @@ def count_in_cluster(
             "counted",
             *(f"{half}{k}" for k in range(conditions) for half in ("low", "high")),
         ]
-        task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count)
+        task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count, reading)
         with quiet():
             parts_counted = frame.mapInArrow(
                 task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
@@ -402,6 +403,7 @@ class CountTask:
     question: Any  # broadcast
     names: tuple[str, ...]
     count: Callable[..., Any]
+    reading: Any = None  # of columns of dates
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -410,7 +412,7 @@ class CountTask:
         if first is None:
             return
         reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-        totals = self.count(reader, self.question.value).totals
+        totals = self.count(reader, self.question.value, reading=self.reading).totals
         there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
         about = {"rows": totals.rows, "counted": totals.counted}
         for k, (low, high) in enumerate(totals.digests):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
@@ -17,7 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, begun_and_removed, is_time, rational, read_caps
+from .periods import Caps, Period, Running, begun_and_removed, is_time, part_name, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -33,7 +33,8 @@ class Terms(Result):
 
     `relation` says what neighbouring data sets differ in: one person's private attributes ("change-one"), or whether one
     person is there ("add-remove"). `per` has the caps on
-    what is spent in a year, a quarter or a month; they pace spending and promise no privacy.
+    what is spent in a year, a quarter or a month; they pace spending and promise no privacy. `parts` is the column whose values
+    divide people into parts that share nobody: then each part has the whole budget.
     """
 
     name: str
@@ -43,13 +44,15 @@ class Terms(Result):
     unit: str | None
     created: str
     per: Caps = ()
+    parts: str | None = None
 
     def words(self) -> str:
         """What was agreed, in one line."""
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
+        parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         return (
             f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
-            f"a person is {self.unit or 'a row'}"
+            f"{protected_unit(self.unit)}{parts}"
         )
 
     def view(self) -> View:
@@ -65,25 +68,41 @@ class Terms(Result):
             "unit": self.unit,
             "created": self.created,
             "per": {kind: str(cap) for kind, cap in self.per},
+            "parts": self.parts,
         }
+
+
+def parts_words(column: object) -> str:
+    """That each value of a column is a part."""
+    return f"parts by {column}, each with this budget"
 
 
 @dataclass(frozen=True, repr=False)
 class Balance(Result):
     """What a data set may still spend, in all and in the current periods that have caps. `pending` charges have no answer: a
-    process died, or is at work on them."""
+    process died, or is at work on them.
+
+    Where its terms declare parts, `spent` is that of the part that has spent most, or of the `part` that was asked for; `parts`
+    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them.
+    """
 
     budget: Fraction
     spent: Fraction
     left: Fraction
     pending: int
     periods: tuple[Period, ...] = ()
+    part: str | None = None
+    parts: tuple[tuple[str, Fraction], ...] = ()
+    others: Fraction | None = None
 
     def view(self) -> View:
         waiting = f"; {self.pending} charged without an answer" if self.pending else ""
         capped = "".join(f"; {period}" for period in self.periods)
         spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
-        return View(f"{spent} of {budget} spent, {left} left{capped}{waiting}")
+        where = f" in part {self.part}" if self.part is not None else ""
+        if self.parts and self.part is None:
+            where = f" in the part that has spent most ({', '.join(p for p, x in self.parts if x == self.spent)})"
+        return View(f"{spent} of {budget} spent, {left} left{where}{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts, and the number of charges without an answer."""
@@ -93,7 +112,16 @@ class Balance(Result):
             "left": str(self.left),
             "pending": self.pending,
             "periods": [period.to_dict() for period in self.periods],
+            "part": self.part,
+            "parts": {part: {"spent": str(spent), "left": str(self.budget - spent)} for part, spent in self.parts},
         }
+
+    def by_part(self) -> list[tuple[str, Fraction]]:
+        """What each part has spent, those last that were never charged for themselves; nothing where there are no parts."""
+        return [] if self.others is None else [*self.parts, ("(any other)", self.others)]
+
+
+_LAST = ("without answer", "left by caps")  # columns about a whole data set
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,18 +131,15 @@ class Balances(Result):
     accounts: tuple[tuple[Terms, Balance], ...]
 
     def view(self) -> View:
-        columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
-        rows = tuple(
-            (
-                t.name,
-                t.relation,
-                *map(arithmetic.show_amount, (b.budget, b.spent, b.left)),
-                b.pending,
-                "; ".join(map(str, b.periods)),
-            )
-            for t, b in self.accounts
-        )
-        return View("", columns, rows) if rows else View("nothing yet", columns)
+        divided = any(terms.parts for terms, _ in self.accounts)  # then each part has a row of its own
+        columns = ("data set", *(["part"] if divided else []), "relation", "budget", "spent", "left", *_LAST)
+        rows = []
+        for t, b in self.accounts:
+            for part, spent in [("", b.spent), *b.by_part()]:
+                amounts = map(arithmetic.show_amount, (b.budget, spent, b.budget - spent))
+                last = ("", "") if part else (b.pending, "; ".join(map(str, b.periods)))
+                rows.append((t.name, *([part] if divided else []), t.relation, *amounts, *last))
+        return View("", columns, tuple(rows)) if rows else View("nothing yet", columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Each data set by its name."""
@@ -278,6 +303,14 @@ class Account:
     def totals(self) -> Totals:
         return Totals(total_of(self.name, self.budget), total_of(self.name, self.spent))
 
+    def totals_of(self, part: str | None) -> Totals:
+        """What counts for a part, or else for the one that has spent most."""
+        running = None if part is None else Running.of(self.running, None)
+        if part is not None and running is None:
+            raise LedgerError(f"A total of {self.name!r} cannot be read: the ledger was changed. Use verify.")
+        whole = self.totals
+        return whole if running is None else Totals(whole.budget, running.counted(whole.spent, part))
+
 
 def canonical(value: object) -> str:
     """One text for one value: sorted keys, no spaces, ASCII."""
@@ -339,6 +372,11 @@ def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
     return facts
 
 
+def protected_unit(unit: object) -> str:
+    """Whom the promise protects, for people: a column of ids may be one of households."""
+    return "a person is a row" if unit is None else f"the privacy unit is {unit}"
+
+
 def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, str] | None) -> str:
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
@@ -346,10 +384,11 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             caps = "".join(
                 f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
             )
-            public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
+            public = ", ".join(map(str, facts.get("public") or ()))
+            parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             return (
                 f"budget {decimal_and_exact(facts.get('budget'))}{caps}; relation {facts.get('relation')}; "
-                f"public: {public or 'none'}; a person is {person}"
+                f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
             )
         case "admitted":
             return "a version that was removed with the data set" if version is None else f"version {version}"
@@ -357,7 +396,8 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             return "removed before anything was charged; what was admitted went with it"
         case "answer":
             return f"the answer of line {facts.get('charge')}"
-    basis = f"{STATED}: " if facts.get("basis") == STATED else ""
+    basis = f"part {facts['part']}: " if "part" in facts else ""
+    basis += f"{STATED}: " if facts.get("basis") == STATED else ""
     if "words" not in facts:
         return f"{basis}no words were kept"
     if stored is None or salted(*stored) != facts["words"]:
@@ -377,6 +417,29 @@ def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[
     return found
 
 
+def exported(
+    account: Account,
+    entries: Rows,
+    answers: Rows,
+    admissions: Rows,
+    words: Rows,
+    with_words: bool,
+    published: Collection[int],
+) -> dict[str, Any]:
+    """A history for others: lines with their hashes; words, and the salts of published answers, where they are asked for."""
+    name, stored = account.name, {charge: (number, salt) for charge, number, _, salt, _ in answers}
+    lines = [entry.to_dict() for entry in entries_of(name, entries, admissions, words)]
+    for number, salt, text in words if with_words else ():
+        lines[number - 1] |= {"what": text, "salt": salt}
+    for charge in published:
+        if charge not in stored:
+            raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
+        number, salt = stored[charge]
+        lines[number - 1] |= {"salt": salt}
+    head = Head(account.count, account.head).to_dict()
+    return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": lines}
+
+
 def decimal_and_exact(text: object) -> str:
     """A rational of a line as a decimal, with the exact value in brackets where that differs."""
     value = rational(text)
@@ -389,13 +452,14 @@ def decimal_and_exact(text: object) -> str:
 def terms_of(facts: Mapping[str, Any]) -> Terms:
     """The terms that the first line of a data set states."""
     name, relation, unit = str(facts.get("name")), cast(Relation, facts.get("relation")), facts.get("unit")
-    public = facts.get("public")
-    if relation not in ("change-one", "add-remove") or not isinstance(public, list) or not isinstance(unit, str | None):
+    public, parts = facts.get("public"), facts.get("parts")
+    texts = isinstance(unit, str | None) and isinstance(parts, str | None)
+    if relation not in ("change-one", "add-remove") or not isinstance(public, list) or not texts:
         bad(name, 1, "has unreadable terms")
     budget, per = total_of(name, facts.get("budget")), caps_of(facts)
     if per is None:
         bad(name, 1, "has unreadable caps")
-    return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per)
+    return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per, parts)
 
 
 def caps_of(facts: Mapping[str, Any]) -> Caps | None:
@@ -422,10 +486,19 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
 
 
+def _is_part(part: object) -> bool:
+    """Is this a part by its one name?"""
+    try:
+        return part_name(part) == part
+    except LedgerError:
+        return False
+
+
 def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, words: Rows, head: Head | None) -> Head:
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     caps: Caps = ()
+    parts = None  # the column of parts
     running, before = Running(), ""  # the time of the line before: times never run backwards
     there = False  # is there a data set, after the lines so far? One that was removed may be made anew
     versions: dict[int, str] = {}  # lines that admitted what was not removed since
@@ -465,20 +538,26 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 told_caps = caps_of(facts)
                 if told_caps is None:
                     bad(name, k, "has unreadable caps")
-                budget, caps = total, told_caps
+                budget, caps, parts = total, told_caps, facts.get("parts")
                 there, running = True, Running(begun=k)
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
                     bad(name, k, "has an unreadable charge")
-                spent += epsilon
-                if spent > budget:
+                part = facts.get("part")
+                if part is not None and (parts is None or not _is_part(part)):
+                    bad(name, k, "charges for a part that the data set does not have")
+                most = running.counted(spent, part) + epsilon
+                if most > budget:
                     bad(name, k, "charges more than the budget had left")
-                for period in running.periods(caps, when):
+                for period in running.periods(caps, when, part):
                     if epsilon > period.left:
                         bad(name, k, f"charges more than the {period.kind} {period.name} had left")
                 stated |= {k} if facts.get("basis") == STATED else set()
-                running = running.charged(caps, when, epsilon, stated=k in stated)
+                spent, running = (
+                    max(spent, most),
+                    running.charged(caps, when, epsilon, stated=k in stated, part=part),
+                )
                 charges[k] = facts
             case "answer":
                 charge = facts.get("charge")
@@ -521,7 +600,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         bad(
             name,
             count,
-            "leaves sums in its periods, or a number of stated charges, that differ from the data set's row",
+            "leaves sums in its periods or parts, or a number of stated charges, that differ from the data set's row",
         )
     if spoken:
         bad(name, count, "is the last, but there are stored words that belong to no line")

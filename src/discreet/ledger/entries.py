@@ -28,6 +28,7 @@ from .chain import (
     Account,
     Admission,
     Answer,
+    Balance,
     Head,
     Pending,
     Terms,
@@ -43,8 +44,8 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .periods import TOTAL_BITS, Period, Running, chargeable, fits, rational_text, read_caps
-from .secret import Secret, keyed
+from .periods import TOTAL_BITS, Period, Running, chargeable, fits, part_name, rational_text, read_caps
+from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
 
 # A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
@@ -74,7 +75,9 @@ _OF_CHARGE = f"{_STORED} a.charge = :charge"
 _unstored: dict[tuple[str, str], dict[int, str]] = {}
 
 
-def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
+def terms_given(
+    name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any, parts: Any = None
+) -> dict[str, Any]:
     """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
     total, odd = arithmetic.parse_exact(budget), misread(budget)
     if odd is not None:
@@ -96,9 +99,38 @@ def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, p
         raise LedgerError("A data set's name must have 1 to 200 printable characters. Choose another one.")
     if unit is not None and not isinstance(unit, str):
         raise LedgerError("A unit must be the name of a column, or None.")
+    _check_parts(parts, relation, public, unit)
     caps = {kind: rational_text(cap) for kind, cap in read_caps(per, total)}
     facts = {"name": name, "budget": rational_text(total), "relation": relation, "public": list(public), "unit": unit}
-    return facts | ({"per": caps} if caps else {})
+    return facts | ({"per": caps} if caps else {}) | ({} if parts is None else {"parts": parts})
+
+
+def _check_parts(parts: Any, relation: str, public: Sequence[str], unit: str | None) -> None:
+    """Refuse a column of parts that one person may change: the largest sum counts only where nobody moves between parts."""
+    if parts is None:
+        return
+    if not (isinstance(parts, str) and 0 < len(parts) <= 200 and parts.isprintable()):
+        raise LedgerError("parts must be the name of one column, such as month, or None.")
+    if relation == "change-one" and parts.lower() not in [column.lower() for column in public]:
+        raise LedgerError(
+            f"The column of parts {parts!r} is not public, and under change-one privacy one person may change what is private: "
+            f"somebody who moves from one part to another would be in the reports of both. Add {parts!r} to the public columns, "
+            "if it is public, or create the data set without parts."
+        )
+    if unit is not None and parts.lower() == unit.lower():
+        raise LedgerError(f"{unit} identifies people, and parts hold many; name another column of parts.")
+
+
+def part_given(terms: Terms, part: object) -> str | None:
+    """The part of a data set that is asked for, by its one name; None for all of them."""
+    if part is None:
+        return None
+    if terms.parts is None:
+        raise LedgerError(
+            f'{terms.name!r} has no parts: they are declared when a data set is created (parts="month", --parts month). '
+            "Leave the part out. Nothing was charged."
+        )
+    return part_name(part)
 
 
 def append(
@@ -197,39 +229,64 @@ def running_of(account: Account, terms: Terms) -> Running:
     return found
 
 
-def charge(run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any], words: str) -> int:
-    """Write a charge if the budget and the caps allow it; returns its line."""
+def balance_of(account: Account, terms: Terms, when: str, settled: int, part: object) -> Balance:
+    """What a data set has spent and left at a time, of a part or of the one that has spent most; `settled` lines are those of
+    admissions, and of charges with their answers."""
+    running, part = running_of(account, terms), part_given(terms, part)
+    budget, spent = total_of(account.name, account.budget), total_of(account.name, account.spent)
+    pending = account.count - running.begun - settled - running.stated
+    counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
+    if part is not None or terms.parts is None:
+        return Balance(budget, counted, budget - counted, pending, found, part)
+    by_part = tuple((each, running.counted(spent, each)) for each, *_ in running.parts)
+    others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
+    return Balance(budget, counted, budget - counted, pending, found, None, by_part, others)
+
+
+def charge(
+    run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any], words: str, part: object = None
+) -> int:
+    """Write a charge if the budget and the caps allow it, of a part or of all of them; returns its line."""
     name, terms = account.name, agreed(run, account)
-    budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-    total, left = spent + epsilon, budget - spent
+    budget, spent, running = total_of(name, account.budget), total_of(name, account.spent), running_of(account, terms)
+    part = part_given(terms, part)
+    counted = running.counted(spent, part)
+    total, left = counted + epsilon, budget - counted
+    whose = repr(name) if part is None else f"Part {part!r} of {name!r}"
     if total > budget:
+        every = part is None and running.parts
         raise BudgetError(
-            f"{name!r} has {arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}, but "
-            f"{arithmetic.show_rational(epsilon)} was asked. Nothing was charged: ask for less, or stop here.",
+            f"{whose} has {arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}"
+            f"{' in the part that has spent most' if every else ''}, but {arithmetic.show_rational(epsilon)} was asked"
+            f"{' of every part' if every else ''}. Nothing was charged: ask for less, "
+            f"{f'ask about one part ({terms.parts}), ' if every else ''}or stop here.",
             asked=epsilon,
             left=left,
         )
-    when, running = time_of(run, account), running_of(account, terms)
-    for period in running.periods(terms.per, when):
+    when = time_of(run, account)
+    for period in running.periods(terms.per, when, part):
         if epsilon > period.left:
-            raise _capped(name, epsilon, period, ahead=when > periods.clock())
-    after = running.charged(terms.per, when, epsilon, stated=facts.get("basis") == STATED)
-    if not all(fits(x, TOTAL_BITS) for x in (total, *(sum_ for *_, sum_ in after.spent))):
+            raise _capped(whose, epsilon, period, ahead=when > periods.clock())
+    after = running.charged(terms.per, when, epsilon, stated=facts.get("basis") == STATED, part=part)
+    own = [(total, sums) for name, total, sums in after.parts if name == part]
+    sums = [sum_ for each in (after.spent, *(sums for _, sums in own)) for *_, sum_ in each]
+    if not all(fits(x, TOTAL_BITS) for x in (total, *(x for x, _ in own), *sums)):
         raise LedgerError(
             f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
             "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
         )
-    facts = {"kind": "charge", "epsilon": rational_text(epsilon), **facts}
-    return int(append(run, account, facts, words=words, spent=total, running=after, when=when)["number"])
+    facts = {"kind": "charge", "epsilon": rational_text(epsilon), **facts, **({} if part is None else {"part": part})}
+    most = max(spent, total)
+    return int(append(run, account, facts, words=words, spent=most, running=after, when=when)["number"])
 
 
-def _capped(name: str, epsilon: Fraction, period: Period, *, ahead: bool) -> BudgetError:
+def _capped(whose: str, epsilon: Fraction, period: Period, *, ahead: bool) -> BudgetError:
     show = arithmetic.show_rational
     at_most = f" and has no more than {show(period.cap)} either" if epsilon > period.cap else ""
     less = "ask for less, or " if period.left else ""
     time = " (the last line is dated later than this machine's clock, and so its time counts)" if ahead else ""
     return BudgetError(
-        f"{name!r} has {show(period.left)} left of the {show(period.cap)} that may be spent in the {period.kind} {period.name}, "
+        f"{whose} has {show(period.left)} left of the {show(period.cap)} that may be spent in the {period.kind} {period.name}, "
         f"in UTC{time}, but {show(epsilon)} was asked. Nothing was charged: {less}wait for the "
         f"next {period.kind}, which begins on {period.next}{at_most}.",
         asked=epsilon,
@@ -260,7 +317,7 @@ def stored_answers(
     """The charges of a question that were answered, oldest first, each with a way to its answer."""
     for row in run(_OF_QUESTION, name=account.name, question=digest(account, "question", question)):
         charge, charged = row[0], row[3]
-        yield charge, facts_of(account.name, charge, charged), partial(_answer, account.name, row, account.totals)
+        yield charge, facts_of(account.name, charge, charged), partial(_answer, account.name, row, account)
 
 
 def answer_of(run: Run, name: str, charge: int) -> Answer | None:
@@ -278,9 +335,11 @@ def report_of(run: Run, name: str, charge: int) -> dict[str, Any] | None:
     return dict(json.loads(text)) if charged.get("basis") == SPENT else None
 
 
-def _answer(name: str, row: Sequence[Any], totals: Totals | None = None) -> Answer:
+def _answer(name: str, row: Sequence[Any], account: Account | None = None) -> Answer:
     charge, salt, text, charged, answered, *end = row
-    facts, paid = facts_of(name, charge, answered), facts_of(name, charge, charged).get("epsilon")
+    facts, charging_facts = facts_of(name, charge, answered), facts_of(name, charge, charged)
+    paid, part = charging_facts.get("epsilon"), charging_facts.get("part")
+    totals = None if account is None else account.totals_of(part)
     if facts.get("commitment") != salted(salt, text):
         raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
     epsilon = None if paid is None else total_of(name, str(paid))
@@ -307,7 +366,8 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
         raise LedgerError(f"Charge {charge} of {name!r} already has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
     epsilon = total_of(name, str(facts["epsilon"]))
-    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=account.totals)
+    totals = account.totals_of(facts.get("part"))
+    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=totals)
 
 
 @contextmanager
@@ -323,12 +383,14 @@ def keeping(place: str, pending: Pending, answer: str) -> Iterator[None]:
     mine.pop(pending.charge, None)
 
 
-def kept_answer(run: Run, account: Account, place: str, question: str, fingerprint: str) -> Answer | None:
+def kept_answer(
+    run: Run, account: Account, place: str, question: str, fingerprint: Callable[[int], str]
+) -> Answer | None:
     """The answer of a charge for this question about these data that could not be stored before: now it is. Digests are salted
     and fingerprints keyed by ledger, so that no other one at the same place is taken for it."""
     for charge, answer in list(_unstored.get((place, account.name), {}).items()):  # other threads add to it
         facts = _charged(run, account, charge)
-        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint):
+        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint(charge)):
             return replace(store_answer(run, account, charge, answer), repeated=True)
     return None
 
@@ -357,6 +419,10 @@ class Consulted:
         """What may be spent in all, and what was."""
         return self.account.totals
 
+    def totals_of(self, part: str | None) -> Totals:
+        """The same of a part."""
+        return self.account.totals_of(part)
+
     def admission(self, version: str) -> Admission | None:
         """How a version was admitted; None when it was not."""
         return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None
@@ -377,7 +443,7 @@ class Consulted:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no
         transaction, so that a large file may be read meanwhile."""
         key = self.secret.proved(self.account.proof)
-        return keyed(key, "admitted", self.account.salt, data) == admission.fingerprint
+        return fingerprint_of(key, "admitted", self.account.salt, admission.number, data) == admission.fingerprint
 
 
 def read_admission(run: Run, name: str, version: str) -> Admission | None:

@@ -19,10 +19,11 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
@@ -52,6 +53,7 @@ from .chain import (
     canonical,
     digest,
     entries_of,
+    exported,
     link_of,
     question_text,
     salted,
@@ -66,6 +68,7 @@ from .entries import (
     agreed,
     answer_of,
     append,
+    balance_of,
     charging,
     check_epsilon,
     keeping,
@@ -82,11 +85,12 @@ from .entries import (
 from .entries import charge as charge_line
 from .periods import Running, begun_and_removed
 from .postgres import Postgres
-from .secret import Secret, keyed
+from .secret import Secret, fingerprint_of
 from .sqlite import Sqlite
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
+    from .promise import Promise
     from .spending import Paid
 
 _SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
@@ -161,12 +165,16 @@ class Ledger:
         public: Sequence[str] = (),
         unit: str | None = None,
         per: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
+        parts: str | None = None,
     ) -> Terms:
         """Open the account of a data set. Its terms stay: another budget needs another name.
 
         `per` caps what is spent in a month, a quarter or a year besides the whole: {"month": "1/2"}.
+        `parts` names a column whose values divide people into parts that share nobody, such as the month of a birth: then each
+        part has the whole budget, and a charge for one leaves the others as they were. Nobody may ever change it: under change-one
+        privacy it is a public column.
         """
-        facts = terms_given(name, budget, relation, public, unit, per)
+        facts = terms_given(name, budget, relation, public, unit, per, parts)
         salt = secrets.token_hex(16)
         facts |= {"kind": "create", "version": VERSION, "salt": salted(salt, "")}
         store = self._store()
@@ -225,15 +233,16 @@ class Ledger:
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
-            fingerprint = keyed(self._key(run, account), "admitted", account.salt, data)
-            known = read_admission(run, name, version)
+            key, known = self._key(run, account), read_admission(run, name, version)
             if known is not None:
-                if known.fingerprint == fingerprint and dict(known.reading) == dict(reading):
+                same = known.fingerprint == fingerprint_of(key, "admitted", account.salt, known.number, data)
+                if same and dict(known.reading) == dict(reading):
                     return known
                 raise LedgerError(
                     f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file or read in "
                     "another way. Nothing was changed: give these data a new version."
                 )
+            fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
             told = append(run, account, facts)
             run(
@@ -273,12 +282,14 @@ class Ledger:
         admission: int | None = None,
         terms: int | None = None,
         what: str = "",
+        part: str | None = None,
     ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
         `terms` is the line of the terms that were consulted: where others hold by now, nothing is charged.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
+        `part` is the one that is charged, where the question was asked of its rows alone; else all of them are.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer that
         changes under the same question is usually a mistake. A stored answer about the same data is never drawn anew, fresh
@@ -299,11 +310,11 @@ class Ledger:
                     f"{name!r} was removed and made anew while this was asked. Nothing was charged: ask again under its new terms."
                 )
             question_digest = digest(account, "question", asked)
-            fingerprint = keyed(self._key(run, account), "data", account.salt, data)
+            fingerprint = partial(fingerprint_of, self._key(run, account), "data", account.salt, data=data)
             others = False
-            for _, known, answer in stored_answers(run, account, asked):
+            for line, known, answer in stored_answers(run, account, asked):
                 same = admission is not None and known.get("admission") == admission
-                if same or known.get("fingerprint") == fingerprint:
+                if same or known.get("fingerprint") == fingerprint(line):
                     return answer()
                 others = True
             kept = kept_answer(run, account, self.place, question_digest, fingerprint)
@@ -315,30 +326,36 @@ class Ledger:
                     "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
-            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint}
+            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
-            return charging(Pending(name, charge_line(run, account, epsilon, facts, what)), self._make)
+            return charging(Pending(name, charge_line(run, account, epsilon, facts, what, part)), self._make)
 
-    def charge(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Balance:
-        """Record what was spent on a data set where the library cannot see it; the line says "stated, unverified"."""
-        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED)
-        return self.balance(dataset)
+    def charge(
+        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+    ) -> Balance:
+        """Record what was spent on a data set, or a part, where the library cannot see it; the line says "stated, unverified"."""
+        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED, part=part)
+        return self.balance(dataset, part)
 
-    def spend(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Paid:
+    def spend(
+        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+    ) -> Paid:
         """A charge for one report of any mechanism: `with ledger.spend("town", epsilon="1/2", what="...") as paid:
-        report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays."""
+        report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays.
+
+        With `part` that part is charged alone: the value must be computed from its rows, which nobody can check here."""
         from .spending import Paid  # which needs mechanisms: other charges do not wait for them
 
-        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what))
+        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what), part)
 
-    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending:
+    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str, part: str | None = None) -> Pending:
         """Write a charge for something else than a question: drawn by a mechanism, or stated by whoever drew it elsewhere."""
         check_epsilon(epsilon)
         words = words_given(what)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             self._key(run, account)
-            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words)
+            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words, part)
             return charging(Pending(name, line), self._make)
 
     @contextmanager
@@ -400,9 +417,9 @@ class Ledger:
         with self._store().transaction() as run:
             return agreed(run, self._account(run, name))
 
-    def balance(self, name: str) -> Balance:
+    def balance(self, name: str, part: str | None = None) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew."""
+        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
@@ -410,15 +427,19 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        running = running_of(account, terms)
-        budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        pending = account.count - running.begun - admitted - 2 * answers - running.stated
-        return Balance(budget, spent, budget - spent, pending, running.periods(terms.per, when))
+        return balance_of(account, terms, when, admitted + 2 * answers, part)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
         names = self.datasets() if name is None else [name]
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
+
+    def promise(self, name: str) -> Promise:
+        """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
+        caps as pacing, and what is not promised."""
+        from .promise import promise_of
+
+        return promise_of(self.terms(name), self.balance(name), self.history(name))
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
@@ -448,17 +469,13 @@ class Ledger:
         """
         return audit(*self._read(name), head)
 
-    def export(self, name: str, *, words: bool = False) -> dict[str, Any]:
+    def export(self, name: str, *, words: bool = False, published: Collection[int] = ()) -> dict[str, Any]:
         """The history for others to check, without answers, questions and salts; its hashes can be computed anew.
 
-        With `words`, what each line was about as well, with the salt that opens its digest.
+        With `words`, what each line was about as well, with the salt that opens its digest. `published` are charges whose answers
+        were published as they are stored: their lines get the salt that opens the commitment to the answer, for whoever has it.
         """
-        account, rows, _, admissions, spoken = self._read(name)
-        entries = [entry.to_dict() for entry in entries_of(name, rows, admissions, spoken)]
-        for number, salt, text in spoken if words else ():
-            entries[number - 1] |= {"what": text, "salt": salt}
-        head = Head(account.count, account.head).to_dict()
-        return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
+        return exported(*self._read(name), words, published)
 
     def _store(self) -> Store:
         if self._closed:

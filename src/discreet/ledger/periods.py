@@ -1,7 +1,7 @@
-"""Amounts of a budget, and caps: how much of it may be spent in a month, a quarter or a year.
+"""Amounts of a budget, caps on what may be spent of it in a month, a quarter or a year, and sums by parts that share nobody.
 
 A ledger keeps amounts as texts 'p/q' of a limited length, so that sums stay exact and short. Caps pace spending and promise no
-privacy.
+privacy. Parts do: a person is in one of them, so that the largest sum counts (docs/theory/basics.md).
 
 Time is UTC, and never runs backwards: the time of a line is the later of the clock and the line before it. So a clock
 that is set back opens neither an earlier period nor the same one twice; a clock that ran ahead is believed until the
@@ -32,6 +32,9 @@ MONTHS = {
     "month": 1,
 }  # the longest first: who has used up a year gains nothing from a new month
 Caps = tuple[tuple[str, Fraction], ...]
+PeriodSums = tuple[tuple[str, str, Fraction], ...]  # kind and name of a period, and its sum
+_LONGEST_PART = 200  # characters of a part's name
+_WHOLE = re.compile(r"(?:\+|(-))?0*(\d+)(?:\.0*)?", re.ASCII)
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
@@ -146,54 +149,116 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
     return tuple((kind, found[kind]) for kind in MONTHS if kind in found)
 
 
+def part_name(part: object) -> str:
+    """The one name of a part, however it is written: whole numbers as digits, and other texts without blanks around them.
+
+    The engine reads the column of parts by the same rule (`part_sql` in engines/count_sql.py), so that two names are two parts.
+
+    >>> part_name("2026-01"), part_name(" 01"), part_name("1.0"), part_name(1)
+    ('2026-01', '1', '1', '1')
+    """
+    text = str(part) if type(part) is int else part
+    text = text.strip(" ") if isinstance(text, str) else ""
+    if not (0 < len(text) <= _LONGEST_PART and text.isprintable()):
+        raise LedgerError(
+            f"A part is a value of the column of parts, of 1 to {_LONGEST_PART} printable characters, such as 2026-01."
+        )
+    number = _WHOLE.fullmatch(text)
+    return f"{number[1] or ''}{number[2]}" if number else text
+
+
 @dataclass(frozen=True)
 class Running:
     """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
     charge, for each cap, and how many charges were stated by somebody and drawn elsewhere. Also the line that holds its terms,
-    which is not the first one of a data set that was removed and made anew, and whether it is removed now."""
+    which is not the first one of a data set that was removed and made anew, and whether it is removed now.
 
-    spent: tuple[tuple[str, str, Fraction], ...] = ()  # kind and name of a period, and its sum
+    Where the terms declare parts, `spent` is of charges for all of them, and `parts` of those for one. What counts for a part is
+    the sum of both; the row's own sum is the largest of these."""
+
+    spent: PeriodSums = ()
     stated: int = 0
     begun: int = 1
     removed: bool = False
+    parts: tuple[tuple[str, Fraction, PeriodSums], ...] = ()  # by name: the whole sum, and those of periods
 
     @classmethod
-    def of(cls, text: str, caps: Caps) -> Running | None:
-        """As a row has it; None where it cannot be read."""
+    def of(cls, text: str, caps: Caps | None) -> Running | None:
+        """As a row has it; None where it cannot be read, or has sums for periods without caps (where the caps are known)."""
         try:
             told = dict(json.loads(text))
             stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
-            sums = tuple((kind, name, rational(total)) for kind, (name, total) in told.items())
-        except (ValueError, TypeError, RecursionError):
+            parts = tuple(
+                (part, rational(sums.pop("spent")), _period_sums(sums)) for part, sums in told.pop("parts", {}).items()
+            )
+            sums = _period_sums(told)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
-        found = cls(tuple((k, n, x) for k, n, x in sums if x is not None), stated, begun, removed)
+        found = cls(sums, stated, begun, removed, tuple((p, x, s) for p, x, s in parts if x is not None))
         known = (
             (type(stated), type(begun), type(removed)) == (int, int, bool)
             and begun > 0
-            and {kind for kind, *_ in found.spent} <= {kind for kind, _ in caps}
+            and {kind for each in (sums, *(s for *_, s in parts)) for kind, *_ in each}
+            <= {kind for kind, _ in (caps if caps is not None else MONTHS.items())}
         )
         return found if known and found.text == text else None
 
     @property
     def text(self) -> str:
-        told: dict[str, Any] = {kind: [name, rational_text(total)] for kind, name, total in self.spent}
+        told = _written_sums(self.spent)
+        parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, x, sums in self.parts}
+        told |= {"parts": parts} if parts else {}
         told |= {"stated": self.stated} if self.stated else {}
         told |= {"begun": self.begun} if self.begun != 1 else {}
         told |= {"removed": True} if self.removed else {}
         return json.dumps(told, sort_keys=True, separators=(",", ":"))
 
-    def periods(self, caps: Caps, when: str) -> tuple[Period, ...]:
-        """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one."""
-        sums = {(kind, name): total for kind, name, total in self.spent}
-        return tuple(
-            Period(kind, name := name_of(kind, when), cap, sums.get((kind, name), Fraction(0)), next_of(kind, when))
-            for kind, cap in caps
-        )
+    def periods(self, caps: Caps, when: str, part: str | None = None) -> tuple[Period, ...]:
+        """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one. Of a part, or else of the one
+        that has spent most in each."""
+        own = [sums for name, _, sums in self.parts if part in (None, name)]
+        found = []
+        for kind, cap in caps:
+            name = name_of(kind, when)
+            spent = _sum_in(self.spent, kind, name) + max((_sum_in(sums, kind, name) for sums in own), default=0)
+            found.append(Period(kind, name, cap, spent, next_of(kind, when)))
+        return tuple(found)
 
-    def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool) -> Running:
-        """The totals after one more charge."""
-        moved = sorted((p.kind, p.name, p.spent + epsilon) for p in self.periods(caps, when))
-        return Running(tuple(moved), self.stated + stated, self.begun)
+    def counted(self, spent: Fraction, part: str | None) -> Fraction:
+        """What counts for a part of `spent`, the largest of these sums; for no part in particular that itself."""
+        totals = {name: total for name, total, _ in self.parts}
+        if part is None:
+            return spent
+        return spent - max(totals.values(), default=Fraction(0)) + totals.get(part, Fraction(0))
+
+    def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool, part: str | None = None) -> Running:
+        """The totals after one more charge, for a part or for all."""
+        if part is None:
+            return Running(_moved(self.spent, caps, when, epsilon), self.stated + stated, self.begun, parts=self.parts)
+        totals = {name: (total, sums) for name, total, sums in self.parts}
+        total, sums = totals.get(part, (Fraction(0), ()))
+        totals[part] = (total + epsilon, _moved(sums, caps, when, epsilon))
+        parts = tuple((name, *totals[name]) for name in sorted(totals))
+        return Running(self.spent, self.stated + stated, self.begun, parts=parts)
+
+
+def _period_sums(told: Mapping[str, Any]) -> PeriodSums:
+    """Sums of periods as a row has them; what is no rational is left out, and the row then differs from what is written anew."""
+    read = ((kind, name, rational(total)) for kind, (name, total) in told.items())
+    return tuple((kind, name, total) for kind, name, total in read if total is not None)
+
+
+def _written_sums(sums: PeriodSums) -> dict[str, Any]:
+    return {kind: [name, rational_text(total)] for kind, name, total in sums}
+
+
+def _sum_in(sums: PeriodSums, kind: str, name: str) -> Fraction:
+    return next((total for k, n, total in sums if (k, n) == (kind, name)), Fraction(0))
+
+
+def _moved(sums: PeriodSums, caps: Caps, when: str, epsilon: Fraction) -> PeriodSums:
+    names = ((kind, name_of(kind, when)) for kind, _ in caps)
+    return tuple(sorted((kind, name, _sum_in(sums, kind, name) + epsilon) for kind, name in names))
 
 
 def begun_and_removed(text: str) -> tuple[int, bool]:

@@ -78,6 +78,12 @@ def keyed(key: bytes, *parts: str) -> str:
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
+def fingerprint_of(key: bytes, what: str, salt: str, line: int, data: str) -> str:
+    """A fingerprint of data as a line of the chain holds it. It depends on the line: otherwise two equal ones would tell every
+    reader of an export that the data behind two lines are the same, a fact about the data without noise."""
+    return keyed(key, what, salt, str(line), data)
+
+
 def configuration() -> Path:
     """The folder for settings of this user."""
     given = os.environ.get("XDG_CONFIG_HOME", "")

@@ -32,7 +32,9 @@ FORMAT = "discreet-draw"
 class Book(Protocol):
     """What paying needs of a ledger: to charge, to store, and to say what is stored."""
 
-    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending: ...
+    def note_charge(
+        self, name: str, epsilon: Fraction, what: str, *, basis: str, part: str | None = None
+    ) -> Pending: ...
 
     def finish(self, pending: Pending, answer: str) -> Answer: ...
 
@@ -43,8 +45,8 @@ class Book(Protocol):
 class Paid:
     """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
 
-    def __init__(self, ledger: Book, dataset: str, epsilon: Fraction, what: str) -> None:
-        self.dataset, self.epsilon, self.what = dataset, epsilon, what
+    def __init__(self, ledger: Book, dataset: str, epsilon: Fraction, what: str, part: str | None = None) -> None:
+        self.dataset, self.epsilon, self.what, self.part = dataset, epsilon, what, part
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
         self._process, self._over = os.getpid(), False
@@ -72,7 +74,7 @@ class Paid:
                     f"{self._stands} and is for one block alone. Call spend again, which is charged again."
                 )
             self._process = os.getpid()  # the one that may draw
-            self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT)
+            self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT, part=self.part)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -28,8 +28,8 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
 # `proof` is the proof of the secret (secret.py), empty until there is one. `running` is JSON: the sums of the periods that
-# have caps, how many charges were stated, and of a data set that was removed where its terms begin. An admission says how a
-# version of a data set is read, and words what a line is about: `text`, committed to by line `number`.
+# have caps and of parts, how many charges were stated, and of a data set that was removed where its terms begin. An admission
+# says how a version of a data set is read, and words what a line is about: `text`, committed to by line `number`.
 SCHEMA = (
     "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
     "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "

@@ -244,21 +244,25 @@ class ChernoffBound:
     which it is known. The grid of each channel is on the scale of its own noise, and its moments are computed once.
     """
 
-    def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
-        self._goal = math.log(2 / float(error))
+    def __init__(self, channels: Sequence[Channel], *errors: Fraction) -> None:
+        self._goals = [math.log(2 / float(error)) for error in errors]
         spreads = [channel.standard_error for channel in channels]  # where there is none, neither is a moment
         self._units = np.array([spread if 0 < spread < math.inf else 1.0 for spread in spreads])
         self._channels = list(channels)
         self._curves: dict[int, Floats] = {}  # of the channels that were asked for
 
     def half_width(self, kinds: Indices, weights: Floats, counts: Indices | None = None) -> float:
-        """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i, of
-        which there are counts[i] (one by default)."""
+        """For the first of the errors."""
+        return self.half_widths(kinds, weights, counts)[0]
+
+    def half_widths(self, kinds: Indices, weights: Floats, counts: Indices | None = None) -> list[float]:
+        """For each error, s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of
+        report i, of which there are counts[i] (one by default)."""
         counts = np.ones(len(kinds), dtype=np.int64) if counts is None else counts
         used = (np.abs(weights) > 0) & (counts > 0)
         kinds, sizes, counts = kinds[used], np.abs(weights[used]), counts[used]
         if len(sizes) == 0:
-            return 0.0
+            return [0.0] * len(self._goals)
         steps = np.ceil(np.log(sizes) * 1000).astype(np.int64)  # weights rounded up by at most a thousandth
         different, which = np.unique(kinds * _STEPS + steps, return_inverse=True)  # one number for both: sorted quickly
         times = np.bincount(which, counts)
@@ -271,7 +275,7 @@ class ChernoffBound:
             if name not in self._curves:
                 self._curves[name] = _moments(self._channels[name], float(self._units[name]))
             moments += times[chosen] @ _on_chords(scaled[chosen, None] * grid, self._curves[name])
-        return float(((moments + self._goal) / grid).min()) * (1 + 1e-9)
+        return [float(((moments + goal) / grid).min()) * (1 + 1e-9) for goal in self._goals]
 
 
 def _on_chords(t: Floats, curve: Floats) -> Floats:
@@ -296,12 +300,14 @@ class BoundWay:
     beyond: Mapping[int, int] | None = field(default=None)
 
 
+_UNBOUNDED = 1e29  # no sum of reports comes near
 NO_BOUND = BoundWay(WORST, Fraction(10**30), Fraction(10**30))
 
 
 @final
 class TotalBound:
-    """Intervals for totals over reports of a few kinds of channel, each missed with probability at most the error.
+    """Intervals for totals over reports of a few kinds of channel, each missed with probability at most the error. Of further
+    errors it only says how wide the intervals would be.
 
     >>> import discreet as dt
     >>> open_noise = dt.geometric(dt.Grid(None, None), epsilon="1/2").channel
@@ -309,8 +315,8 @@ class TotalBound:
     (34, 50, 'exact convolution')
     """
 
-    def __init__(self, channels: Sequence[Channel], error: Fraction) -> None:
-        self._error, self._left = error, _WORK
+    def __init__(self, channels: Sequence[Channel], *errors: Fraction) -> None:
+        self._errors, self._left = errors, _WORK
         self._channels = list(channels)
         # channels that add one noise are one distribution, wherever their grids end
         laws: dict[object, int] = {}
@@ -320,7 +326,7 @@ class TotalBound:
         self._laws = [self._channels[place] for place in places]
         ends = [[-_NOWHERE if end is None else end for end in c.ends] for c in self._channels]
         self._first, self._last = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        self._ways: dict[tuple[tuple[int, int], ...], BoundWay] = {}
+        self._ways: dict[tuple[tuple[int, int], ...], list[BoundWay]] = {}
         self._powers: dict[tuple[object, int], ErrorBound] = {}
         self._tables: dict[int, Tables | None] = {}
 
@@ -339,7 +345,7 @@ class TotalBound:
         (first, last), (least, most) = reports, estimates
         if len(kinds) == 1:  # one part has an interval of its own
             channel = self._channels[int(kinds[0])]
-            low_end, high_end = channel.interval_between(first, last, self._error)
+            low_end, high_end = channel.interval_between(first, last, self._errors[0])
             return int(low_end[0]), int(high_end[0]), EXACT if channel.ends == (None, None) else WORST
         laws = self._law_of[kinds]
         way = self.way(laws)
@@ -354,46 +360,53 @@ class TotalBound:
             highest += beyond * int((has_law & (last == self._last[kinds])).sum())
         return math.ceil(lowest - way.below), math.floor(highest + way.above), way.method
 
-    def bounds(self, kinds: Indices) -> BoundWay:
-        """How a total with parts of these kinds will be bounded."""
+    def bounds(self, kinds: Indices) -> list[BoundWay]:
+        """How a total with parts of these kinds will be bounded, for each of the errors."""
         if len(kinds) == 1:
             noise = self._channels[int(kinds[0])].noise
             if noise is not None:
-                reach = Fraction(noise.reach(self._error / 2) - 1)
-                return BoundWay(EXACT, reach, reach)
-        return self.way(self._law_of[kinds])
+                reaches = [Fraction(noise.reach(error / 2) - 1) for error in self._errors]
+                return [BoundWay(EXACT, reach, reach) for reach in reaches]
+        return self._ways_of(self._law_of[kinds])
 
     def way(self, laws: Indices) -> BoundWay:
         """The way for a total of parts with these distributions: a choice that no report has a part in."""
+        return self._ways_of(laws)[0]
+
+    def _ways_of(self, laws: Indices) -> list[BoundWay]:
         found, counts = np.unique(laws, return_counts=True)
         key = tuple(zip(found.tolist(), counts.tolist(), strict=True))
         if key not in self._ways:
-            self._ways[key] = self._best(key) if key else BoundWay(EXACT, Fraction(0), Fraction(0), {})
+            nothing = BoundWay(EXACT, Fraction(0), Fraction(0), {})
+            self._ways[key] = self._best(key) if key else [nothing] * len(self._errors)
         return self._ways[key]
 
-    def _best(self, key: tuple[tuple[int, int], ...]) -> BoundWay:
-        """The one with the smallest width to expect."""
+    def _best(self, key: tuple[tuple[int, int], ...]) -> list[BoundWay]:
+        """For each error the one with the smallest width to expect."""
         noisy = all(self._laws[k].noise is not None for k, _ in key)
         known = all(not math.isnan(self._laws[k].standard_error) for k, _ in key)
-        found: list[tuple[float, BoundWay]] = []
+        found: list[list[tuple[float, BoundWay]]] = [[] for _ in self._errors]
         if self._left > 0 and noisy:
-            found.append(self._by_reports(key))
-            if found[0][1].method == EXACT:
-                return found[0][1]
+            found = self._by_reports(key)
+            if all(way.method == EXACT and width < _UNBOUNDED for ((width, way),) in found):
+                return [way for ((_, way),) in found]
         if self._left > 0 and known and self._written(key):
-            found += self._by_estimates(key)
-        if known and not (found and all(is_below_noise(self._laws[k]) for k, _ in key)):  # then hinges are narrower
+            found = [own + more for own, more in zip(found, self._by_estimates(key), strict=True)]
+        bounded = [[way for way in own if way[0] < _UNBOUNDED] for own in found]
+        rare = bounded != found  # tails that are rarer than what the distributions leave out
+        if known and (rare or not (found[0] and all(is_below_noise(self._laws[k]) for k, _ in key))):
+            # else hinges are narrower
             laws, counts = np.array(key, dtype=np.int64).T
-            width = self._chernoff.half_width(laws, np.ones(len(laws)), counts)
-            if math.isfinite(width):
-                found.append((2 * width, BoundWay(CHERNOFF, Fraction(width), Fraction(width))))
-        return min(found, key=lambda pair: pair[0], default=(math.inf, NO_BOUND))[1]
+            for own, half in zip(bounded, self._chernoff.half_widths(laws, np.ones(len(laws)), counts), strict=True):
+                if math.isfinite(half):
+                    own.append((2 * half, BoundWay(CHERNOFF, Fraction(half), Fraction(half))))
+        return [min(own, key=lambda pair: pair[0], default=(math.inf, NO_BOUND))[1] for own in bounded]
 
     @cached_property
     def _chernoff(self) -> ChernoffBound:
-        return ChernoffBound(self._laws, self._error)
+        return ChernoffBound(self._laws, *self._errors)
 
-    def _by_reports(self, key: tuple[tuple[int, int], ...]) -> tuple[float, BoundWay]:
+    def _by_reports(self, key: tuple[tuple[int, int], ...]) -> list[list[tuple[float, BoundWay]]]:
         """Sums of noisy reports. One that was cut off at an end is on the safe side of truth + noise, or is moved there."""
         cut = any(end is not None for k, _ in key for end in self._laws[k].ends)
         sides: tuple[list[Summand], list[Summand]] = ([], [])
@@ -408,21 +421,25 @@ class TotalBound:
             if ends != (None, None):
                 outside[k] = beyond
                 moved += _AT_AN_END * count * beyond * float(noise.upper(0))
-        below, above = (self._sum(side).reach(self._error / 2) for side in sides)
-        return float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside)
+        above_errors = [self._sum(side) for side in sides]
+        found = []
+        for error in self._errors:
+            below, above = (law.reach(error / 2) for law in above_errors)
+            found.append([(float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside))])
+        return found
 
     def _written(self, key: tuple[tuple[int, int], ...]) -> bool:
         """Can the errors of all estimates be convolved?"""
         tables = [k for k, _ in key if not is_below_noise(self._laws[k])]
         return len(tables) <= _TABLES and all(self._table(k) is not None for k in tables)
 
-    def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[tuple[float, BoundWay]]:
+    def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[list[tuple[float, BoundWay]]]:
         """Sums of unbiased estimates: by tails above those of every truth, and by a distribution above them in the convex order."""
-        ways = []
+        ways: list[list[tuple[float, BoundWay]]] = [[] for _ in self._errors]
         for convex in (False, True):
             if not convex and any(is_below_noise(self._laws[k]) for k, _ in key):
                 continue  # for noise, reports are the better way
-            ends = []
+            sides = []
             for side in (0, 1):
                 parts: list[Summand] = []
                 for k, count in key:
@@ -431,9 +448,10 @@ class TotalBound:
                         parts.append(((k, side, convex), table[convex][side], count))
                     elif noise is not None:  # and is_below_noise, or there would be a table
                         parts.append(((noise, None), of_noise(noise), count))
-                total = self._sum(parts)
-                ends.append(total.hinge(self._error / 2) if convex else total.reach(self._error / 2))
-            ways.append((float(sum(ends)), BoundWay(WORST, ends[0], ends[1])))
+                sides.append(self._sum(parts))
+            for own, error in zip(ways, self._errors, strict=True):
+                ends = [total.hinge(error / 2) if convex else total.reach(error / 2) for total in sides]
+                own.append((float(sum(ends)), BoundWay(WORST, ends[0], ends[1])))
         return ways
 
     def _sum(self, parts: list[Summand]) -> ErrorBound:

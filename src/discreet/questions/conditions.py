@@ -59,6 +59,8 @@ def _condition(node: Node, types: Mapping[str, str]) -> str:
         return "(" + f" {node.kind} ".join(_condition(part, types) for part in node.parts) + ")"
     if node.kind == "NOT":
         return f"(NOT {_condition(node.parts[0], types)})"
+    if node.kind == "KNOWN":
+        return f"({_condition(node.parts[0], types)} IS NOT NULL)"
     if node.kind == "column":
         return quoted(node.value)
     if not node.parts:
@@ -123,17 +125,22 @@ def _constant(node: Node, type_name: str) -> str | None:
     if node.kind == "number":
         threshold = _threshold("=", Fraction(Decimal(node.value)), "DOUBLE" if kind == "untyped" else type_name)
         return None if isinstance(threshold, bool) else threshold[1]
-    moment = iso_time(node.value) if kind in ("date", "timestamp") else None
     if node.kind == "boolean":
         return node.value.upper()
-    if moment is None:
-        return literal(node.value)
-    if kind == "date":
-        return f"DATE '{moment.date().isoformat()}'"
+    return moment(node.value, type_name) if kind in ("date", "timestamp") else literal(node.value)
+
+
+def moment(text: str, type_name: str) -> str:
+    """An ISO date or time as a constant of a type of dates or times; a text that is neither stays one."""
+    time = iso_time(text)
+    if time is None:
+        return literal(text)
+    if family(type_name) == "date":
+        return f"DATE '{time.date().isoformat()}'"
     if "ZONE" not in type_name.upper():
-        return f"TIMESTAMP '{moment.isoformat(sep=' ')}'"
-    moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    return f"TIMESTAMPTZ '{moment.isoformat(sep=' ')}'"
+        return f"TIMESTAMP '{time.isoformat(sep=' ')}'"
+    time = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+    return f"TIMESTAMPTZ '{time.isoformat(sep=' ')}'"
 
 
 def _threshold(sign: str, number: Fraction, type_name: str) -> tuple[str, str] | bool:

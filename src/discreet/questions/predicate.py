@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
 from ..exact.arithmetic import show
-from ..exact.written import did_you_mean
+from ..exact.written import did_you_mean, misread, unambiguous
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
@@ -29,6 +29,7 @@ LONGEST_TEXT = 2**16  # bytes of a text that is compared as it is; longer ones a
 _LONGEST = 10_000  # characters
 _DEEPEST = 100  # nested operators
 _PREFIX = "SELECT 1 FROM t WHERE "
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,'’_ \u00a0\u202f]*\d(?!\w)")  # with whatever separates thousands
 _QUOTED = re.compile(r"""[eE]'(?:\\.|''|[^'\\])*'|'(?:''|[^'])*'|"(?:""|[^"])*\"""", re.DOTALL)
 
 _COMPARISONS = {
@@ -96,6 +97,25 @@ class Predicate:
     tree: Node = field(repr=False, compare=False)
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Rows for which each of the conditions `true` is true, and each of `known` is true or false, and not NULL."""
+
+    true: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+def parse_joint(asked: str | Joint, columns: Collection[str], quotable: bool = True) -> Predicate:
+    """Several predicates as one, each of them read by itself; or a single one."""
+    if isinstance(asked, str):
+        return parse(asked, columns, quotable)
+    true = [parse(text, columns, quotable).tree for text in asked.true]
+    known = [Node("KNOWN", (parse(text, columns, quotable).tree,)) for text in asked.known]
+    tree = Node("AND", (*true, *known)) if len(true) + len(known) > 1 else (*true, *known)[0]
+    sql = _render(tree)
+    return Predicate(canonical=sql, columns=frozenset(_columns(tree)), sql=sql, tree=tree)
+
+
 def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predicate:
     """Read a predicate over a table with these columns; anything but the allowed forms is refused by name.
 
@@ -137,6 +157,11 @@ def family(type_name: str) -> str:
     if name in (UNTYPED, COMMA):
         return "untyped"
     return name.lower() if name in ("BOOLEAN", "DATE") else "other"
+
+
+def without_quoted(text: str) -> str:
+    """The text with a mark for each character that stands in quotes: words that are left are no part of a constant or a name."""
+    return _QUOTED.sub(lambda match: "'" * len(match[0]), text)
 
 
 def quoted(name: str) -> str:
@@ -211,7 +236,14 @@ def _syntax(text: str) -> Any:
         place = str(plain.get("position", ""))
         start = int(place) - len(_PREFIX) if place.isdigit() else 0
         near = text.encode()[max(start, 0) :][:40].decode(errors="ignore") or text[-40:]
-        raise PredicateError(f'The predicate cannot be read near {show(near)}; write a condition such as "age >= 40".')
+        written = (
+            (number, misread(number, whole=True, fractions=False))
+            for number in _NUMBER.findall(_QUOTED.sub("''", text))
+        )
+        meant = next((f" The number {show(number)} {what}." for number, what in written if what is not None), "")
+        raise PredicateError(
+            f'The predicate cannot be read near {show(near)}; write a condition such as "age >= 40".{meant}'
+        )
     condition = plain["statements"][0]["node"].pop("where_clause", None)
     model["statements"][0]["node"].pop("where_clause")
     if condition is None or (plain != model and not _has(condition, "PARAMETER")):
@@ -302,6 +334,10 @@ class _Reader:
             literal, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
             if "\0" in text or (literal == "number" and not _is_number(text)):
                 self.refuse("a constant that cannot be represented", node)
+            plain = text.replace("_", "")
+            meant = misread(plain, whole=True, fractions=False) if literal == "number" else None
+            if meant is not None:
+                raise PredicateError(f"The number {show(text)} in the predicate {meant}.")
             return Node(literal, value=str(Decimal(text.replace("_", ""))) if literal == "number" else text)
         if kind == "FUNCTION":
             word = str(node["function_name"])
@@ -343,7 +379,7 @@ def _columns(node: Node) -> set[str]:
 
 
 def _check(node: Node, types: Mapping[str, str]) -> None:
-    if node.kind in ("AND", "OR", "NOT"):
+    if node.kind in ("AND", "OR", "NOT", "KNOWN"):
         for part in node.parts:
             _check(part, types)
         return
@@ -413,6 +449,8 @@ def _render(node: Node) -> str:
         return "(" + f" {node.kind} ".join(map(_render, node.parts)) + ")"
     if node.kind == "NOT":
         return f"(NOT {_render(node.parts[0])})"
+    if node.kind == "KNOWN":
+        return f"({_render(node.parts[0])} IS NOT NULL)"
     if not node.parts:
         return _leaf(node)
     left, *right = map(_leaf, node.parts)
@@ -439,6 +477,6 @@ def _number(text: str) -> str:
     power = int(exponent) + len(digits) - len(kept) if value else 0
     plain = f"{int(value)}" if power >= 0 else f"{Decimal((sign, tuple(map(int, kept)), power)):f}"
     if len(plain.strip("-").replace(".", "")) <= (38 if power >= 0 else 18):
-        return plain
+        return unambiguous(plain)
     near = repr(float(value))
     return f"{'-' * sign}{kept}e{power}" if Decimal(near) != value else near if "e" in near else f"{near}e0"

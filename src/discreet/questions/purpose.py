@@ -23,6 +23,7 @@ from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
 from ..measure.loss import loss_of
 from ..measure.prior import Prior
+from .statistic import Statistic
 
 READING, ADDING, LEAST = "reading", "adding", "least error"
 PURPOSES = (READING, ADDING, LEAST)
@@ -84,9 +85,9 @@ class Purpose:
             return None
         return "explicit_fair" if self.name == READING and top is not None and top <= SMALL_GROUP else "geometric"
 
-    def check(self, kinds: Iterable[str], relation: str) -> None:
+    def check(self, statistics: Iterable[Statistic], relation: str) -> None:
         """Does the purpose make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
-        wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "add-remove")]
+        wrong = [each.kind for each in statistics if each.kind in ("sum", "mean") or each.is_pair(relation)]
         if self.declared and self.name != ADDING and wrong:
             raise ReleaseError(
                 f'A {wrong[0]} gets unbounded noise, which is for adding; for another purpose than "adding" ask '

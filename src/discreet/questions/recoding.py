@@ -1,8 +1,11 @@
-"""Recoding: a column's values as the groups of a table, by bands of a number or lists of codes, declared with the keys.
+"""Recoding: values of a column as groups, by bands of numbers or dates, by ages or lists of codes, declared with the keys.
 
 A value's group depends on that value alone, so that whatever holds of one person's rows holds after recoding too: rows of
 a person that fall into one group are one there. Bands include both ends and may not overlap; a value between two of them, or
 a code in no list, is undeclared.
+
+Ages at a day are bands of dates of birth: whole years that were completed by that day, each on the birthday; whoever was born on
+29 February has it on 1 March in a year without one.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -17,15 +21,23 @@ from typing import Any, NoReturn
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
-from .conditions import typed_sql
-from .predicate import LONGEST_TEXT, Node, Predicate, family, literal, number_text, quoted
+from .conditions import moment, typed_sql
+from .predicate import LONGEST_TEXT, Node, Predicate, family, iso_date, literal, number_text, quoted
 
 MOST_CODES = 10_000
 
-Band = tuple[Fraction | None, Fraction | None]
+End = Fraction | date | None
+Band = tuple[End, End]
 Code = int | str
 
-_HOW = 'write {"0-17": [0, 17], "65+": [65, null]} for bands, {"north": ["N1", "N2"]} or {"north": {"codes": [1, 2]}} for codes'
+_HOW = (
+    'write {"0-17": [0, 17], "65+": [65, null]} for bands, {"the nineties": {"dates": ["1990-01-01", "1999-12-31"]}} for bands '
+    'of dates, {"age_at": "2026-01-01", "bands": {"0-17": [0, 17]}} for ages, {"north": ["N1", "N2"]} or '
+    '{"north": {"codes": [1, 2]}} for codes'
+)
+_AGE = {"age_at", "bands"}
+_FIRST_YEAR, _OLDEST = 1000, 500  # of the day of ages, and in years: what lies beyond is a typing error
+_LAST_TIME = " 23:59:59.999999"  # of a day; times count in microseconds
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,10 @@ class Recoding:
 
     @classmethod
     def of(cls, column: str, declared: Mapping[str, Any]) -> Recoding:
-        """From {label: [low, high], ...}, {label: [codes], ...} or {label: {"codes": [codes]}, ...}; null is for missing."""
+        """From {label: [low, high], ...}, {label: {"dates": [low, high]}, ...}, {label: [codes], ...} or
+        {label: {"codes": [codes]}, ...}, or ages {"age_at": day, "bands": {label: [low, high], ...}}; null is for missing."""
+        if set(declared) == _AGE and isinstance(declared["bands"], Mapping):
+            declared = _born(column, declared["age_at"], declared["bands"])
         if not declared or not all(isinstance(label, str) and encodable(label) for label in declared):
             _refuse(column, "has no labels that are texts")
         absent = [label for label, what in declared.items() if what is None]
@@ -52,6 +67,9 @@ class Recoding:
         )
         if any(bands) and any(codes):
             _refuse(column, "mixes bands and codes")
+        ends = {type(end) for own in bands for band in own for end in band if end is not None}
+        if len(ends) > 1:
+            _refuse(column, "mixes bands of numbers and of dates")
         _check_apart(column, sorted((band for own in bands for band in own), key=_low))
         listed = [code for own in codes for code in own]
         if len({type(code) for code in listed}) > 1:
@@ -67,7 +85,13 @@ class Recoding:
     @property
     def of_numbers(self) -> bool:
         """Are the column's values compared as numbers?"""
-        return any(self.bands) or any(isinstance(code, int) for own in self.codes for code in own)
+        codes = any(isinstance(code, int) for own in self.codes for code in own)
+        return codes or (any(self.bands) and not self.of_dates)
+
+    @property
+    def of_dates(self) -> bool:
+        """Are they compared as dates?"""
+        return any(isinstance(end, date) for own in self.bands for band in own for end in band)
 
     def to_list(self) -> list[Any]:
         """The same as part of a question's identity: labels with their ends or codes, as texts where they are exact."""
@@ -83,17 +107,41 @@ class Recoding:
         """The same as it may be declared."""
         parts: dict[str, Any] = {}
         for label, bands, codes in zip(self.labels, self.bands, self.codes, strict=True):
-            parts[label] = (
-                [list(band) for band in bands] if bands else None if label == self.missing else {"codes": list(codes)}
-            )
+            listed: Any = [list(band) for band in bands]
+            if self.of_dates:
+                listed = {"dates": [[None if end is None else str(end) for end in band] for band in bands]}
+            parts[label] = listed if bands else None if label == self.missing else {"codes": list(codes)}
         return parts
 
     def sql(self, column: str, type_name: str) -> str:
         """The label of the column's value as SQL, total on every value: NULL where it has none."""
+        if self.of_dates:
+            return self._sql_of_dates(column, type_name)
         cases = [] if self.missing is None else [(missing_sql(column, type_name, self.of_numbers), self.missing)]
         for label, bands, codes in zip(self.labels, self.bands, self.codes, strict=True):
             tests = [_within(column, band) for band in bands] + ([_among(column, codes)] if codes else [])
             cases += [(_typed(test, column, type_name), label) for test in tests]
+        return f"CASE {' '.join(f'WHEN {test} THEN {literal(label)}' for test, label in cases)} END"
+
+    def _sql_of_dates(self, column: str, type_name: str) -> str:
+        """The same for bands of dates. A time lies on its day; a text of a file without types is a day where it is an ISO one."""
+        name, kind = quoted(column), family(type_name)
+        if kind not in ("date", "timestamp", "untyped"):
+            raise TableInputError(
+                f"Column {show(column)} has type {type_name} and no dates: declare the form of its texts with dates, such as "
+                f'"{column}:dd.mm.yyyy", or convert it to dates.'
+            )
+        iso = f"regexp_full_match({name}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND NOT starts_with({name}, '0000')"
+        day = f"TRY_CAST(CASE WHEN {iso} THEN {name} END AS DATE)" if kind == "untyped" else name
+        cases = [] if self.missing is None else [(f"{day} IS NULL", self.missing)]
+        for label, bands in zip(self.labels, self.bands, strict=True):
+            for low, high in bands:
+                last = None if high is None else f"{high}{_LAST_TIME if kind == 'timestamp' else ''}"
+                ends = [
+                    ("<=" if end is last else ">=", end) for end in (None if low is None else str(low), last) if end
+                ]
+                compared = type_name if kind == "timestamp" else "DATE"
+                cases.append((" AND ".join(f"{day} {sign} {moment(end, compared)}" for sign, end in ends), label))
         return f"CASE {' '.join(f'WHEN {test} THEN {literal(label)}' for test, label in cases)} END"
 
 
@@ -114,6 +162,8 @@ def _refuse(column: str, what: str) -> NoReturn:
 
 def _bands(column: str, what: Any) -> tuple[Band, ...]:
     """A band, or a list of them; empty for anything else."""
+    if isinstance(what, Mapping) and set(what) == {"dates"}:
+        return _bands_of_dates(column, what["dates"])
     if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
         return tuple(
             band for part in what for band in _bands(column, part) or _refuse(column, "has a band without two ends")
@@ -122,10 +172,62 @@ def _bands(column: str, what: Any) -> tuple[Band, ...]:
         return ()
     if len(what) != 2 or list(what) == [None, None]:
         _refuse(column, "has a list of numbers that is not a band of two ends")
+    if any(isinstance(end, date) for end in what):
+        return _bands_of_dates(column, what)
     low, high = (_end(column, end) for end in what)
     if low is not None and high is not None and low > high:
         _refuse(column, "has a band that ends before it begins")
     return ((low, high),)
+
+
+def _bands_of_dates(column: str, what: Any) -> tuple[Band, ...]:
+    if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
+        return tuple(band for part in what for band in _bands_of_dates(column, part))
+    if not isinstance(what, (list, tuple)) or len(what) != 2 or list(what) == [None, None]:
+        _refuse(column, "has dates that are not a band of two ends")
+    low, high = (None if end is None else _day(column, end) for end in what)
+    if low is not None and high is not None and low > high:
+        _refuse(column, "has a band that ends before it begins")
+    return ((low, high),)
+
+
+def _day(column: str, given: Any) -> date:
+    """A day as it is declared: an ISO text such as 2026-01-01, or Python's own."""
+    day = given if isinstance(given, date) else iso_date(given) if isinstance(given, str) and len(given) == 10 else None
+    if day is None or isinstance(day, datetime) or (isinstance(given, str) and given != day.isoformat()):
+        _refuse(column, f"has the day {show(given)}, which is none as 2026-01-31 is")
+    return day
+
+
+def _born(column: str, at: Any, bands: Mapping[str, Any]) -> dict[str, Any]:
+    """Bands of ages at a day as bands of dates of birth."""
+    day = _day(column, at)
+    if day.year < _FIRST_YEAR:
+        _refuse(column, f"has ages at {day}, before the year {_FIRST_YEAR}")
+    born: dict[str, Any] = {}
+    for label, what in bands.items():
+        own = () if what is None else _bands(column, what)
+        if what is not None and not own:
+            _refuse(column, "has ages that are not bands of numbers")
+        born[label] = None if what is None else [_born_within(column, day, *band) for band in own]
+    return born
+
+
+def _born_within(column: str, day: date, low: End, high: End) -> list[date | None]:
+    """The dates of birth of those who are so old on a day; nobody is younger than 0."""
+    for end in (low, high):
+        if end is not None and not (isinstance(end, Fraction) and end.denominator == 1 and 0 <= end <= _OLDEST):
+            _refuse(column, f"has ages that are not whole numbers from 0 to {_OLDEST}")
+    last = _years_before(day, 0 if low is None else int(low))  # type: ignore[arg-type]
+    return [None if high is None else _years_before(day, int(high) + 1) + timedelta(days=1), last]  # type: ignore[arg-type]
+
+
+def _years_before(day: date, years: int) -> date:
+    """The last date of birth of those who have completed so many years on a day: 28 February where 29 is not in the year."""
+    try:
+        return day.replace(year=day.year - years)
+    except ValueError:
+        return day.replace(year=day.year - years, day=28)
 
 
 def _end(column: str, given: Any) -> Fraction | None:
@@ -158,13 +260,13 @@ def _codes(column: str, what: Any) -> tuple[Code, ...]:
     return tuple(listed)
 
 
-def _low(band: Band) -> tuple[bool, Fraction]:
-    return band[0] is not None, band[0] or Fraction(0)
+def _low(band: Band) -> tuple[Any, ...]:
+    return (False,) if band[0] is None else (True, band[0])
 
 
 def _check_apart(column: str, bands: Sequence[Band]) -> None:
     for (_, high), (low, _) in pairwise(bands):
-        if high is None or low is None or low <= high:
+        if high is None or low is None or low <= high:  # type: ignore[operator]
             raise TableInputError(
                 f"Two bands of the recoding of {show(column)} overlap; both ends belong to a band, so let the next "
                 "one begin after its upper end."
@@ -173,7 +275,7 @@ def _check_apart(column: str, bands: Sequence[Band]) -> None:
 
 def _within(column: str, band: Band) -> Node:
     name = Node("column", value=column)
-    low, high = (None if end is None else Node("number", value=str(_decimal(end))) for end in band)
+    low, high = (Node("number", value=str(_decimal(end))) if isinstance(end, Fraction) else None for end in band)
     if low is None or high is None:
         return Node("<=" if low is None else ">=", (name, low or high))  # type: ignore[arg-type]
     return Node("BETWEEN", (name, low, high))

@@ -4,7 +4,8 @@ count="sick = 'yes'"                                     people for whom a condi
 count="*"                                                everybody, beside other statistics
 sum={"income": Grid(0, 100000, 100)}                     the sum of a column, each person's part within declared bounds
 sum="income:0..100000/100 where sex = 'f' missing 0"     the same as a text
-mean=..., share=...                                      written like sum and count
+mean=...                                                 written like sum; "missing out" leaves out who has no value
+share="asthma = 'yes' where age >= 18 missing out"       the share of those for whom a condition is true
 
 Of a sum the column, the bounds of what one person adds, and the step are declared. A person adds a whole number k of steps,
 which stands for origin + k step, and low <= origin + k step <= high whatever the data hold. So one person's change of the sum is
@@ -18,15 +19,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import DiscreetError, ReleaseError, TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.grid import Grid
 from ..exact.written import misread
-from .predicate import quoted
+from .predicate import Joint, quoted, without_quoted
 
 KINDS = ("count", "sum", "mean", "share")
+UNITS, ROWS = "units", "rows"  # what may be counted, besides the ids of a column
+OUT: Literal["out"] = (
+    "out"  # of a missing value: whoever has none is not among those that a mean or share is taken over
+)
+Missing = Fraction | Literal["out"] | None
 _LARGEST = 10**6  # of the whole numbers that a weight is made of
 
 MOST_PEOPLE = 2**33  # more than there are; so many at the bounds add up to no more than 62 bits hold
@@ -40,12 +46,18 @@ _BOUNDS = re.compile(
 )
 _COLUMN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^":]+?))\s*:(?P<rest>.*)', re.DOTALL)
 _MISSING = re.compile(
-    rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE
+    rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>out|{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE
 )
 _MISSING_FIRST = re.compile(
-    rf"missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s+(?P<after>where\s.*)", re.ASCII | re.DOTALL | re.IGNORECASE
+    rf"missing\s+(?P<value>out|{_NUMBER}(?:/\d+)?)\s+(?P<after>where\s.*)", re.ASCII | re.DOTALL | re.IGNORECASE
 )
-_HOW = 'write "income:0..100000/100", and after it "where PREDICATE" and "missing VALUE" if you like'
+_HOW = 'write "income:0..100000/100", and after it "where PREDICATE" and "missing VALUE" or "missing out" if you like'
+_WHERE = re.compile(r"(?<!\w)where(?!\w)", re.IGNORECASE)
+_OUT = re.compile(r"(?<!\w)missing\s+out\s*", re.IGNORECASE)
+_HOW_SHARE = (
+    'write a share as "asthma = \'yes\' where age >= 18 missing out": the condition first; "where CONDITION" and '
+    '"missing out" may be left away'
+)
 
 
 @dataclass(frozen=True)
@@ -57,8 +69,11 @@ class Statistic:
     where: str | None = None  # a condition on one row
     column: str | None = None  # of sums and means
     grid: Grid | None = None  # what one person may add
-    missing: Fraction | None = None  # what a missing value counts as; None: it adds nothing
+    missing: Missing = (
+        None  # what a missing value counts as; None: as nothing, or, of a share, as an answer that is not yes
+    )
     weight: Fraction = Fraction(1)
+    among: str | None = None  # of shares: a condition that says of whom
 
     @property
     def of_values(self) -> bool:
@@ -71,21 +86,54 @@ class Statistic:
         assert self.grid is not None
         return SumOf(self.column, self.grid, self.where, self.missing, origin)
 
-    def words(self) -> str:
-        """The text that declares it."""
-        return str(self.sum_of()) if self.of_values else self.where or "people"
+    def is_pair(self, relation: str) -> bool:
+        """Is it a mean or share over a number of people that is private, so that two numbers are drawn?"""
+        if self.kind == "share":
+            return relation == "add-remove" or self.among is not None or self.missing == OUT
+        return self.kind == "mean" and (relation == "add-remove" or self.where is not None or self.missing == OUT)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """All conditions on a row that it has."""
+        return tuple(text for text in (self.where, self.among) if text is not None)
+
+    @property
+    def counted(self) -> str | Joint | None:
+        """The rows that a count or the first number of a share counts."""
+        return self.where if self.where is None or self.among is None else Joint((self.among, self.where))
+
+    @property
+    def taken_over(self) -> str | Joint | None:
+        """The rows of a share that count in it or beside it; None where all do. A condition that is NULL has no answer."""
+        if self.where is not None and self.missing == OUT:
+            return Joint(() if self.among is None else (self.among,), (self.where,))
+        return self.among
+
+    def words(self, counted: str | None = None) -> str:
+        """The text that declares it; and what is counted, where that is no matter of course."""
+        if self.of_values:
+            return f"{self.sum_of()}{'' if counted is None else f' over {counted}'}"
+        among = "" if self.among is None else f" where {self.among}"
+        what = self.where or "people"
+        if counted is not None:
+            what = counted if self.where is None else f"{counted} with {self.where}"
+        return f"{what}{among}{' missing out' if self.missing == OUT else ''}"
 
 
-def statistics_of(count: Any, sums: Any, means: Any, shares: Any, weights: Any) -> tuple[Statistic, ...]:
-    """Everything that one call asks of each group, each with a name of its own."""
+def statistics_of(
+    count: Any, sums: Any, means: Any, shares: Any, weights: Any, everything: str = "all"
+) -> tuple[Statistic, ...]:
+    """Everything that one call asks of each group, each with a name of its own; `everything` is that of a count without a
+    condition beside others."""
     nothing = count is None and sums is None and means is None and shares is None
-    counted = [("count", None)] if nothing else _conditions("count", count)
+    counted = [("count", None)] if nothing else _conditions("count", count, everything)
     statistics = [Statistic(name, "count", where) for name, where in counted]
     for kind, given in (("sum", sums), ("mean", means)):
         for name, summed in _summed(kind, given):
             statistics.append(replace(summed, name=_free(name, kind, statistics)))
-    for name, where in _conditions("share", shares):
-        statistics.append(Statistic(_free(name, "share", statistics), "share", where))
+    for name, text in _conditions("share", shares, everything):
+        where, among, missing = read_share(str(text))
+        statistics.append(Statistic(_free(name, "share", statistics), "share", where, missing=missing, among=among))
     return _weighed(statistics, weights)
 
 
@@ -99,24 +147,24 @@ def _free(name: str, kind: str, taken: Sequence[Statistic]) -> str:
     return name
 
 
-def _conditions(kind: str, given: Any) -> list[tuple[str, str | None]]:
+def _conditions(kind: str, given: Any, everything: str) -> list[tuple[str, str | None]]:
     if given is None:
         return []
     if isinstance(given, str):
-        return [_condition(kind, kind, given)]
+        return [_condition(kind, kind, given, everything)]
     listed = given if isinstance(given, Mapping | Sequence | set | frozenset) else ()
     if not listed or not all(
         encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]
     ):
         raise ReleaseError(f"{kind} is a predicate, a list of them, or a mapping of names to predicates.")
     pairs = listed.items() if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
-    return [_condition(kind, name, text) for name, text in pairs]
+    return [_condition(kind, name, text, everything) for name, text in pairs]
 
 
-def _condition(kind: str, name: str, text: str) -> tuple[str, str | None]:
-    """A condition and its name; a count of * has none, and counts everybody."""
-    everybody = kind == "count" and text.strip() == "*"
-    return ("people" if everybody and name.strip() == "*" else name), (None if everybody else text)
+def _condition(kind: str, name: str, text: str, everything: str) -> tuple[str, str | None]:
+    """A condition and its name; a count of * has none, and counts everything."""
+    whole = kind == "count" and text.strip() == "*"
+    return (everything if whole and name.strip() == "*" else name), (None if whole else text)
 
 
 def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
@@ -130,14 +178,51 @@ def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
     for name, asked in sums.items():
         if not (name and encodable(name)):
             raise ReleaseError(f"The name of a {kind} must be a text.")
-        if asked.missing is not None and asked.grid.place(asked.missing) is None:
+        if isinstance(asked.missing, Fraction) and asked.grid.place(asked.missing) is None:
             raise ReleaseError(
                 f"The {kind} {show(name)} reads a missing value as {asked.missing}, which is not on {asked.grid}."
             )
+    # a sum leaves out who has no value as it is
     return [
-        (name, Statistic(name, kind, asked.where, asked.column, asked.grid, asked.missing))
+        (name, Statistic(name, kind, asked.where, asked.column, asked.grid, _added(asked.missing, kind)))
         for name, asked in sums.items()
     ]
+
+
+def _added(missing: Missing, kind: str) -> Missing:
+    return None if kind == "sum" and missing == OUT else missing
+
+
+def read_share(text: str) -> tuple[str, str | None, Missing]:
+    """A share as people write it: its condition, the condition that says of whom, and OUT where missing answers are left out.
+
+    Only words outside quotes are read: no condition has a bare "where", or ends with "missing out".
+
+    >>> read_share("asthma = 'yes' where age >= 18 missing out")
+    ("asthma = 'yes'", 'age >= 18', 'out')
+    >>> read_share("answer = 'yes where missing out'")
+    ("answer = 'yes where missing out'", None, None)
+    """
+    among: str | None = None
+    condition, missing = _without_out(text)
+    words = _WHERE.search(without_quoted(condition))
+    if words is not None:
+        condition, among = condition[: words.start()], condition[words.end() :].strip()
+        if missing is None:
+            condition, missing = _without_out(condition)
+    if words is not None or missing is not None:
+        condition = condition.strip()
+        if not condition or among == "":
+            raise ReleaseError(f"{show(text)} lacks a condition; {_HOW_SHARE}.")
+    if re.search(rf"(?<!\w)missing\s+{_NUMBER}\s*$", without_quoted(among or condition), re.IGNORECASE):
+        raise ReleaseError(f"{show(text)} gives a value to missing answers, which a share cannot have; {_HOW_SHARE}.")
+    return condition, among, missing
+
+
+def _without_out(text: str) -> tuple[str, Missing]:
+    """A text without the "missing out" at its end, and OUT where it was there."""
+    ends = [match for match in _OUT.finditer(without_quoted(text)) if match.end() == len(text)]
+    return (text[: ends[0].start()], OUT) if ends else (text, None)
 
 
 def _weighed(statistics: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
@@ -170,7 +255,8 @@ def _weight(given: Any) -> Fraction:
 class SumOf:
     """The sum of a column, of the rows for which `where` is true; what a person adds is clamped to the grid's ends.
 
-    `missing` is what a person adds who has such rows but no number in them; without it such a person adds nothing.
+    `missing` is what a person adds who has such rows but no number in them; without it, and where it is OUT, such a person adds
+    nothing, and is not one of those who add something.
 
     >>> SumOf("income", Grid(0, 100000, 100)).steps
     (0, 1000)
@@ -181,7 +267,7 @@ class SumOf:
     column: str
     grid: Grid
     where: str | None = None
-    missing: Fraction | None = None
+    missing: Missing = None
     origin: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
@@ -194,7 +280,7 @@ class SumOf:
             )
         for name in ("missing", "origin"):
             given = getattr(self, name)
-            if given is not None or name == "origin":
+            if name == "origin" or (given is not None and given != OUT):
                 number = parse_exact(given)
                 if number is None:
                     raise TableInputError(
@@ -212,7 +298,7 @@ class SumOf:
             raise TableInputError(
                 f"The step or the origin of the sum of {show(self.column)} has parts beyond 2^60; use rounder numbers."
             )
-        if self.missing is not None and not self.grid.low <= self.missing <= self.grid.high:
+        if isinstance(self.missing, Fraction) and not self.grid.low <= self.missing <= self.grid.high:
             raise TableInputError(
                 f"missing = {show(self.missing)} of the sum of {show(self.column)} lies outside its bounds, "
                 f"{self.grid}; declare a value within them."
@@ -227,7 +313,7 @@ class SumOf:
     @property
     def missing_steps(self) -> int | None:
         """What a person without a number adds, in steps from the origin."""
-        return None if self.missing is None else self.clamped(self.nearest(self.missing))
+        return self.clamped(self.nearest(self.missing)) if isinstance(self.missing, Fraction) else None
 
     def nearest(self, value: Fraction) -> int:
         """A value in steps from the origin, to the nearest, halves upwards."""
@@ -280,7 +366,8 @@ def _read_bounds(column: str, text: str) -> SumOf:
     parts = bounds["slashed"].split("/")  # high, high/step, high/p/q, or p/q/p/q
     cut = 2 if len(parts) == 4 else 1
     high, step = ("/".join(half).replace(" ", "") for half in (parts[:cut], parts[cut:]))
-    return SumOf(column, Grid(bounds["low"], high, step or 1), where, None if missing is None else parse_exact(missing))
+    value = None if missing is None else OUT if missing.lower() == OUT else parse_exact(missing)
+    return SumOf(column, Grid(bounds["low"], high, step or 1), where, value)
 
 
 def _check_written(column: str, text: str) -> None:

@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
+from ..questions.code_lists import has_code_lists
 from ..questions.question import Question
 from ..tables.count import admitting
 from ..tables.publish.released import Release
@@ -135,6 +136,8 @@ class QuestionForm(LedgerForm):
     epsilon: Text
     max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int = Field(1, ge=1, le=1000)
+    counted: Text = "units"
+    max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
     round_to: int | None = Field(None, ge=2, le=10**9)
@@ -287,8 +290,24 @@ def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
 
 
 def _question(asked: QuestionForm) -> Question:
-    """The question of a page: what it leaves empty is not asked for."""
-    names = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "purpose")
+    """The question of a page: what it leaves empty is not asked for. A page names no files of this machine."""
+    if has_code_lists(asked.domain):
+        raise TableInputError(
+            "A page declares its keys themselves and names no file; use a code list with discreet release --domain."
+        )
+    names = (
+        "count",
+        "sum",
+        "mean",
+        "share",
+        "by",
+        "domain",
+        "max_count",
+        "max_groups",
+        "counted",
+        "max_rows",
+        "purpose",
+    )
     given = {name: getattr(asked, name) for name in names}
     return Question(**{name: value for name, value in given.items() if value != []})
 

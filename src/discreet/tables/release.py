@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import check_file, stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..exact.level import LevelLike
+from ..exact.aliases import Rational
+from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..progress import Progress, part, tell
+from ..progress import Progress, tell
+from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Spelling, check_columns, check_relation, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, examined
 from .count.true_numbers import TrueNumbers, check_admitted, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
@@ -38,13 +40,14 @@ from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
-from .publish.previews import Preview, preview_of
-from .publish.readings import members
+from .publish.previews import EpsilonPreview, Preview, preview_of
+from .publish.readings import Confidence, members
 from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
 Confirm = Callable[[QuestionCheck], bool]
+Shown = tuple[Coarse, Confidence]  # how what was drawn is presented
 
 
 def release(
@@ -56,10 +59,15 @@ def release(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -76,14 +84,19 @@ def release(
     which is not for publication. `preview` says beforehand what error to expect.
 
         version     your name for this version of the data
+        part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         fresh       draw anew on changed data, and pay again
         confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         round_to    round the noisy reports to multiples of this, and all made from them
         hide_below  hide noisy reports below this, and all made from them
+        confidence  how often the intervals cover. "0.95"
+        simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
+        supersedes  the version whose release this one corrects; record and page say so
+        reason      why it was corrected. "late registrations"
 
-    Of these the last three are no part of the question: they are made from the reports, cost nothing, and may be asked for later.
+    Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
     """
     asked = Asked.at_level(
         _question(question, parts),
@@ -91,8 +104,11 @@ def release(
         version,
         alpha,
         epsilon,
+        part,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    corrects = Correction.of(supersedes, reason, version, part)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -104,10 +120,15 @@ def release_to(
     ledger: Ledger | str | os.PathLike[str],
     audiences: Mapping[str, Any],
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     fresh: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     confirm: Confirm | None = None,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -125,8 +146,11 @@ def release_to(
         dataset,
         version,
         audiences,
+        part,
     )
-    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, confirm, progress)
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    corrects = Correction.of(supersedes, reason, version, part)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -139,9 +163,12 @@ def preview(
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
     version: str = "1",
+    part: str | None = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
     check: bool = False,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -157,15 +184,64 @@ def preview(
         version,
         alpha,
         epsilon,
+        part,
     )
-    coarse = Coarse.of(round_to, hide_below)
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         table = whole_table(table)
-        ready = _counted(table, book, asked, allowed, coarse, progress)
+        ready = _counted(table, book, asked, allowed, shown, progress)
         compared = _compared(table, asked, allowed, ready, progress) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
+
+
+def preview_epsilons(
+    table: Any,
+    question: Question | None = None,
+    *,
+    dataset: str,
+    ledger: Ledger | str | os.PathLike[str],
+    epsilons: Sequence[LevelLike],
+    version: str = "1",
+    part: str | None = None,
+    margins: Any = (),
+    round_to: object = None,
+    hide_below: object = None,
+    confidence: Rational = "0.95",
+    simultaneous: bool = False,
+    progress: Progress | None = None,
+    **parts: Unpack[QuestionParts],
+) -> EpsilonPreview:
+    """The errors to expect of one release at each of several `epsilons`, as a table and a picture: nothing is drawn or charged.
+
+    The table is counted once. The rest is as in `preview`.
+    """
+    whole = _question(question, parts)
+    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
+    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    with opened_ledger(ledger) as book:
+        allowed = _allowed(table, book, asked[0], margins)
+        table = whole_table(table)
+        ready = _counted(table, book, asked[0], allowed, shown, progress)
+    first, others = (
+        ready.sheets[0],
+        [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
+    )
+    make_table = table_maker(table)
+    sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
+    tell(progress, "done", 1.0)
+    return EpsilonPreview(tuple(sheet.record for sheet in sheets))
+
+
+def _some(epsilons: Any) -> list[Any]:
+    """The epsilons of a table, from the smallest to the largest."""
+    if isinstance(epsilons, (str, bytes)) or not isinstance(epsilons, Iterable):
+        raise ReleaseError('epsilons are several numbers, for example epsilons=["1/4", "1/2", "1"].')
+    levels = {level.alpha: level for level in (Level.of(epsilon=epsilon) for epsilon in epsilons)}
+    if not levels:
+        raise ReleaseError('There is no epsilon; give some, for example epsilons=["1/4", "1/2", "1"].')
+    return [levels[alpha] for alpha in sorted(levels, reverse=True)]
 
 
 def _question(question: Question | None, parts: QuestionParts) -> Question:
@@ -207,27 +283,31 @@ def _walked(
     ledger: Ledger | str | os.PathLike[str],
     asked: Asked,
     margins: Any,
-    coarse: Coarse,
+    shown: Shown,
     fresh: bool,
+    corrects: Correction | None,
     confirm: Confirm | None,
     progress: Progress | None,
 ) -> _Walk:
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins)
+        allowed = _allowed(table, book, asked, margins, corrects)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
-            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), shown)
             walk = replace(walk, unread=file.name)
         else:
             table = whole_table(table)
-            ready = _counted(table, book, asked, allowed, coarse, progress)
+            ready = _counted(table, book, asked, allowed, shown, progress)
             if confirm is not None and not ready.sheets[0].draws_nothing:
                 ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
-    return walk
+    if allowed.corrects is None:
+        return walk
+    said = {"supersedes": allowed.corrects.written}
+    return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
 
 
 @dataclass(frozen=True)
@@ -239,22 +319,24 @@ class _Allowed:
     admission: Admission | None = None  # of files
     spelling: Spelling | None = None  # of files that were admitted
     answer: Answer | None = None
+    corrects: Correction | None = None
 
     @property
     def terms(self) -> Terms:
         return self.said.terms
 
 
-def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
+def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
-            return _Allowed(said, names)
-        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
-        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number))
+            return _Allowed(said, names, corrects=corrects)
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
+        corrects = None if corrects is None else corrects.found(said, spelling)
+        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
 
 
 @dataclass(frozen=True)
@@ -269,7 +351,7 @@ class _Ready:
 
 
 def _counted(
-    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, coarse: Coarse, progress: Progress | None
+    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, shown: Shown, progress: Progress | None
 ) -> _Ready:
     """Count, and choose the mechanisms: all that can fail, before anything is charged."""
     terms, question = allowed.terms, asked.question
@@ -278,14 +360,20 @@ def _counted(
     admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
     reading = None if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
-        question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
+        question,
+        terms,
+        table,
+        progress=step(progress, 0.0, _COUNTING),
+        reading=reading,
+        vouched=admission is not None,
+        part=asked.part,
     )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, numbers.columns)
-    spelling = allowed.spelling or spelling_of(asked, numbers.columns)
+    spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
     make_table = table_maker(table)
-    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, coarse) for level in asked.levels)
+    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
@@ -300,13 +388,13 @@ def _counted(
 
 
 def _sheet(
-    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
+    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, shown: Shown
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, *shown, tiers)
 
 
 def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None) -> QuestionCheck:
@@ -314,10 +402,12 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
-    findings = question_findings(table, reading, asked.question, progress)
+    unknown_part = None if ready.numbers.has_rows else asked.part_of(allowed.terms)
+    findings = question_findings(table, reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, allowed.said.totals.left)
+    left = allowed.said.totals_of(asked.part).left
+    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, left, asked.paid_by(allowed.terms))
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:
@@ -334,7 +424,7 @@ def _drawn(
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
     operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
         return _Walk(releases, Fraction(0), operator, dropped)
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
@@ -347,12 +437,13 @@ def _drawn(
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,
-            what=asked.words(),
+            what=asked.words(allowed.terms.unit),
+            part=asked.part,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.coarse)
+        again = _repeated(begun, asked, allowed, spelling, first.make_table, (first.coarse, first.confidence))
         return _Walk(again.releases, again.charged, operator, dropped)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
@@ -370,7 +461,7 @@ def _repeated(
     allowed: _Allowed,
     spelling: Spelling,
     make_table: Callable[[Mapping[str, list[Any]]], Any],
-    coarse: Coarse,
+    shown: Shown,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
@@ -380,7 +471,7 @@ def _repeated(
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
         sheet, drawn = served(
-            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, coarse
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, *shown
         )
         releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(releases, charged)
@@ -434,6 +525,7 @@ def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers
     used = {
         *question.by,
         *([terms.unit] if terms.unit else []),
+        *([question.counted_column] if question.counted_column else []),
         *(name for names in numbers.columns.values() for name in names),
     }
     try:

@@ -20,7 +20,7 @@ function question() {
     try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
   }
   return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(),
-    max_count: number(given.max_count), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below) };
+    max_count: number(given.max_count), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below), counted: given.counted.trim() || "units", max_rows: number(given.max_rows) };
 }
 
 function buttons() {

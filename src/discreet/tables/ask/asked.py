@@ -1,31 +1,36 @@
 """A question about a version of a data set, at one privacy level or at those of several audiences.
 
 A question has one identity, however it is spelled (`spelling_of`): the order of columns, keys and conditions does not matter.
+An answer may correct that of an earlier version (`Correction`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self, final
 
 from ...engines.count_sql import Counts, Sums
 from ...errors import ReleaseError
-from ...exact.arithmetic import encodable, show_decimal
+from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
+from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
+from ...ledger.entries import Consulted, part_given
 from ...ledger.ledger import Terms
+from ...ledger.periods import part_name
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
 from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import Question
-from ...questions.statistic import Statistic
+from ...questions.statistic import OUT, UNITS, Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
+_REASON = 500  # characters of the reason for a correction
 
 
 @dataclass(frozen=True)
@@ -37,21 +42,37 @@ class Asked:
     version: str
     level: Level  # what is charged; that of the most accurate audience
     audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
+    part: str | None = None  # of the data set, by its one name: the only one that is counted and charged
 
     @classmethod
-    def at_level(cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object) -> Asked:
+    def at_level(
+        cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object, part: object = None
+    ) -> Asked:
         """A question at one level."""
-        return cls(question, dataset, _version(version), Level.of(alpha=alpha, epsilon=epsilon))
+        level = Level.of(alpha=alpha, epsilon=epsilon)
+        return cls(question, dataset, _version(version), level, part=None if part is None else part_name(part))
 
     @classmethod
-    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any) -> Asked:
+    def of_audiences(cls, question: Question, dataset: str, version: str, audiences: Any, part: object = None) -> Asked:
         """A question for several audiences, {name: epsilon}. Only geometric noise leads from every level to every more private
         one (docs/theory/cascade.md)."""
         named = read_audiences(audiences)
         _check_several(question)
         question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
         least = min((level for _, level in named), key=lambda level: level.alpha)
-        return cls(question, dataset, _version(version), least, named)
+        name = None if part is None else part_name(part)
+        return cls(question, dataset, _version(version), least, named, name)
+
+    def part_of(self, terms: Terms) -> tuple[str, str] | None:
+        """The column of parts and the part that is asked for; None for all of them."""
+        name = part_given(terms, self.part)
+        return None if name is None or terms.parts is None else (terms.parts, name)
+
+    def paid_by(self, terms: Terms) -> str | None:
+        """What is charged, where the data set has parts: "part 2026-01" or "every part"."""
+        if terms.parts is None:
+            return None
+        return "every part" if self.part is None else f"part {self.part}"
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -63,23 +84,28 @@ class Asked:
         """What the release at one of the levels answers."""
         return replace(self, level=level)
 
-    def groups_of_one(self, terms: Terms) -> int:
-        """How many groups one person can be in."""
-        return groups_of_one(self.question, terms)
+    def contribution(self, terms: Terms) -> int:
+        """How many of what is counted one unit adds at most."""
+        return contribution(self.question, terms)
 
-    def words(self) -> str:
+    def words(self, unit: str | None) -> str:
         """What is asked, of which version, at which epsilon: for the history of a ledger."""
         several = [f"{name} (epsilon {show_decimal(level.charge)})" for name, level in self.audiences]
         audiences = f" for {', '.join(several)}" if several else ""
         return (
-            f"{self.question.words()}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
+            f"{self.question.words(unit)}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
             f"{'' if several else self.question.how_drawn()}"
         )
 
 
-def groups_of_one(question: Question, terms: Terms) -> int:
-    """How many groups one person can be in."""
-    return question.max_groups if terms.unit is not None else 1
+def contribution(question: Question, terms: Terms) -> int:
+    """How many of what is counted one unit adds at most, in all groups together: rows or ids, or itself in some groups.
+
+    What keeps a level against one of them more or less keeps it to this power against a unit (docs/theory/sums.md).
+    """
+    if terms.unit is None:
+        return 1
+    return question.max_groups if question.max_rows is None else question.max_rows
 
 
 def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
@@ -130,7 +156,8 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
-    question.purpose.check([statistic.kind for statistic in question.statistics], terms.relation)
+    asked.part_of(terms)  # refuses one where there are none
+    question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -152,17 +179,17 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         partial = [
             statistic.name
             for statistic in question.statistics
-            if statistic.kind == "mean" and statistic.where is not None
+            if statistic.kind == "mean" and statistic.where is not None and statistic.missing is None
         ]
         if partial:
             raise ReleaseError(
-                f"The mean {partial[0]!r} is taken over people chosen by a condition, and under change-one privacy their "
-                "number is private; ask for a sum and a count with that condition."
+                f"The mean {partial[0]!r} is taken over people chosen by a condition: say what becomes of those among them "
+                'who have no value, "missing out" or "missing VALUE".'
             )
     counted = [
         statistic
         for statistic in question.statistics
-        if statistic.kind == "count" or (statistic.kind == "share" and terms.relation == "change-one")
+        if statistic.kind == "count" or (statistic.kind == "share" and not statistic.is_pair(terms.relation))
     ]
     if not counted and (question.max_count is not None or question.mechanism != "auto"):
         word = "mechanism" if question.max_count is None else "max_count"
@@ -171,6 +198,17 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         raise ReleaseError(
             "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
             "and lies in one group."
+        )
+    if terms.unit is None and question.counted != UNITS:
+        raise ReleaseError(
+            "counted needs an id column (unit) in the data set's terms; without one, a row is a person and rows are counted."
+        )
+    own = question.counted_column
+    if own is not None and terms.relation == "change-one" and own.lower() not in {c.lower() for c in terms.public}:
+        raise ReleaseError(
+            f"{own} is not public in {asked.dataset!r}, and under change-one privacy the size of a group is public: how many "
+            f'different {own} it has must be, too. Count rows (counted="rows"), or create the data set with {own} among its public '
+            "columns, or with relation add-remove."
         )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
@@ -193,10 +231,10 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
 def level_of(asked: Asked, terms: Terms, part: Fraction) -> Level:
     """The level of each report of a statistic with this part of epsilon: all reports on a person together keep what was asked.
 
-    beta with beta^groups >= alpha^part. The parts add up to 1, so the product over all groups and statistics of one person
-    is at least alpha.
+    beta with beta^k >= alpha^part, k the most that one unit adds to what is counted. The parts add up to 1, so the product over
+    all that it adds, and over the statistics, is at least alpha.
     """
-    share = part / asked.groups_of_one(terms)
+    share = part / asked.contribution(terms)
     level = asked.level if share == 1 else Level(asked.level.power(share))
     if level.alpha > _WEAKEST:
         raise ReleaseError(
@@ -223,26 +261,28 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms) -> Spelling:
     """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
     question = asked.question
     conditions = {
-        statistic.name: None if statistic.where is None else parse(statistic.where, names[statistic.name])
-        for statistic in question.statistics
+        each.name: tuple(None if text is None else parse(text, names[each.name]) for text in (each.where, each.among))
+        for each in question.statistics
     }
     contents = {
-        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name])
+        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name], terms.relation)
         for statistic in question.statistics
     }
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
     identity = {
         "version": asked.version,
+        **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(asked.level.alpha),
         "max_count": question.max_count,
         "max_groups": question.max_groups,
+        **({} if question.counted == UNITS else {"counted": question.counted.lower(), "max_rows": question.max_rows}),
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
         **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
         "rule": 1,
@@ -251,23 +291,31 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
         "domain": _digest(question.domain.contents(by)),
         **({"measured": _digest(one_text({"tiers": _tier_identities(question)}))} if question.tiers else {}),
     }
-    used = {name for where in conditions.values() if where is not None for name in where.columns}
+    used = {name for both in conditions.values() for each in both if each is not None for name in each.columns}
     used |= {content["column"] for content in contents.values() if "column" in content}
     return Spelling(identity, contents, tuple(sorted(used)))
 
 
-def _content(statistic: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def _content(
+    statistic: Statistic, conditions: Sequence[Predicate | None], names: Collection[str], relation: str
+) -> dict[str, Any]:
     """The identity of a statistic, whatever its name."""
+    where, among = (None if each is None else unordered(each) for each in conditions)
+    missing = statistic.missing
+    if statistic.kind == "mean" and relation == "add-remove" and missing == OUT:
+        missing = None  # as it is without saying so
     content: dict[str, Any] = {
         "kind": statistic.kind,
-        "where": None if where is None else unordered(where),
+        "where": where,
         "part": str(statistic.weight),
     }
+    if statistic.kind == "share":
+        content |= {"among": among, "missing": missing}
     if statistic.column is not None and statistic.grid is not None:
         content |= {
             "column": find_column(statistic.column, names) or statistic.column,
             "grid": [str(statistic.grid.low), str(statistic.grid.high), str(statistic.grid.step)],
-            "missing": None if statistic.missing is None else str(statistic.missing),
+            "missing": None if missing is None else str(missing),
         }
     return content
 
@@ -287,3 +335,74 @@ def _tier_identities(question: Question) -> list[Any]:
             cells[place].append([key[k] for k in order])
         identities.append([str(part), sorted(sorted(map(repr, keys)) for keys in cells)])
     return sorted(identities, key=repr)
+
+
+# A release that corrects an earlier one
+
+
+@final
+@dataclass(frozen=True)
+class Correction:
+    """The version that is superseded, the reason, and the line that charged for the same question about that version."""
+
+    version: str
+    reason: str
+    line: int | None = None  # where the ledger has one
+
+    @classmethod
+    def of(cls, version: object, reason: object, own: object, part: object = None) -> Self | None:
+        """As whoever releases version `own`, or a part of it, says it; None where nothing is corrected."""
+        if version is None:
+            if reason is not None:
+                raise ReleaseError("A reason is for a correction: name the version it corrects with supersedes, too.")
+            return None
+        if not (isinstance(version, str) and version and encodable(version)):
+            raise ReleaseError('supersedes is the name of an earlier version of the data, such as "2026-01".')
+        if part is not None:
+            raise ReleaseError(
+                "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
+                "part, and is charged to all of them. Leave out the part."
+            )
+        if version == own:
+            raise ReleaseError(
+                f"Version {show(version)} cannot supersede itself: admit the corrected data as another version, and name "
+                "the earlier one with supersedes."
+            )
+        if not (isinstance(reason, str) and reason.strip() and reason.isprintable() and len(reason) <= _REASON):
+            raise ReleaseError(
+                f"Say in one line of up to {_REASON} characters why version {show(version)} is corrected, such as "
+                'reason="late registrations".'
+            )
+        return cls(version, reason.strip())
+
+    @classmethod
+    def recorded(cls, written: Any, own: object, part: object = None) -> Self | None:
+        """As a record has it."""
+        if written is None:
+            return None
+        line = written["line"]
+        made = cls.of(written["version"], written["reason"], own, part)
+        if made is None or not (line is None or type(line) is int):
+            raise ReleaseError("What the record says of a correction cannot be read.")
+        return replace(made, line=line)
+
+    def found(self, said: Consulted, spelling: Spelling) -> Self:
+        """The same with the line of the release that is corrected. A version that was never admitted was mistyped."""
+        earlier = said.admission(self.version)
+        if earlier is None:
+            known = [admission.version for admission in said.admissions()]
+            raise ReleaseError(
+                f"No version {show(self.version)} of {said.terms.name!r} was admitted.{did_you_mean(self.version, known)} "
+                f"Admitted: {', '.join(known)}. Nothing was charged."
+            )
+        answer = said.stored(self.question(spelling), earlier.number)
+        return replace(self, line=None if answer is None else answer.charge)
+
+    def question(self, spelling: Spelling) -> Mapping[str, Any]:
+        """The same question about the version that is superseded, as the ledger knows it."""
+        return {**spelling.question, "version": self.version}
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """For the record of the release."""
+        return {"version": self.version, "reason": self.reason, "line": self.line}

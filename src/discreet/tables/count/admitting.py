@@ -16,18 +16,19 @@ from types import MappingProxyType
 from typing import Any
 
 from ...engines.bounds import outside_bounds
+from ...engines.dates import Dates
 from ...engines.duckdb import count_each
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
-from ...engines.sources import file_digest, open_table, stamp
+from ...engines.sources import TableSource, file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...exact.written import did_you_mean
-from ...ledger.ledger import Ledger, opened_ledger
+from ...ledger.ledger import Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
-from ...questions.predicate import find_column
+from ...questions.predicate import find_column, unknown_column
 from ...questions.statistic import SumOf, read_sums
 from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
 
@@ -168,6 +169,7 @@ def profile(
     null: str | Sequence[str] = (),
     sheet: str | None = None,
     header_row: int = 1,
+    dates: Dates = (),
     domain: Any = None,
     sum: Any = None,
     unit: str | None = None,
@@ -182,7 +184,9 @@ def profile(
         quote       the quotation mark around fields, or none
         null        words for missing values, separated by commas: "NA,-,..". Also a list of them
         sheet       the sheet of an Excel file, where it has several
-        header_row  the row of a sheet that holds the names of its columns
+        header_row  the line of a text file, or row of a sheet, that holds the names of the columns
+        dates       columns of dates with their form, "born:dd.mm.yyyy": from then on they are compared as dates. Also
+                    {"born": "dd.mm.yyyy"}
         domain      declared groups, which are compared with what is there
         sum         bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
         unit        the column that identifies a person; by default a row is a person
@@ -202,6 +206,7 @@ def profile(
         null=null,
         sheet=sheet,
         header_row=header_row,
+        dates=dates,
     )
     return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
 
@@ -219,6 +224,7 @@ def admit(
     null: str | Sequence[str] = (),
     sheet: str | None = None,
     header_row: int = 1,
+    dates: Dates = (),
     domain: Any = None,
     sum: Any = None,
     codes: Sequence[str] = (),
@@ -241,13 +247,14 @@ def admit(
         null=null,
         sheet=sheet,
         header_row=header_row,
+        dates=dates,
     )
     path = Path(table)
     with opened_ledger(ledger) as book:
         terms, before = book.terms(dataset), stamp(path)
         report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
-        report = replace(report, findings=(*report.findings, *_about_public(terms.public, known)))
+        report = replace(report, findings=(*report.findings, *_about_public(terms, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
             reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -276,21 +283,23 @@ def examined(
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    source = open_table(table, again=True, reading=reading, progress=progress)
+    source = open_table(table, again=True, reading=replace(reading, dates=()), progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and path is not None
     if untyped:
-        _check_names(names, path)
+        _check_names(names, path, reading.header_row)
     person = None if unit is None else find_column(unit, names)
     if unit is not None and person is None:
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
+    dates = _columns_of_dates(source, reading, person)
     texts = _columns_of_codes(names, [*codes, *([] if unit is None else [unit])], domain)
     wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
     most = None if only is None else _FIRST
     with Guarded(_unreadable):
-        size, columns, ids = seen_columns(source, wanted, person, progress, most)
+        size, columns, ids = seen_columns(source, wanted, person, progress, most, dates)
     cells = path is not None and path.suffix.lower() == ".xlsx"
     findings = [f for column in columns for f in _about(column, reading, untyped, cells, column.name in texts)]
-    findings += _about_names(names, source.nameless, size) if untyped else []
+    findings += [f for c in columns if c.name in dates for f in _about_dates(c, dates[c.name], untyped)]
+    findings += _about_names(names, source.nameless, size, reading.header_row) if untyped else []
     if person is not None:
         findings += _about_ids(next(c for c in columns if c.name == person), ids)
     if domain is not None:
@@ -329,14 +338,14 @@ def _unreadable() -> TableInputError:
     )
 
 
-def _check_names(names: Sequence[str], path: Path | None) -> None:
-    """A first line that is a single name with another separator in it was written with that separator."""
+def _check_names(names: Sequence[str], path: Path | None, header_row: int) -> None:
+    """A line of names that is a single name with another separator in it was written with that separator."""
     other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
     if other is not None and path is not None:
         word = "tab" if other == "\t" else other
         raise TableInputError(
-            f'The first line of {show(path.name)} reads as a single column with "{word}" in its name; '
-            f'use --separator "{word}".'
+            f"{'The first line' if header_row == 1 else f'Line {header_row}'} of {show(path.name)} reads as a single "
+            f'column with "{word}" in its name; use --separator "{word}".'
         )
 
 
@@ -357,6 +366,31 @@ def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) ->
         if any(isinstance(key, str) for some in lists if isinstance(some, (list, tuple)) for key in some):
             coded.add(find_column(name, names) or name)
     return coded
+
+
+def _columns_of_dates(source: TableSource, reading: Reading, person: str | None) -> dict[str, str]:
+    """The forms of the columns of dates, by the file's own names; refused where a column is not there or has no texts.
+
+    The source goes on handing them over as texts.
+    """
+    if not reading.dates:
+        return {}
+    unknown = [name for name, _ in reading.dates if find_column(name, source.names) is None]
+    if unknown:
+        raise TableInputError(unknown_column(unknown[0], source.names))
+    source.declare_dates(reading.dates)
+    source.bind(list(source.dates), person if person in source.dates else None)
+    dates, source.dates = source.dates, {}
+    return dates
+
+
+def _about_dates(column: Column, form: str, untyped: bool) -> list[Finding]:
+    """Texts in a column of dates that are none; where most are none, the form is another one."""
+    words = ", or, where they stand for missing values, name them with --null" if untyped else ""
+    other = f"correct them, say the form that they have with --dates (d.m.yyyy reads 1.2. and 01.02.){words}"
+    mostly = column.undated.count > column.dated.count if untyped else not column.dated.count
+    what = f"no date as {form}"
+    return _finding(column, what, column.undated, f"they are read as missing: {other}", grave=mostly)
 
 
 def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
@@ -408,39 +442,42 @@ def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Findi
     return _finding(column, f"number with a {name}", column.foreign, advice, grave=not codes)
 
 
-def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding]:
+def _about_names(names: Sequence[str], nameless: int, size: int, header_row: int) -> list[Finding]:
     odd = [name for name in names if _is_number(name)]
     findings = [
         Finding(
             name,
             "a number as the name of a column",
             1,
-            (1,),
+            (header_row,),
             "put a line of column names first, or the first person is not counted",
         )
         for name in odd
     ]
     if nameless:
         findings.append(
-            Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: give them names")
+            Finding("", "columns without a name", nameless, (header_row,), "nobody can ask about them: give them names")
         )
     if not size:
         findings.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
     return findings
 
 
-def _about_public(public: Sequence[str], known: Set[str]) -> list[Finding]:
-    """Public columns that neither this file nor an admitted one has: their names are fixed, and nobody can group by them."""
+def _about_public(terms: Terms, known: Set[str]) -> list[Finding]:
+    """Columns of the terms that neither this file nor an admitted one has: their names are fixed, and nobody can group by public
+    ones, or ask about parts."""
+    named = dict.fromkeys(terms.public, ("a public column", "no question can group by it"))
+    named |= {} if terms.parts is None else {terms.parts: ("the column of parts", "no question can ask about one part")}
     return [
         Finding(
             name,
-            "a public column that no admitted file has",
+            f"{what} that no admitted file has",
             1,
             (),
-            "no question can group by it; where it is misspelled, remove the data set (discreet ledger remove) and create it "
+            f"{nobody}; where it is misspelled, remove the data set (discreet ledger remove) and create it "
             f"anew.{did_you_mean(name, known)}",
         )
-        for name in public
+        for name, (what, nobody) in named.items()
         if find_column(name, known) is None
     ]
 
@@ -455,7 +492,7 @@ def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
                 f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
                 len(often),
                 (),
-                "a person counts once in a group, in at most max_groups groups",
+                "a unit counts once in a group, in at most max_groups groups; to count rows, ask with counted rows and max_rows",
             )
         )
     return findings
@@ -505,7 +542,9 @@ def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person:
     ):
         low, high = bounded.grid.reach
         clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
-        missing = "they add nothing" if bounded.missing is None else f"a person without a number adds {bounded.missing}"
+        missing = (
+            "they add nothing" if bounded.missing_steps is None else f"a person without a number adds {bounded.missing}"
+        )
         notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),

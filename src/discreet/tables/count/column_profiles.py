@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engines.dates import days_of
 from ...engines.sources import TableSource
 from ...progress import Progress, tell
 
@@ -53,6 +54,8 @@ class Column:
     texts: Tally = field(default_factory=Tally)  # no numbers
     grouped: Tally = field(default_factory=Tally)  # of these, numbers with thousands separators
     spaced: Tally = field(default_factory=Tally)
+    dated: Tally = field(default_factory=Tally)  # of a column of declared dates: texts that are one
+    undated: Tally = field(default_factory=Tally)  # and those that are none
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
     kind: str = ""
 
@@ -85,7 +88,15 @@ class Column:
                 times = np.bincount(codes[~missing], minlength=len(is_own))
                 self.words.update({coded.dictionary[int(k)].as_py(): int(times[k]) for k in odd})
         else:
-            self.kind = str(array.type)
+            self.kind = "dates" if pa.types.is_date(array.type) else str(array.type)
+
+    def as_days(self, array: Any, numbers: NDArray[np.int64], form: str, also_iso: bool) -> Any:
+        """Some rows of a column of dates as days, those that are none as missing."""
+        days = days_of(array, form, also_iso)
+        missing, none = (some.is_null().to_numpy(zero_copy_only=False) for some in (array, days))
+        self.dated.add(~none, numbers)
+        self.undated.add(none & ~missing, numbers)
+        return days
 
     def _keep(self, dictionary: Any, codes: NDArray[np.int64], there: Flags, numbers: NDArray[np.int64]) -> None:
         if self.values is None or len(dictionary) > MOST_VALUES:
@@ -143,15 +154,25 @@ def _matcher(texts: Any) -> Callable[[str], Flags]:
 
 
 def seen_columns(
-    source: TableSource, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
+    source: TableSource,
+    wanted: Sequence[str],
+    unit: str | None,
+    progress: Progress | None,
+    most: int | None = None,
+    dates: Mapping[str, str] | None = None,
 ) -> tuple[int, list[Column], Counter[Any]]:
-    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows."""
+    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows.
+
+    `dates` has the forms of columns that the source hands over as texts, so that texts which are no dates can be counted.
+    """
     source.bind(wanted)
     own, other = (BY_COMMA, BY_POINT) if source.decimal == "," else (BY_POINT, BY_COMMA)
     columns, rows, ids = [Column(name) for name in source.used], 0, Counter[Any]()
     for numbers, arrays in _batches_with_progress(source, progress):
         rows += len(numbers)
         for column, array in zip(columns, arrays, strict=True):
+            if dates and column.name in dates:
+                array = column.as_days(array, numbers, dates[column.name], source.has_iso_days)
             column.add(array, numbers, own, other)
             if column.name == unit:
                 ids.update(_plain(array.drop_null()))

@@ -65,11 +65,17 @@ class TrueNumbers:
     first: Counts
     counts: Mapping[str, Counts]
     sums: Mapping[str, Sums]
+    taken_over: Mapping[str, Counts]  # of shares of some of a group: these
 
     @property
     def dropped(self) -> int:
         """Rows in no group: for the operator alone."""
         return self.first.dropped
+
+    @property
+    def has_rows(self) -> bool:
+        """Is there a row at all, of the part where one was asked for? For the operator alone."""
+        return bool(self.first.sizes.any() or self.first.other_size or self.first.dropped)
 
     @property
     def each(self) -> dict[str, Counts | Sums]:
@@ -92,37 +98,52 @@ class TrueNumbers:
         if measure.name in self.counts:
             groups = self.counts[measure.name]
             counted = self._cells(groups.counts, groups.other_count)
-            return self._cells(groups.sizes, groups.other_size) - counted if measure.part == "v" else counted
+            if measure.part != "v":
+                return counted
+            some = self.taken_over.get(measure.name)
+            whole = (groups.sizes, groups.other_size) if some is None else (some.counts, some.other_count)
+            return self._cells(*whole) - counted
         summed = self.sums[measure.name]
         steps = self._cells(summed.sums, summed.other_sum)
         if measure.part != "v":
             return steps
-        return (
-            measure.change * self._cells(summed.people, summed.other_people) - steps
-        )  # the sum of D - x over the same people
+        grid = measure.statistic.grid
+        assert grid is not None
+        assert grid.n is not None
+        return grid.n * self._cells(summed.people, summed.other_people) - steps  # the sum of D - x over the same people
 
     def _cells(self, groups: Indices, pooled: int) -> Indices:
         return np.array([*groups.tolist(), *([pooled] if self.question.pool_other else [])], dtype=np.int64)
 
 
 def counted_for(
-    question: Question, terms: Terms, table: Any, progress: Progress | None, reading: Reading | None, vouched: bool
+    question: Question,
+    terms: Terms,
+    table: Any,
+    progress: Progress | None,
+    reading: Reading | None,
+    vouched: bool,
+    part: str | None = None,
 ) -> TrueNumbers:
-    """Read the table once for everything that is asked of it."""
+    """Read the table once for everything that is asked of it, or of one of its parts."""
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
+    of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
     counted = count_each(
         table,
-        predicates=[statistic.where for statistic in conditions] or [None],
+        predicates=[*(each.counted for each in conditions), *(each.taken_over for each in of_some)] or [None],
         by=list(question.by),
         domain=question.domain,
         unit=terms.unit,
         max_groups=question.max_groups,
+        counted=question.counted,
+        max_rows=question.max_rows,
         other=question.pool_other,
         progress=progress,
         reading=reading,
         vouched=vouched,
         sums=[statistic.sum_of(change_of(statistic, terms)[1]) for statistic in values],
+        part=None if part is None or terms.parts is None else (terms.parts, part),
     )
     counts = dict(
         zip([statistic.name for statistic in conditions], counted.counts, strict=False)
@@ -132,4 +153,7 @@ def counted_for(
         counted.counts[0],
         counts,
         dict(zip([statistic.name for statistic in values], counted.sums, strict=True)),
+        dict(zip([statistic.name for statistic in of_some], counted.counts[len(conditions) :], strict=True))
+        if of_some
+        else {},
     )

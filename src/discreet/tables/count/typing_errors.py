@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from ...engines.dates import ISO, apparent_form, usual_form
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
@@ -37,7 +39,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
-_KEY = "key of"
+_KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
 _IN_ORDER = {"<", "<=", ">", ">=", "BETWEEN"}
 _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
@@ -47,13 +49,6 @@ _MOST_ALIKE = 20  # spellings of one form that are held
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_DATES = {
-    "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "dd.mm.yyyy": re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)"),
-    "dd/mm/yyyy or mm/dd/yyyy": re.compile(r"\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)"),
-    "dd-mm-yyyy": re.compile(r"\d{1,2}-\d{1,2}-(?:\d{4}|\d\d)"),
-}
-_IN_ORDER_OF_TIME = "yyyy-mm-dd"
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False,
     "f": False,
@@ -88,6 +83,7 @@ class QuestionCheck(Result):
     dataset: str
     epsilon: Fraction
     left: Fraction
+    paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -101,7 +97,11 @@ class QuestionCheck(Result):
 
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
-        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left; the check charged nothing."
+        whose = f" in {self.paid_by}" if self.paid_by else ""
+        price = (
+            f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
+            "nothing."
+        )
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -118,19 +118,31 @@ class QuestionCheck(Result):
             "findings": [plain(vars(finding)) for finding in self.findings],
             "epsilon": str(self.epsilon),
             "left": str(self.left),
+            "paid_by": self.paid_by,
         }
 
 
 def question_findings(
-    table: Any, reading: Reading | None, question: Question, progress: Progress | None = None
+    table: Any,
+    reading: Reading | None,
+    question: Question,
+    progress: Progress | None = None,
+    part: tuple[str, str] | None = None,
 ) -> tuple[QuestionFinding, ...]:
-    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept."""
+    """Compare a question with a table that it was found to fit: one pass over its columns, after which nothing is kept. `part` is
+    the column of parts and the part that was asked for, where no row names it."""
     with Guarded(_unreadable):
         source = open_table(table, again=True, reading=reading, progress=progress)
         columns = _written_in(question, list(source.names))
+        if part is not None:
+            name = find_column(part[0], source.names) or part[0]
+            columns.setdefault(name, _Column(name)).values.setdefault(part[1], f"{_PART} {name}:")
         if columns:
             _read(source, columns, progress)
     findings = [finding for column in columns.values() for finding in column.findings()]
+    if part is not None and not any(finding.where.startswith(_PART) for finding in findings):
+        write = "write it as the data do; what would be paid for is noise alone"
+        findings.append(QuestionFinding("spelling", f"{_PART} {part[0]}: {show(part[1])}", "no row names it", write))
     all_of = dict.fromkeys([*_null_compared(question, list(source.names)), *findings])
     return tuple(sorted(all_of, key=lambda finding: finding.what == _KEPT))  # what to do comes first
 
@@ -184,9 +196,11 @@ class _Column:
     ordered: list[tuple[str, str, str]] = field(default_factory=list)  # where, sign, text
     numbers_in: list[str] = field(default_factory=list)  # where its values are read as numbers without being named
     sums: list[str] = field(default_factory=list)
+    days_in: list[str] = field(default_factory=list)  # where its values are read as dates
 
     untyped: bool = True
     of_texts: bool = False
+    of_numbers: bool = False  # by its type
     missing: int = 0
     there: int = 0
     seen: set[Any] = field(default_factory=set)  # of what the question names
@@ -233,6 +247,7 @@ class _Column:
                 return
         elif kinds.is_boolean(array.type) or kinds.is_date(array.type) or _is_number(array.type):
             self.there += len(array) - array.null_count
+            self.of_numbers = _is_number(array.type)
             try:
                 values = array.drop_null().unique().to_pylist()
             except (OverflowError, ValueError):  # a day beyond Python's calendar
@@ -274,8 +289,7 @@ class _Column:
             number = Decimal(text.strip().replace(",", "."))
             if abs(number) < 2**63 and number == int(number):
                 self.whole.add(int(number))
-        dates = next((name for name, pattern in _DATES.items() if pattern.fullmatch(text)), None)
-        return is_number, not is_number and other.match(text) is not None, truth is not None, dates
+        return is_number, not is_number and other.match(text) is not None, truth is not None, apparent_form(text)
 
     def _compare_forms(self) -> None:
         """Keep those of the other texts that have the form of one in the question."""
@@ -318,6 +332,8 @@ class _Column:
 
     def _as_seen(self, key: Any) -> Any:
         """A key of a column that has a type, as its rows have it."""
+        if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
+            return int(key)  # a code of a list
         return (_day(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:
@@ -423,19 +439,28 @@ class _Column:
             unseen += [key for key in truths if key not in self.truths]
 
     def _dated(self) -> Iterator[QuestionFinding]:
-        """Comparisons of order with texts that are days."""
-        name, count = self.dates.most_common(1)[0] if self.dates else ("", 0)
+        """Bands of dates, and comparisons of order with texts that are days."""
+        name, count = usual_form(self.dates)
         if 2 * count <= self.there:
             return
+        if name != ISO:
+            for where in self.days_in:
+                yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
             day = _day(text)
-            if name != _IN_ORDER_OF_TIME:
+            if name != ISO and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
-                write = f"write them as yyyy-mm-dd in the file, admit it as a new version{iso}"
-                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, write)
+                yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, self._declare(name) + iso)
             elif day is not None and day != text:
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
+
+    def _declare(self, form: str) -> str:
+        """How to have dates of a form compared as dates."""
+        if form.endswith("yy") and not form.endswith("yyyy"):
+            return "write years of four digits in the file, and admit it as a new version with --dates"
+        other = " (or mm/dd/yyyy)" if "/" in form else ""
+        return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
@@ -510,8 +535,8 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
         summed = None if statistic.column is None else column_of(statistic.column)
         if summed is not None:
             summed.sums.append(f"{statistic.kind} of {summed.name}")
-        if statistic.where is not None:
-            for node in _comparisons(parse(statistic.where, names).tree):
+        for text in statistic.conditions:
+            for node in _comparisons(parse(text, names).tree):
                 column = column_of(node.parts[0].value)
                 if column is not None:
                     _compared(column, node)
@@ -519,7 +544,9 @@ def _written_in(question: Question, names: list[str]) -> dict[str, _Column]:
 
 
 def _recoded(column: _Column, recoding: Recoding) -> None:
-    if any(recoding.bands) or recoding.of_numbers:
+    if recoding.of_dates:
+        column.days_in.append(f"dates of {column.name}")
+    elif any(recoding.bands) or recoding.of_numbers:
         column.numbers_in.append(f"bands of {column.name}" if any(recoding.bands) else f"codes of {column.name}")
     column.labels = {label: codes for label, codes in zip(recoding.labels, recoding.codes, strict=True) if codes}
     column.codes = {
@@ -553,7 +580,7 @@ def _comparisons(node: Node) -> Iterator[Node]:
 def _null_compared(question: Question, names: list[str]) -> Iterator[QuestionFinding]:
     """Comparisons with NULL, which are true of no row, whatever the data."""
     for statistic in question.statistics:
-        for node in () if statistic.where is None else _comparisons(parse(statistic.where, names).tree):
+        for node in (each for text in statistic.conditions for each in _comparisons(parse(text, names).tree)):
             if any(part.kind == "null" for part in node.parts[1:]):
                 name = node.parts[0].value
                 say = f"say {name} IS {'NOT ' if node.kind == '<>' else ''}NULL"

@@ -2,14 +2,15 @@
 
     count, sum             one measure
     share, mean            under change-one privacy one, over the public size of the group
-                           under add-remove privacy two, u = sum of x and v = sum of (D - x), x in steps 0..D from the lower bound
+                           under add-remove privacy, and of some of the group alone ("where", "missing out"), two: u = sum of x
+                           and v = sum of (D - x), x in steps 0..D from the lower bound
 
 A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
 together, so that they share one level (docs/theory/sums.md has the proofs).
 
 Mechanisms are chosen from declared and public quantities alone: for counts one for each size of group. Totals may be measured
-besides the cells. In every tier of them a person lies in one cell (or in max_groups), as among the cells themselves, so the
-tiers' parts of epsilon add up, exactly, to what was asked.
+besides the cells. In every tier of them a person lies in one cell, and a unit adds as many rows (or lies in as many groups), as
+among the cells themselves, so the tiers' parts of epsilon add up, exactly, to what was asked.
 """
 
 from __future__ import annotations
@@ -111,14 +112,14 @@ def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | No
 def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
     """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
     granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
-    if not asked.level.admits(granted, asked.groups_of_one(terms)):
+    if not asked.level.admits(granted, asked.contribution(terms)):
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 
 def _measures(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
     level = level_of(asked, terms, statistic.weight * part)
-    if terms.relation == "add-remove" and statistic.kind in ("mean", "share"):
-        return _pair(statistic, level, sizes)
+    if statistic.is_pair(terms.relation):
+        return _pair(statistic, terms, level, sizes)
     if not statistic.of_values:
         return [Measure(statistic, "", 1, level, mechanisms_for(asked.question, level, sizes))]
     change, origin = change_of(statistic, terms)
@@ -133,8 +134,11 @@ def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
     assert grid.low is not None
     assert grid.high is not None
     everybody = statistic.missing is not None and statistic.where is None  # adds a value within the bounds
-    if everybody if terms.relation == "change-one" else statistic.kind == "mean":
-        return whole_change(statistic)
+    if statistic.is_pair(terms.relation):
+        change, origin = _whole_change(statistic)
+        return _times(terms) * change, origin
+    if everybody and terms.relation == "change-one":
+        return _whole_change(statistic)
     if (grid.low / grid.step).denominator != 1:
         why = "what a person adds" if terms.relation == "add-remove" else "a missing value or the condition"
         raise ReleaseError(
@@ -146,7 +150,13 @@ def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
     return _steps(statistic, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
 
 
-def whole_change(statistic: Statistic) -> tuple[int, Fraction]:
+def _times(terms: Terms) -> int:
+    """How often the range D one person moves a pair: who comes or goes moves u by x and v by D - x, D together; who changes
+    from x to y moves both by |x - y|, at most 2 D together."""
+    return 2 if terms.relation == "change-one" else 1
+
+
+def _whole_change(statistic: Statistic) -> tuple[int, Fraction]:
     """From one bound to the other, counted from the lower one."""
     assert statistic.grid is not None
     assert statistic.grid.n is not None
@@ -168,9 +178,9 @@ def _steps(statistic: Statistic, change: Fraction) -> int:
     return int(change / statistic.grid.step)
 
 
-def _pair(statistic: Statistic, level: Level, sizes: Indices) -> list[Measure]:
-    """u and v with noise of the level beta, beta^D >= alpha: one person moves them by x and D - x, D together."""
-    change, origin = (1, Fraction(0)) if statistic.grid is None else whole_change(statistic)
+def _pair(statistic: Statistic, terms: Terms, level: Level, sizes: Indices) -> list[Measure]:
+    """u and v with noise of the level beta, beta^change >= alpha: that many steps one person moves them together."""
+    change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
     plan = _alike(open_noise("geometric", change, level), sizes)
     return [Measure(statistic, part, change, level, plan, origin) for part in ("u", "v")]
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.typing_errors import QuestionCheck
-from .readings import error_of
-from .released import amount, asked_in_words, key_for_people
+from .error_statement import PEOPLE, error_rows, error_sentences, words
+from .expected_errors import GROUPS
+from .readings import Confidence
+from .released import amount, asked_in_words, key_for_people, totals_title
 from .sheet import Sheet
 
 _FIRST = 100  # rows that are shown
@@ -23,8 +27,9 @@ _FIRST = 100  # rows that are shown
 class Preview(Result):
     """What a release would have: for each group its noise, and for each statistic its part of epsilon.
 
-    `standard error` and `half width` (of the 95 % interval) are in the units of the column. Means and shares of groups of
-    unknown size have `error by size` instead: over the number of people it is about the standard error, or less.
+    `standard error` and `half width` (of the interval, at the record's confidence) are in the units of the column. Means and
+    shares of groups of unknown size have `error by size` instead: over the number of people it is about the standard error, or
+    less. `errors` says how wrong each number and each total can be, and all of them at once.
     """
 
     lines: tuple[Mapping[str, Any], ...]
@@ -34,6 +39,11 @@ class Preview(Result):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
         return [dict(line) for line in self.lines]
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """A row for each statistic, and for each of its sets of totals (discreet.tables.publish.expected_errors has the names)."""
+        return [dict(row) for row in self.record["errors"]]
 
     def _title(self) -> str:
         return one_line(
@@ -60,11 +70,14 @@ class Preview(Result):
                 for line in self.lines[:_FIRST]
             ],
         )
+        whose = f" of part {self.record['part']}" if self.record["part"] is not None else ""
+        whose = " of every part" if self.record["parts"] and not whose else whose
         notes = (
-            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn or charged.",
+            *error_sentences(self.record),
+            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
-        tables = [View.of("Parts of epsilon:", parts)]
+        tables = [View.of("Parts of epsilon:", parts), View.of("How wrong:", error_rows(self.record))]
         if self.record.get("measured"):
             levels = [
                 {
@@ -115,6 +128,91 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
         return {**row, "standard error": None, "half width": None, "error by size": error}
     over = size if measure.statistic.kind in ("mean", "share") else 1
     middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-    low, high = reading.interval(positions(m.outputs, middle, clamp=True), error_of(measure))
+    low, high = reading.interval(positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure))
     width = float(high[0] - low[0]) / 2 * step / over
     return {**row, "standard error": error / over if math.isfinite(error) else error, "half width": width}
+
+
+@dataclass(frozen=True, repr=False)
+class EpsilonPreview(Result):
+    """The errors to expect of one release at several epsilons: for each, the record that it would have."""
+
+    records: tuple[Mapping[str, Any], ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """For each epsilon a row of every statistic, and of each of its sets of totals."""
+        return [{"epsilon": amount(r["epsilon_charged"]), **row} for r in self.records for row in error_rows(r)]
+
+    def _title(self) -> str:
+        first = self.records[0]
+        return one_line(f"{first['dataset']}: {asked_in_words(first)}; how wrong at {len(self.records)} epsilons")
+
+    def view(self) -> View:
+        last = self.records[-1]
+        notes = (
+            f"At epsilon {amount(last['epsilon_charged'])}:",
+            *error_sentences(last),
+            "Nothing was drawn or charged.",
+        )
+        return View(self._title(), tuple(self.rows()[0]), tuple(tuple(row.values()) for row in self.rows()), notes)
+
+    def plot(self) -> Any:
+        """How far numbers can be off against epsilon, a picture for each statistic: its groups, all of them at once, its totals."""
+        from ...present import plot
+
+        pictures = [self._picture(statistic) for statistic in self.records[0]["statistics"]]
+        drawn = [picture for picture in pictures if picture is not None]
+        if not drawn:
+            raise ReleaseError("No error is known before the reports are drawn, so that there is nothing to draw.")
+        return plot.beside(*drawn) if len(drawn) > 1 else drawn[0]
+
+    def _picture(self, statistic: Mapping[str, Any]) -> Any:
+        """The picture of one statistic; None where none of its errors is known beforehand, or all are 0."""
+        from ...present import plot
+
+        own = [k for k, row in enumerate(self.records[0]["errors"]) if row["statistic"] == statistic["name"]]
+        shown = [(k, "each") for k in own] + [(own[0], "all")]
+        people = PEOPLE if self.records[0]["errors"][own[0]]["by_size"] else 1
+        rows = [
+            {
+                "name": _line_name(row, which),
+                "at": float(Fraction(record["epsilon_charged"])),
+                "value": row[which] / people,
+            }
+            for k, which in shown
+            for record in self.records
+            for row in [record["errors"][k]]
+            if row[which]
+        ]
+        if not rows:
+            return None
+        first, last = self.records[0], self.records[-1]
+        ends = [words(record["errors"][own[0]]["each"] / people) for record in (last, first)]
+        of = f", of {PEOPLE} people" if people > 1 else ""
+        return plot.tracks(
+            rows,
+            one_line(
+                f"{statistic['name']}{of}: each within {ends[0]} at epsilon {amount(last['epsilon_charged'])}, within {ends[1]} at "
+                f"{amount(first['epsilon_charged'])}"
+            ),
+            one_line(f"{first['dataset']}: {statistic['kind']} of {statistic['what']}"),
+            x="epsilon",
+            y=f"off by at most{of} ({Confidence.of(first['confidence']).words()})",
+            log_x=True,
+            log_y=True,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For each epsilon its errors, and the record that the release would have, without its answer."""
+        return {
+            "epsilons": [
+                {"epsilon": record["epsilon_charged"], "errors": plain(list(record["errors"])), "record": plain(record)}
+                for record in self.records
+            ]
+        }
+
+
+def _line_name(row: Mapping[str, Any], which: str) -> str:
+    if row["of"] != GROUPS:
+        return totals_title(row["of"]).lower()
+    return "each group" if which == "each" else f"all {row['numbers']:,} groups at once"

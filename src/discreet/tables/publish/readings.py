@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...channels import Channel
+from ...errors import ReleaseError
+from ...exact.arithmetic import dyadic_power_above
+from ...exact.given import share
 from ...exact.grid import FARTHEST
 from ...exact.positions import positions, values_at
 from ..draw.measures import Measure
@@ -26,6 +30,7 @@ Reading = Channel | MergedReports
 Published = dict[str, list[Any]]  # the same of one statistic in its units, with None where there is nothing to say
 
 COVERAGE = Fraction(19, 20)
+_SUREST = 1 - Fraction(1, 10**12)  # beyond, tails of totals are lost in what their distributions leave out
 _ROUNDING = 2.0**-48  # of the scale: more than the few roundings of a ratio in floats
 
 
@@ -36,9 +41,83 @@ def members(sizes: Indices) -> dict[int, Indices]:
     return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
 
 
-def error_of(measure: Measure) -> Fraction:
-    """How often the interval of one measure may fail: the two of a pair share what is allowed."""
-    return (1 - COVERAGE) / (2 if measure.part else 1)
+@dataclass(frozen=True)
+class Confidence:
+    """How often intervals cover: each by itself, or (`simultaneous`) all intervals of a release at once. No report depends on it.
+
+    All at once is proved in two steps. Reports are drawn independently of each other, whatever is true, so that m intervals that
+    cover with c^(1/m) each cover together with c: the product. What is made of several reports and is no image of their
+    intervals, such as most totals, has a share of the error of its own: the sum of errors (Bonferroni).
+
+    >>> Confidence.of("0.95").misses(190, 0).report
+    Fraction(1, 20)
+    >>> all_of_them = Confidence.of("0.95", True).misses(190, 0)
+    >>> f"{float(all_of_them.report):.6f}", (1 - all_of_them.report) ** 190 >= Fraction(19, 20)
+    ('0.000270', True)
+    """
+
+    level: Fraction = COVERAGE
+    simultaneous: bool = False
+
+    @classmethod
+    def of(cls, confidence: object = COVERAGE, simultaneous: object = False) -> Confidence:
+        """As it was asked: a number between 0 and 1, read exactly."""
+        level = share(confidence, "confidence", "how often the intervals cover", error=ReleaseError)
+        if level > _SUREST:
+            raise ReleaseError('confidence is at most 1 - 1e-12; write for example confidence="0.999999".')
+        if not isinstance(simultaneous, bool):
+            raise ReleaseError(
+                "simultaneous is True (all intervals of the release cover at once) or False (each by itself)."
+            )
+        return cls(level, simultaneous)
+
+    def other(self) -> Confidence:
+        """The same level in the other sense."""
+        return Confidence(self.level, not self.simultaneous)
+
+    def misses(self, reports: int, totals: int) -> Misses:
+        """How often single intervals may fail, of so many reports drawn independently and so many totals of several reports."""
+        error = 1 - self.level
+        if not self.simultaneous:
+            return Misses(error, error, alone=True)
+        if reports + totals == 0:
+            return Misses(error, error)
+        each = error / (reports + totals)
+        together = 1 - each * reports  # all reports; the totals have each * totals
+        if reports < 2:
+            return Misses(each, each)
+        bits = _BITS + math.ceil(1 / each).bit_length()
+        return Misses(1 - dyadic_power_above(together, Fraction(1, reports), bits), each)
+
+    def words(self) -> str:
+        """The level for people: 95 %, rounded down where it has many digits.
+
+        >>> Confidence.of("0.999").words(), Confidence.of("2/3").words()
+        ('99.9 %', '66.666666 %')
+        """
+        millionths = math.floor(self.level * 10**8)
+        return f"{f'{millionths // 10**6}.{millionths % 10**6:06}'.rstrip('0').rstrip('.')} %"
+
+
+USUAL = Confidence()
+_BITS = 64  # of what a root of the confidence leaves for errors
+
+
+@dataclass(frozen=True)
+class Misses:
+    """How often the interval of one report may fail, and that of one total."""
+
+    report: Fraction
+    total: Fraction
+    alone: bool = False  # each interval by itself: then the two of a pair share it
+
+    def of_report(self, measure: Measure) -> Fraction:
+        """Of a report of this measure."""
+        return self.report / 2 if self.alone and measure.part else self.report
+
+    def of_total(self, measure: Measure) -> Fraction:
+        """Of a total of this measure."""
+        return self.total / 2 if self.alone and measure.part else self.total
 
 
 def as_shown(
@@ -60,8 +139,10 @@ def as_shown(
     return shown
 
 
-def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any]) -> Part:
-    """Estimate, its error and the interval of each report, all groups of a size at once.
+def in_steps(
+    measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any], error: Fraction
+) -> Part:
+    """Estimate, its error and the interval of each report, which may fail as often as `error` says; all groups of a size at once.
 
     For adding up: `first` and `last` are positions between which the report lies, `least` and `most` numbers between which its
     estimate lies, and `centre` is their middle. They differ where reports were merged.
@@ -80,7 +161,7 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
         if m is None or reading is None:
             continue
         places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
-        ends = reading.interval(places, error_of(measure))
+        ends = reading.interval(places, error)
         least, most = measure.ends(n)  # no truth lies beyond, whatever the mechanism is made for
         read["low"][chosen], read["high"][chosen] = (np.clip(end, least, most) for end in ends)
         read["estimate"][chosen] = reading.estimate(places)
@@ -100,7 +181,7 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
 def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices) -> Published:
     """What is shown of one statistic: from its measure, or its pair of them."""
     if len(measures) == 2:
-        return _ratio(measures[0], *parts)
+        return _unless_empty(_ratio(measures[0], *parts), sizes)
     (measure,), (part,) = measures, parts
     if measure.statistic.kind in ("mean", "share"):
         return _over_size(measure, part, sizes)
@@ -111,10 +192,14 @@ def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices
 
 def _over_size(measure: Measure, part: Part, sizes: Indices) -> Published:
     """A sum or count over the public size of its group; nothing is said about an empty group."""
-    shown = _valued(measure, part, sizes, np.maximum(sizes, 1))
-    for name in shown:
-        shown[name] = [None if n == 0 else x for n, x in zip(sizes.tolist(), shown[name], strict=True)]
-    return shown
+    return _unless_empty(_valued(measure, part, sizes, np.maximum(sizes, 1)), sizes)
+
+
+def _unless_empty(shown: Published, sizes: Indices) -> Published:
+    empty = (sizes == 0).tolist()
+    return {
+        name: [None if none else x for none, x in zip(empty, values, strict=True)] for name, values in shown.items()
+    }
 
 
 def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: bool = False) -> Published:

@@ -6,30 +6,41 @@ Its tables are of the kind that came in: narwhals only recognises kinds and buil
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ...errors import MissingExtraError
-from ...exact.arithmetic import show_amount
+from ...errors import MissingExtraError, ReleaseError, TableInputError
+from ...exact.aliases import Rational
+from ...exact.arithmetic import show, show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
+from ...questions.domain import declared_key
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
+from .presentation import Presentation, PresentationParts, labelled
 
-_FOR_MACHINES = (
+if TYPE_CHECKING:
+    from ..saved.differences import Difference
+
+_FOR_STATISTICIANS = (
+    "report",
+    "fitted",
     "digest",
     "estimate",
     "standard_error",
     "epsilon",
     "report_u",
     "report_v",
-)  # columns that are not printed
+)  # columns that are not printed: beside them, `published` is the one number to read
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
 _OF_OPERATOR = ("_operator", "_dropped", "_unread")  # what a release knows and does not hold
+_NOT_KEPT = (*_OF_OPERATOR, "_places")
 _PRINTED = 30  # rows of each table that print shows
 
 
@@ -73,6 +84,12 @@ def _known(nw: Any, table: Any) -> bool:
     return True
 
 
+def _frame(library: str, columns: Mapping[str, list[Any]]) -> Any:
+    if find_spec(library) is None:
+        raise MissingExtraError(f"{library} is not installed; install it, or use to_arrow().")
+    return TableMaker(library)(columns)
+
+
 def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
     """The columns as an Arrow table."""
     try:
@@ -93,7 +110,9 @@ def _one_type(values: list[Any]) -> list[Any]:
 class Release(Result):
     """Reports that may be published, with what is needed to read them.
 
-    `columns` holds one list per column, one entry per declared group (and count, when there are several).
+    `columns` holds one list per column, one entry per declared group (and count, when there are several). Of its numbers
+    `published` is the one to print. A release is a table: it has a length, iteration gives its rows, and made["north", "f"] is
+    the row of that group.
     """
 
     columns: Mapping[str, list[Any]]
@@ -132,7 +151,7 @@ class Release(Result):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _OF_OPERATOR}
+        return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
 
     @property
     def table(self) -> Any:
@@ -150,14 +169,103 @@ class Release(Result):
         lines = zip(*(values[start:end] for values in self.columns.values()), strict=True)
         return [dict(zip(names, line, strict=True)) for line in lines]
 
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, one after the other."""
+        names = list(self.columns)
+        return (dict(zip(names, line, strict=True)) for line in zip(*self.columns.values(), strict=True))
+
+    def __contains__(self, key: object) -> bool:
+        """Is there a row with this key?"""
+        return self._place(key) is not None
+
+    def __getitem__(self, key: Any) -> dict[str, Any]:
+        """The row of a group, by its key: made["north"], or made["north", "f"] by two columns. Where there are several
+        statistics the name of one comes last: made["north", "f", "income"]."""
+        place = self._place(key)
+        if place is not None:
+            return self.rows(1, place)[0]
+        first = ", ".join(repr(self.columns[name][0]) for name in self._key_columns)
+        example = f"made[{first or '()'}]"
+        if isinstance(key, str) and key in self.columns:
+            raise ReleaseError(
+                f"{show(key)} is a column: made.columns[{key!r}] holds it. A row is had by its key, for example {example}."
+            )
+        raise ReleaseError(
+            f"No row has the key {show(key)}. Give a value for each of {', '.join(self._key_columns) or 'no columns'}, for "
+            f"example {example}; made.rows() has all rows."
+        )
+
+    @property
+    def _key_columns(self) -> list[str]:
+        """The columns that tell the rows apart: those grouped by, and the one that names the statistic where there are several."""
+        return list(self.columns)[: list(self.columns).index("published")]
+
+    def _place(self, key: object) -> int | None:
+        """The number of the row with this key; None where there is none."""
+        try:
+            wanted = tuple(map(declared_key, key if isinstance(key, tuple) else (key,)))
+        except TableInputError:
+            return None
+        return self._places.get(tuple((type(part), part) for part in wanted))  # True is no 1
+
+    @cached_property
+    def _places(self) -> dict[tuple[tuple[type, Any], ...], int]:
+        columns = [self.columns[name] for name in self._key_columns]
+        keys = zip(*columns, strict=True) if columns else [()]
+        return {tuple((type(part), part) for part in key): k for k, key in enumerate(keys)}
+
+    @property
+    def presentation(self) -> Presentation:
+        """Title, labels, source and notes of the page, separator and decimal mark of the CSVs."""
+        return Presentation.of_record(self.record)
+
+    def presented(self, **words: Unpack[PresentationParts]) -> Release:
+        """The same release with words of your own on its page, and with other marks in its CSVs. They cost nothing.
+
+        title      the heading of the page
+        source     where the data come from. "Register of residents, 1 January 2026"
+        notes      a text, or a list of texts, for the reader of the page
+        labels     what the page calls columns and statistics. {"sex": "Sex at birth"}
+        separator  what separates the fields of the CSVs. "," or ";", "|" or "tab"; ";" beside a decimal comma
+        decimal    the decimal mark of the CSVs. "." or ","
+        """
+        asked = Presentation.of(labelled(self.record), **words)
+        return replace(self, record={**self.record, "presentation": asked.to_dict()}).for_operator(
+            self.operator, self.dropped, self.unread
+        )
+
     def csv_text(self) -> str:
         """All rows as CSV, numbers in full."""
-        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+        marks = self.presentation
+        return csv_lines(self.columns, zip(*self.columns.values(), strict=True), marks.separator, marks.decimal)
 
     def to_arrow(self) -> Any:
         """All rows as an Arrow table."""
 
         return arrow_table(self.columns)
+
+    def to_pandas(self) -> Any:
+        """All rows as a DataFrame of pandas."""
+        return _frame("pandas", self.columns)
+
+    def to_polars(self) -> Any:
+        """All rows as a DataFrame of Polars."""
+        return _frame("polars", self.columns)
+
+    def plot(self) -> Any:
+        """A dot with whiskers for each group: the published number and its interval; the totals beside. Saved by `.save(path)`."""
+        from .pictures import release_picture
+
+        return release_picture(self)
+
+    def error_statement(self) -> Any:
+        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+        from .error_statement import ErrorStatement
+
+        return ErrorStatement(self.record)
 
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
@@ -165,15 +273,29 @@ class Release(Result):
 
         return release_page(self)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
+    def difference(self, earlier: Release | str | os.PathLike[str], *, confidence: Rational = "0.95") -> Difference:
+        """What changed since an `earlier` release of the same question (a Release, or the .json of a saved one), with intervals."""
+        from ..saved.differences import difference
+
+        return difference(self, earlier, confidence=confidence)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        bom: bool = False,
+        **words: Unpack[PresentationParts],
+    ) -> list[Path]:
         """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.
 
         `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
-        `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
+        `overwrite`; then the totals of an earlier release that this one does not have are removed. Title, source, notes and
+        labels of the page, separator and decimal mark of the CSVs are those that `presented` takes. Returns the files.
         """
         from ..saved.release_files import save_release
 
-        return save_release(self, path, overwrite=overwrite, bom=bom)
+        return save_release(self.presented(**words) if words else self, path, overwrite=overwrite, bom=bom)
 
     def __str__(self) -> str:
         return text(self.view(), _PRINTED)
@@ -185,7 +307,7 @@ class Release(Result):
 
     def view(self) -> View:
         """The first rows in the columns for people, the totals, what protects them and what they cost."""
-        names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
+        names = tuple(name for name in self.columns if name not in _FOR_STATISTICIANS)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
         by = set(self.record["by"])
         rows = tuple(
@@ -199,7 +321,7 @@ class Release(Result):
                         {
                             n: _short(x if n in OF_TOTALS else key_for_people(x))
                             for n, x in line.items()
-                            if n not in _FOR_MACHINES
+                            if n not in _FOR_STATISTICIANS
                         }
                         for line in lines
                     ],
@@ -212,7 +334,12 @@ class Release(Result):
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
-        notes = [f"{record['protects']} {record['person']}", *record["beware"], *checked_words(record)]
+        notes = [
+            *correction_words(record),
+            f"{record['protects']} {record['person']}",
+            *record["beware"],
+            *checked_words(record),
+        ]
         if record["empty_groups"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
@@ -228,7 +355,9 @@ class Release(Result):
         notes.append(repeated if record["repeated"] else cost)
         notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
-        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
+        whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
+        most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
+        notes.append(f"Budget of {whose}: {spent} of {budget} spent, {rest} left{most}.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -246,6 +375,15 @@ def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
 def checked_words(record: Mapping[str, Any]) -> list[str]:
     """The sentence about a check of the question before it was paid for, where there was one."""
     return [f"The question was {record['checked']}, for its spelling alone."] if record["checked"] else []
+
+
+def correction_words(record: Mapping[str, Any]) -> list[str]:
+    """Which release this one corrects, and why, for people."""
+    written = record["supersedes"]
+    if written is None:
+        return []
+    line = "" if written["line"] is None else f" (line {written['line']} of the ledger)"
+    return [one_line(f"This corrects the release of version {written['version']}{line}: {written['reason']}")]
 
 
 def amount(written: str) -> str:

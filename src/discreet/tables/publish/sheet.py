@@ -21,12 +21,13 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling, groups_of_one
+from ..ask.asked import Asked, Spelling, contribution
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
-from ..totals.margin_rows import ReleaseTotals, totals_beware, totals_record
+from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .readings import Reading, as_shown, error_of, in_steps, published
+from .expected_errors import expected_errors
+from .readings import USUAL, Confidence, Misses, Reading, as_shown, in_steps, published
 from .record import CHECKED, release_record
 from .released import Release
 
@@ -55,6 +56,8 @@ class Sheet:
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
     coarse: Coarse
+    confidence: Confidence
+    misses: Misses  # how often single intervals may fail
     spelling: Spelling  # how the ledger knows the question
     checked: bool = False  # was the question compared with the data before it was paid for?
 
@@ -70,21 +73,27 @@ class Sheet:
         margins: tuple[Margin, ...],
         make_table: Callable[[Mapping[str, list[Any]]], Any],
         coarse: Coarse = AS_DRAWN,
+        confidence: Confidence = USUAL,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
         question = asked.question
-        readings = tuple(readings_of(measure, coarse) for measure in measures)
-        columns = _fixed_columns(question, terms, measures, sizes, charge)
-        columns |= {"fitted": []} if margins or tiers else {}
-        own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
+        groups = margins_of(question, margins, tiers)
+        independent = independent_parts(measures, sizes, groups)
+        misses = confidence.misses(*independent), confidence.other().misses(*independent)
+        readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
+        columns = _fixed_columns(question, terms, measures, sizes, charge, bool(groups))
+        own = [
+            [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
+        ]
         sums = (
-            ReleaseTotals.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse))
-            if margins or tiers
+            ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses, bool(coarse))
+            if groups
             else None
         )
         record = release_record(
-            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse
+            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse, confidence
         )
+        record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
         json.dumps(record)
@@ -103,6 +112,8 @@ class Sheet:
             record,
             make_table,
             coarse,
+            confidence,
+            misses[0],
             spelling,
         )
 
@@ -149,7 +160,10 @@ class Sheet:
         # from here on a merged report is one of those that are shown like it, and nothing else
         drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
         totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
-        parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
+        parts = [
+            in_steps(m, r, self.sizes, d, self.misses.of_report(m))
+            for m, r, d in zip(self.measures, self.readings, drawn, strict=True)
+        ]
         columns = dict(self.columns)
         shown = [
             published([self.measures[k] for k in places], [parts[k] for k in places], self.sizes)
@@ -157,9 +171,14 @@ class Sheet:
         ]
         for name in set().union(*shown):
             columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
+        columns["published"] = list(columns["report"])
+        if not self.coarse:
+            self._publish_possible(columns)
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
             columns["fitted"], fitted = self.sums.filled(self.places, parts, totals)
+            if not self.coarse:
+                self._publish_fitted(columns)
         record = {
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
@@ -172,6 +191,31 @@ class Sheet:
             "answer": {**self.drawn_by, **reports_of(drawn, totals)},
         }
         return Release(columns, fitted, record, self.make_table)
+
+    @staticmethod
+    def _publish_possible(columns: dict[str, list[Any]]) -> None:
+        """A report outside its interval, such as a negative mean of incomes, is published as the end that is next to it."""
+        for k, (report, low, high) in enumerate(zip(*(columns[n] for n in ("report", "low", "high")), strict=True)):
+            if report is not None and low is not None and report < low:
+                columns["published"][k] = low
+            elif report is not None and high is not None and report > high:
+                columns["published"][k] = high
+
+    def _publish_fitted(self, columns: dict[str, list[Any]]) -> None:
+        """Counts and sums are published as they were fitted, so that the table adds up to its totals. The interval is stretched
+        to hold the number beside it where fitting moved that outside."""
+        for statistic, start in zip(
+            self.question.statistics, range(0, len(columns["fitted"]), len(self.sizes)), strict=True
+        ):
+            if statistic.kind not in ("count", "sum"):
+                continue
+            for k in range(start, start + len(self.sizes)):
+                fitted, low, high = (columns[name][k] for name in ("fitted", "low", "high"))
+                if fitted is None:
+                    continue
+                columns["published"][k] = fitted
+                columns["low"][k] = None if low is None else min(low, fitted)
+                columns["high"][k] = None if high is None else max(high, fitted)
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -188,6 +232,7 @@ def served(
     margins: Sequence[Margin],
     make_table: Callable[[Mapping[str, list[Any]]], Any],
     coarse: Coarse,
+    confidence: Confidence,
 ) -> tuple[Sheet, Drawn]:
     """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
     and its reports."""
@@ -202,6 +247,7 @@ def served(
         tuple(margins),
         make_table,
         coarse,
+        confidence,
         drawn.tiers,
     )
     return sheet.after_check() if drawn.checked else sheet, drawn
@@ -215,13 +261,14 @@ def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> D
     return {**head, **reports_of(reports, totals)}
 
 
-def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
-    """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
+def readings_of(measure: Measure, coarse: Coarse, error: Fraction) -> dict[int, Reading]:
+    """How to read the reports of a measure, by the size of the group, with all that intervals of that error need; one mechanism
+    may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
     drawn = {size: m for size, m in measure.plan.items() if m is not None}
     for m in drawn.values():
         if m not in known:
-            known[m] = _readable(m, error_of(measure))
+            known[m] = _readable(m, error)
     if coarse:
         return {size: merged_reading(measure, size, m, coarse) for size, m in drawn.items()}
     return {size: known[m] for size, m in drawn.items()}
@@ -245,20 +292,22 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
 
 
 def _fixed_columns(
-    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
+    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
 ) -> dict[str, list[Any]]:
-    """The columns in their order, those that do not depend on the reports already filled."""
+    """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
+    number, interval and public size; then what statisticians need."""
     keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
         columns[question.name_column] = [statistic.name for statistic in asked for _ in keys]
-    columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
+    columns |= {name: [] for name in ("published", "low", "high")}
     if terms.relation == "change-one":
         columns["n"] = sizes.tolist() * len(asked)
+    columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
     labels = [
-        str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)) for statistic in asked
+        str(charge * statistic.weight * question.cells_part / contribution(question, terms)) for statistic in asked
     ]
     columns["mechanism"] = [family_of(m) for row in used for m in row]
     columns["digest"] = [digest_of(m) for row in used for m in row]

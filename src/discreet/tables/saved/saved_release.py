@@ -13,18 +13,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import FileError
-from ...exact.arithmetic import parse_exact
+from ...errors import DiscreetError, FileError
+from ...exact.arithmetic import parse_exact, show
 from ...exact.level import Level
 from ...files import file_name
 from ...ledger.chain import Totals
-from ...ledger.ledger import Answer, Head, Terms
+from ...ledger.ledger import Answer, Head, Ledger, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
-from ..ask.asked import Asked, check_relation, spelling_of
-from ..draw.answers import recorded_document
+from ..ask.asked import Asked, Correction, check_relation, spelling_of
+from ..draw.answers import head_text, recorded_document
 from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
+from ..publish.readings import Confidence
 from ..publish.record import record_of
 from ..publish.released import Release
 from ..publish.sheet import Sheet, served
@@ -121,8 +122,15 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    public = (*question.by, *([question.counted_column] if question.counted_column else []))
     terms = Terms(
-        record["dataset"], number_in(record["budget"]["budget"]), record["relation"], question.by, record["unit"], ""
+        record["dataset"],
+        number_in(record["budget"]["budget"]),
+        record["relation"],
+        public,
+        record["unit"],
+        "",
+        parts=record["parts"],
     )
     if terms.relation not in ("change-one", "add-remove"):
         raise ValueError("the relation is neither change-one nor add-remove")
@@ -130,25 +138,30 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     sheet, drawn = served(
         recorded_document(record["answer"], question),
         asked.at(own),
-        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"])),
+        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms),
         terms,
         number_in(record["epsilon_charged"]),
         read_margins(record["margins"], question.by, question.domain),
         dict,
         Coarse.of(record["round_to"], record["hide_below"]),
+        Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
-    return Rebuilt(sheet, replace(release, record={**release.record, "discreet": record["discreet"]}))
+    release = release.presented(**record["presentation"])
+    corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
+    said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
+    return Rebuilt(sheet, replace(release, record={**release.record, **said}))
 
 
 def _asked(record: Mapping[str, Any], question: Question) -> Asked:
     """The question at the level that was charged for: of several audiences, whose names do not matter, at the least private."""
     levels = {f"audience {k}": Level(number_in(alpha)) for k, alpha in enumerate(record["audiences"])}
     if levels:
-        return Asked.of_audiences(question, record["dataset"], record["version"], levels)
-    return Asked.at_level(question, record["dataset"], record["version"], number_in(record["alpha"]), None)
+        return Asked.of_audiences(question, record["dataset"], record["version"], levels, record["part"])
+    alpha, part = number_in(record["alpha"]), record["part"]
+    return Asked.at_level(question, record["dataset"], record["version"], alpha, None, part)
 
 
 def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
@@ -162,3 +175,30 @@ def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
         None if head is None else Head(head["count"], head["hash"]),
     )
     return Totals(number_in(budget["budget"]), number_in(budget["spent"])), answer
+
+
+def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
+    """The line that charged for a release that was published as it is stored, so that its commitment may be opened for everybody.
+
+    Of reports that were rounded or hidden, or of several audiences, the ledger stores more than was published: those are refused.
+    """
+    saved = Saved.read(path)
+    record, why = saved.record, ""
+    try:
+        if record["dataset"] != dataset:
+            why = f"is a release from {show(record['dataset'])}, not from {show(dataset)}"
+        elif record["audience"] is not None or record["round_to"] is not None or record["hide_below"] is not None:
+            why = "shows less than the ledger stores: reports were rounded or hidden, or there are other audiences"
+        else:
+            stored = ledger.answer(dataset, record["ledger_line"])
+            text = head_text(Question.from_dict(record["question"]), record["answer"])
+            if stored is None or stored.text != text:
+                why = "is not the stored answer word by word: it was changed, or asked again in another order or by other names"
+    except (DiscreetError, LookupError, TypeError, ValueError):
+        why = "cannot be read as the record of a release"
+    if why:
+        raise FileError(
+            f"{saved.path} {why}. Nothing was exported: leave it out, or give the record that was published.",
+            kind="shape",
+        )
+    return int(record["ledger_line"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,15 +21,16 @@ from ...ledger.ledger import Terms
 from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
-from ..ask.asked import groups_of_one
+from ..ask.asked import contribution
 from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
-from ..publish.readings import Part, Reading, error_of, in_steps, published
+from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OWN, FITTED = "its own report", "Chernoff, least squares"
+IMAGE = "the intervals of its parts"  # the image of intervals that all cover at once
 _WEIGHED = 2 * 10**6  # totals times cells up to which the weights of every total are written out
 _TABLES = 4  # channels that are no noise up to which their moments are
 _LEAST = 1e-9  # of a standard error: that of a public zero
@@ -48,8 +49,8 @@ class Own:
     measure: Measure
     readings: Mapping[int, Reading]
 
-    def read(self, reports: NDArray[Any]) -> Part:
-        return in_steps(self.measure, self.readings, self.tier.sizes, reports)
+    def read(self, reports: NDArray[Any], misses: Misses) -> Part:
+        return in_steps(self.measure, self.readings, self.tier.sizes, reports, misses.of_total(self.measure))
 
     @property
     def errors(self) -> Floats:
@@ -57,12 +58,23 @@ class Own:
         known = {n: c.standard_error for n, c in channels_of(self.measure).items()}
         return np.maximum([known.get(n, 0.0) for n in self.tier.sizes.tolist()], _LEAST)
 
-    def width(self, place: int) -> float:
+    def width(self, place: int, error: Fraction) -> float:
         """How wide the interval of a total's own report is, where that is known beforehand."""
         channel = channels_of(self.measure).get(int(self.tier.sizes[place]))
         if channel is None:
             return 0.0
-        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error_of(self.measure) / 2) - 1)
+        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error / 2) - 1)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one total is bounded: the width to expect of its interval, how far it reaches to either side of what it is around, a
+    name, and what reading it needs."""
+
+    width: float
+    reach: float
+    how: str
+    what: Any
 
 
 class Adding:
@@ -76,8 +88,10 @@ class Adding:
         own: Sequence[Own],
         order: Indices,
         merged: bool,
+        misses: tuple[Misses, Misses],
     ) -> None:
-        """`order` is an order of the cells that does not depend on the order in which they were asked for."""
+        """`order` is an order of the cells that does not depend on the order in which they were asked for; `misses` says how often
+        intervals may fail as they are published, and in the other sense (each by itself, or all at once)."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
         self.channels, self._order, self._merged = channels_of(measure), order, merged
         readings = self.channels
@@ -85,38 +99,74 @@ class Adding:
         self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
         errors = {n: c.standard_error for n, c in readings.items()}
         self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
-        self._bound = TotalBound(list(readings.values()), error_of(measure))
+        self.misses = misses
+        self._bound = TotalBound(list(readings.values()), *(sense.of_total(measure) for sense in misses))
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
             self._system = Measured(
                 tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
             )
-        self._ways = [self._choose(groups) for groups in self.margins]
+        chosen = [self._choose(groups) for groups in self.margins]
+        self._ways = [[published for published, _ in ways] for ways in chosen]
+        self.reaches = [[(one.reach, other.reach) for one, other in ways] for ways in chosen]  # of both senses
         # from the coarsest to the finest, whatever the order that they were asked for in
         self._nested = sorted(
             self.margins, key=lambda total: (len(total.keys), sorted(name.lower() for name in total.margin))
         )
 
-    def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
-        """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
+    def _choose(self, groups: Groups) -> list[tuple[Way, Way]]:
+        """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all; in both
+        senses of how often it may fail."""
         measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
         weigh = self._system is not None and not self._merged and len(groups.keys) * len(self.sizes) <= _WEIGHED
         weighted = self._weighted if weigh else None  # built once, for all margins
-        ways: list[tuple[str, Any]] = []
+        ways: list[tuple[Way, Way]] = []
+        known: dict[bytes, tuple[Way, Way]] = {}  # by their parts, for totals that nothing else bounds
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
-            by_parts = self._bound.bounds(self._kinds[drawn])
-            ways_here: list[tuple[float, str, Any]] = [(float(by_parts.below + by_parts.above), "", drawn)]
+            composition = np.sort(self._kinds[drawn]).tobytes()
+            if composition not in known:
+                known[composition] = self._by_parts(drawn)
+            others: tuple[list[Way], list[Way]] = ([], [])
             if measured is not None:
                 at = self._place_of(groups, place, self.own[measured])
-                ways_here.append((self.own[measured].width(at), OWN, (measured, at)))
+                for own, sense in zip(others, self.misses, strict=True):
+                    width = self.own[measured].width(at, sense.of_total(self.measure))
+                    own.append(Way(width, width / 2, OWN, (measured, at)))
             if weighted is not None and self._system is not None:
                 weights = np.concatenate(self._system.weights(chosen))
                 weights[self._all_kinds < 0] = 0.0
-                width = weighted.half_width(self._all_kinds, weights)
-                ways_here.append((2 * width, FITTED, (chosen, width)))
-            ways.append(min(ways_here, key=lambda way: way[0])[1:])
+                for own, reach in zip(others, weighted.half_widths(self._all_kinds, weights), strict=True):
+                    own.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
+            one, other = (
+                replace(way, what=drawn)
+                if way.how == IMAGE and len(drawn) < 2
+                else min([replace(way, what=drawn), *own], key=lambda way: way.width)
+                for way, own in zip(known[composition], others, strict=True)
+            )
+            ways.append((one, other))
         return ways
+
+    def _by_parts(self, drawn: Indices) -> tuple[Way, Way]:
+        """The way of a total from the reports of its parts, in both senses. Where all intervals cover at once, those of its parts
+        bound it too, at no error of its own: so is a total of one part bounded, and one that nothing else bounds."""
+        found = []
+        for by_sum, misses in zip(self._bound.bounds(self._kinds[drawn]), self.misses, strict=True):
+            reach = float(max(by_sum.below, by_sum.above))
+            way = Way(float(by_sum.below + by_sum.above), reach, "", drawn)
+            if not misses.alone:
+                alike = members(self.sizes[drawn])
+                reach = sum((len(own) * self._reach_of(n, misses) for n, own in alike.items()), 0.0)
+                image = Way(2 * reach, reach, IMAGE, drawn)
+                way = image if len(drawn) < 2 or image.width < way.width else way
+            found.append(way)
+        return found[0], found[1]
+
+    def _reach_of(self, size: int, misses: Misses) -> float:
+        """How far the interval of a cell reaches to either side of its report, at most."""
+        least, most = self.measure.ends(size)
+        noise = self.channels[size].noise
+        return float(most - least if noise is None else noise.reach(misses.of_report(self.measure) / 2) - 1)
 
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
@@ -145,7 +195,7 @@ class Adding:
         self._all_kinds = np.concatenate(kinds)
         if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
             return None
-        return ChernoffBound(channels, error_of(self.measure))
+        return ChernoffBound(channels, *(sense.of_total(self.measure) for sense in self.misses))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
@@ -197,7 +247,8 @@ class Adding:
         groups = self.margins[which]
         rows: list[tuple[float, float, float, float, float]] = []
         methods: list[str | None] = []
-        for (how, what), chosen in zip(self._ways[which], groups.members, strict=True):
+        for way, chosen in zip(self._ways[which], groups.members, strict=True):
+            how, what = way.how, way.what
             if any(x is None for x in fitted[chosen]):
                 rows.append((math.nan,) * 5)
                 methods.append(None)
@@ -208,6 +259,8 @@ class Adding:
             elif how == FITTED:
                 centre, width = float(estimates[chosen].sum()), what[1] + 1e-6 * len(chosen)  # for rounded estimates
                 low, high, method = math.ceil(centre - width), math.floor(centre + width), FITTED
+            elif how == IMAGE:
+                low, high, method = sum(part["low"][what].tolist()), sum(part["high"][what].tolist()), IMAGE
             else:
                 first, last, least, most = (part[name][what] for name in ("first", "last", "least", "most"))
                 low, high, method = self._bound.interval_between(self._kinds[what], (first, last), (least, most))
@@ -252,19 +305,14 @@ class ReleaseTotals:
         terms: Terms,
         sizes: Indices,
         measures: tuple[Measure, ...],
-        asked: Sequence[Margin],
+        margins: tuple[Groups, ...],
         tiers: tuple[Tier, ...],
         own: Sequence[Sequence[Mapping[int, Reading]]],
+        misses: tuple[Misses, Misses],
         merged: bool = False,
     ) -> ReleaseTotals:
-        """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
-        hidden, where nothing may follow from the reports themselves."""
-        wanted = {
-            frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]
-        }
-        margins = tuple(
-            groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
-        )
+        """Totals by all margins (`margins_of`); `merged`: of reports that are rounded or hidden, where nothing may follow from the
+        reports themselves."""
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
@@ -276,6 +324,7 @@ class ReleaseTotals:
                 [Own(tier, tier.measures[k], of_tier[k]) for tier, of_tier in zip(tiers, own, strict=True)],
                 order,
                 merged,
+                misses,
             )
             for k, measure in enumerate(measures)
         )
@@ -289,7 +338,8 @@ class ReleaseTotals:
     ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:
         """The fitted parts of all statistics, and the rows of each margin; `places` has the measures of each statistic."""
         own = [
-            [adding.own[t].read(totals[t][k]) for t in range(len(self.tiers))] for k, adding in enumerate(self.adding)
+            [adding.own[t].read(totals[t][k], adding.misses[0]) for t in range(len(self.tiers))]
+            for k, adding in enumerate(self.adding)
         ]
         estimates = [adding.estimates(parts[k], own[k]) for k, adding in enumerate(self.adding)]
         fits = [adding.fit(estimates[k]) for k, adding in enumerate(self.adding)]
@@ -310,13 +360,13 @@ class ReleaseTotals:
                         **named,
                         **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
                     }
-                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
                     line |= {
                         "total": _said(shown["report"][k]),
                         "low": _said(shown["low"][k]),
                         "high": _said(shown["high"][k]),
-                        "interval_by": read[0][1][k],
                     }
+                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
+                    line |= {"interval_by": read[0][1][k]}
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
@@ -347,11 +397,29 @@ class ReleaseTotals:
         return {}
 
 
+def margins_of(question: Question, asked: Sequence[Margin], tiers: Sequence[Tier]) -> tuple[Groups, ...]:
+    """The groups of all totals that a release has: by the margins that were asked for, and by those that were measured."""
+    wanted = {frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]}
+    return tuple(
+        groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
+    )
+
+
+def independent_parts(measures: Sequence[Measure], sizes: Indices, margins: Sequence[Groups]) -> tuple[int, int]:
+    """How many reports of the cells are drawn, independently of each other, and how many totals are of several of them."""
+    reports = totals = 0
+    for measure in measures:
+        drawn = np.array([measure.plan[n] is not None for n in sizes.tolist()], dtype=np.int64)
+        reports += int(drawn.sum())
+        totals += sum(int((np.bincount(groups.place, drawn) > 1).sum()) for groups in margins)
+    return reports, totals
+
+
 def totals_record(
     question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / groups_of_one(question, terms)
+    each = charge / contribution(question, terms)
     measured = [
         {
             "by": list(tier.groups.margin),
@@ -389,15 +457,26 @@ def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
 
 def names_of_totals(margins: Any, question: Question) -> list[str]:
     """The names of all margins that a release of this question with these margins has."""
+    return [margin_name(margin) for margin in _all_margins(margins, question)]
+
+
+def columns_of_totals(margins: Any, question: Question) -> list[str]:
+    """The columns that the totals of such a release are by."""
+    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+
+
+def _all_margins(margins: Any, question: Question) -> list[Margin]:
     asked = [*read_margins(margins, question.by, question.domain), *(margin for margin, _ in question.tiers)]
     first = {frozenset(margin): margin for margin in reversed(asked)}
-    return [margin_name(margin) for margin in reversed(first.values())]
+    return list(reversed(first.values()))
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
     """Caveats about totals."""
-    if any_totals and groups_of_one(question, terms) > 1:
-        return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
+    if any_totals and question.counted_column is not None:
+        return [f"One {question.counted} may be in several groups: totals add up memberships."]
+    if any_totals and terms.unit is not None and question.max_groups > 1:
+        return [f"A unit may be in {question.max_groups} groups: totals add up memberships, not units."]
     return []
 
 

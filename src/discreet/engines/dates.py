@@ -1,0 +1,135 @@
+"""Days as files write them: a form such as dd.mm.yyyy, declared by whoever holds the file, and the texts that are days in it.
+
+The rule is strict, so that each text has one meaning: ASCII digits in the places that the form says, of a day that the calendar
+has (Gregorian at all times, from year 1 to 9999), and nothing else, no blanks either. Whatever else stands in such a column is a
+missing value: 31.02.1990, a time of day, the word "unknown".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import TableInputError
+from ..exact.arithmetic import encodable, show
+
+ISO = "yyyy-mm-dd"
+_ORDERS = ("dmy", "mdy", "ymd")
+_FORM = re.compile(r"(d{1,2}|m{1,2}|y+)([./-]?)(d{1,2}|m{1,2})(\2)(d{1,2}|m{1,2}|y+)", re.ASCII)
+_GERMAN = str.maketrans("tj", "dy")  # TT.MM.JJJJ
+_DIGITS = {"d": "{1,2}", "dd": "{2}", "m": "{1,2}", "mm": "{2}", "yyyy": "{4}"}
+_HOW = "write it as dd.mm.yyyy, d.m.yyyy, yyyy-mm-dd, dd/mm/yyyy, mm/dd/yyyy or yyyymmdd"
+_SEEN = {  # texts that are dates to people, by the form that they seem to have
+    ISO: re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
+    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
+    **{
+        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
+        for mark in "./-"
+        for form, pattern in (
+            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
+            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
+            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
+        )
+    },
+}
+_LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+
+Dates = str | Sequence[str] | Mapping[str, str]
+
+
+def read_dates(given: Dates) -> tuple[tuple[str, str], ...]:
+    """Columns with the forms of their dates: {"born": "dd.mm.yyyy"}, a text "born:dd.mm.yyyy", or several of them.
+
+    >>> read_dates(["born:DD.MM.YYYY", "Zuzug:TT.MM.JJJJ"]), read_dates({"born": "d.m.yyyy"})
+    ((('born', 'dd.mm.yyyy'), ('Zuzug', 'dd.mm.yyyy')), (('born', 'd.m.yyyy'),))
+    """
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        texts = [given] if isinstance(given, str) else given
+        if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+            raise TableInputError('Declare dates as {"born": "dd.mm.yyyy"}, or as texts "born:dd.mm.yyyy".')
+        pairs = [(column, form) for column, _, form in (text.rpartition(":") for text in texts)]
+    for column, _ in pairs:
+        if not (isinstance(column, str) and column and encodable(column)):
+            raise TableInputError('Dates are declared with their column and their form, such as "born:dd.mm.yyyy".')
+    if len({column.lower() for column, _ in pairs}) < len(pairs):
+        raise TableInputError(
+            "A column has two forms of dates; declare one, such as d.m.yyyy, which reads 01.02. and 1.2."
+        )
+    return tuple((column, date_form(column, form)) for column, form in pairs)
+
+
+def date_form(column: str, given: object) -> str:
+    """A form in small letters, once it has a day, a month and a year of four digits in an order that people use."""
+    form = given.strip().lower().translate(_GERMAN) if isinstance(given, str) else ""
+    found = _FORM.fullmatch(form)
+    parts = [found[1], found[3], found[5]] if found else []
+    if {"yy", "y"} & {*parts}:
+        raise TableInputError(
+            f"The form {show(given)} of {show(column)} has years of two digits, and 25 may mean 1925 or 2025: "
+            "write years of four digits in the file, and declare yyyy."
+        )
+    fixed = found is not None and (found[2] or {"d", "m"}.isdisjoint(parts))
+    if not fixed or "".join(part[0] for part in parts) not in _ORDERS or "yyyy" not in parts:
+        raise TableInputError(f"{show(given)} is not a form of dates that {show(column)} can have; {_HOW}.")
+    return form
+
+
+def apparent_form(text: str) -> str | None:
+    """The form that a text seems to have, if it is a date to people; where day and month cannot be told apart, the day first."""
+    return next((form for form, pattern in _SEEN.items() if pattern.fullmatch(text)), None)
+
+
+def usual_form(forms: Counter[str]) -> tuple[str, int]:
+    """The form that most dates seem to have, and how many: d.m.yyyy where some have one digit where others have two.
+
+    >>> usual_form(Counter({"dd.mm.yyyy": 3, "d.m.yyyy": 1, "dd/mm/yyyy": 2}))
+    ('d.m.yyyy', 4)
+    """
+    joined = Counter[str]()
+    for form, count in forms.items():
+        narrow = form.replace("dd", "d").replace("mm", "m")
+        joined[narrow if narrow in forms else form] += count
+    return joined.most_common(1)[0] if joined else ("", 0)
+
+
+def days_of(texts: Any, form: str, also_iso: bool = False) -> Any:
+    """An Arrow array of texts as days: missing where a text is no day of this form. `also_iso`: nor one as yyyy-mm-dd."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(texts.type):
+        texts = texts.cast(pa.string())
+    days, there = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
+    for each in dict.fromkeys([form, *([ISO] if also_iso else [])]):
+        found = _FORM.fullmatch(each)
+        assert found is not None, "a form that was checked before"
+        pattern = re.escape(found[2]).join(
+            f"(?P<{part[0]}>[0-9]{_DIGITS[part]})" for part in (found[1], found[3], found[5])
+        )
+        matched = pc.extract_regex(texts, rf"\A{pattern}\z")
+        fits = np.asarray(matched.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+        numbers = matched.filter(pa.array(fits))
+        year, month, day = (
+            numbers.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False) for name in ("y", "m", "d")
+        )
+        places, real = np.flatnonzero(fits), _is_day(year, month, day)
+        days[places[real]], there[places[real]] = _from_1970(year[real], month[real], day[real]), True
+    return pa.array(days.astype(np.int32), mask=~there).view(pa.date32())
+
+
+def _is_day(year: Any, month: Any, day: Any) -> Any:
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    length = _LENGTHS[np.clip(month, 1, 12) - 1] + (leap & (month == 2))
+    return (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)
+
+
+def _from_1970(year: Any, month: Any, day: Any) -> Any:
+    """Days from 1970-01-01: years from March on have their leap day last, and months lengths that 153 days in 5 tell."""
+    year, month = year - (month <= 2), (month + 9) % 12
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - 719468

@@ -1,0 +1,122 @@
+"""How wrong the numbers of a release can be: each by itself, and all at once.
+
+All of it follows from declared and public quantities, before any report is drawn, so that a preview says the same as the
+release. A row says of the reports of one statistic, or of its totals by one margin:
+
+    statistic, of    its name; "groups", or the name of the margin
+    numbers          how many of them have noise
+    each, all        how far from the truth: each by itself, and all numbers of the release at once, with the confidence. None
+                     where that depends on the reports
+    least            the same as `each` in the group where it is smallest
+    by_size          true: over the number of people in the group, which is private
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exact.positions import values_at
+from ...questions.margins import margin_name
+from ..draw.measures import Measure, sizes_of
+from ..totals.margin_rows import ReleaseTotals
+from .coarse import Coarse
+from .readings import Misses, Reading
+
+Indices = NDArray[np.int64]
+Row = dict[str, Any]
+
+GROUPS = "groups"
+_UNBOUNDED = 2.0**61  # no sum of steps reaches as far
+
+
+def expected_errors(
+    measures: Sequence[Measure],
+    readings: Sequence[Mapping[int, Reading]],
+    sizes: Indices,
+    sums: ReleaseTotals | None,
+    misses: tuple[Misses, Misses],
+    coarse: Coarse,
+) -> list[Row]:
+    """The rows of a release; `misses` as it is published, and in the other sense."""
+    senses = misses if misses[0].alone else misses[::-1]
+    rows = []
+    for k, measure in enumerate(measures):
+        if measure.part == "v":
+            continue  # both of a pair have the same noise
+        each, together = (
+            {n: _reach(measure, n, reading, sense.of_report(measure), coarse) for n, reading in readings[k].items()}
+            for sense in senses
+        )
+        noisy = Counter(n for n in sizes.tolist() if n in readings[k])
+        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}))
+        if sums is None:
+            continue
+        for groups, reaches in zip(sums.margins, sums.adding[k].reaches, strict=True):
+            own = sizes_of(groups, sums.terms, sizes).tolist()
+            by_sense = reaches if misses[0].alone else [(other, one) for one, other in reaches]
+            alike = Counter(zip(own, by_sense, strict=True))
+            lines = {
+                (n, _total(each_of, measure, coarse), _total(all_of, measure, coarse)): count
+                for (n, (each_of, all_of)), count in alike.items()
+                if each_of != 0  # of empty public groups alone
+            }
+            rows.append(_row(measure, margin_name(groups.margin), lines))
+    return rows
+
+
+def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int]) -> Row:
+    """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of both, and the least of
+    `each`."""
+    over = measure.statistic.kind in ("mean", "share") and not measure.part
+    people = [max(n, 1) if over else 1 for n, _, _ in lines]
+    each = [None if line[1] is None else line[1] / n for line, n in zip(lines, people, strict=True)]
+    together = [None if line[2] is None else line[2] / n for line, n in zip(lines, people, strict=True)]
+    return {
+        "statistic": measure.name,
+        "of": of,
+        "numbers": sum(lines.values()),
+        "each": _number(max, each),
+        "all": _number(max, together),
+        "least": _number(min, each),
+        "by_size": bool(measure.part),
+    }
+
+
+def _number(choose: Any, errors: Sequence[Fraction | None]) -> int | float | None:
+    """As JSON has it, rounded up; None where one of them is not known, or there is none."""
+    if not errors or None in errors:
+        return None
+    exact = Fraction(choose(errors))
+    if exact.denominator == 1:
+        return int(exact)
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
+
+
+def _reach(measure: Measure, size: int, reading: Reading, error: Fraction, coarse: Coarse) -> Fraction | None:
+    """How far the interval of any report reaches from it, in the units of the column; a rounded report is off by that, too."""
+    m, step = measure.plan[size], measure.units[1]
+    assert m is not None
+    rounded = Fraction(0) if coarse.round_to is None else coarse.round_to / 2
+    if m.channel.noise is not None and m.inputs == m.outputs:
+        steps = m.channel.noise.reach(error / 2) - 1
+        return (steps if m.inputs.n is None else min(steps, m.inputs.n)) * step + rounded
+    finite = m.channel.finite()
+    if finite is None or coarse:
+        return None
+    places = np.arange(finite.reports)
+    reports = values_at(m.outputs, places)
+    low, high = (np.clip(end, *measure.ends(size)) for end in reading.interval(places, error))
+    return Fraction(max((high - reports).max(), (reports - low).max())) * step
+
+
+def _total(reach: float, measure: Measure, coarse: Coarse) -> Fraction | None:
+    """The same of a total, which is read from unmerged reports alone."""
+    return None if coarse or not reach < _UNBOUNDED else math.ceil(Fraction(reach)) * measure.units[1]

@@ -1,0 +1,266 @@
+"""The difference between two releases of the same question, with its interval: what changed, as far as the reports can tell.
+
+Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
+difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
+difference is a total of two parts). Everywhere else, for means, shares, totals, mechanisms that are no noise and reports that were
+rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...channels import Channel
+from ...channels.noisy import Additive
+from ...errors import ReleaseError
+from ...exact.aliases import Rational
+from ...exact.positions import positions
+from ...measure.total_bounds import TotalBound
+from ...present.views import Result, View, one_line, plain
+from ...present.words import csv_lines
+from ...questions.margins import OF_TOTALS
+from ...questions.question import Question
+from ..publish.coarse import MergedReports
+from ..publish.readings import Confidence
+from ..publish.released import Release, key_for_people, totals_title
+from .saved_release import Rebuilt, Saved, rebuild
+
+_OF_DIFFERENCES = ("earlier", "later", "difference", "low", "high")
+
+
+@dataclass(frozen=True, repr=False)
+class Difference(Result):
+    """Later minus earlier for each group that both releases have, and for each total, with its interval."""
+
+    columns: Mapping[str, list[Any]]
+    margins: Mapping[str, list[dict[str, Any]]]
+    record: Mapping[str, Any]  # what was compared, and what the intervals promise
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+    def csv_text(self) -> str:
+        """All rows as CSV, numbers in full."""
+        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+
+    def view(self) -> View:
+        names = tuple(self.columns)
+        rows = tuple(
+            tuple(key_for_people(x) if n not in _OF_DIFFERENCES else x for n, x in row.items()) for row in self.rows()
+        )
+        totals = tuple(View.of(f"{totals_title(margin)}:", lines) for margin, lines in self.margins.items())
+        return View(self._title(), names, rows, tuple(self.record["notes"]), totals)
+
+    def _title(self) -> str:
+        later, earlier = self.record["later"], self.record["earlier"]
+        return one_line(f"{later['dataset']}: version {later['version']} minus version {earlier['version']}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def difference(
+    later: Release | str | os.PathLike[str],
+    earlier: Release | str | os.PathLike[str],
+    *,
+    confidence: Rational = "0.95",
+) -> Difference:
+    """What changed from one release to another of the same question, each given as a Release or by its record (.json).
+
+    Each interval covers the difference of the true numbers with the confidence asked for. A group that only one of the
+    releases has is left out, and counted in the notes.
+    """
+    level = Confidence.of(confidence).level
+    records = [each.record if isinstance(each, Release) else Saved.read(each).record for each in (later, earlier)]
+    _check_comparable(*records)
+    shown = [_rebuilt(record, level) for record in records]
+    halves = [_rebuilt(record, (1 + level) / 2) for record in records]
+    new, old = (_Rows.of(each.release) for each in shown)
+    new_half, old_half = (_Rows.of(each.release) for each in halves)
+    common = [key for key in new.places if key in old.places]
+    ends = _convolved(shown[0], shown[1], new, old, common, 1 - level)
+    rows = []
+    for key in common:
+        low, high = ends.get(key) or _apart(new_half.ends(key), old_half.ends(key))
+        rows.append((*key, *_numbers(old.report(key), new.report(key)), low, high))
+    names = [*new.names, *_OF_DIFFERENCES]
+    columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    margins = {
+        margin: _totals(halves[0].release.margins[margin], halves[1].release.margins[margin])
+        for margin in shown[0].release.margins
+        if margin in shown[1].release.margins
+    }
+    lost = len(new.places) + len(old.places) - 2 * len(common)
+    return Difference(columns, margins, _record(records, Confidence(level), lost))
+
+
+def _rebuilt(record: Mapping[str, Any], level: Fraction) -> Rebuilt:
+    """A release made again, each of its intervals by itself at this level."""
+    return rebuild({**record, "confidence": str(level), "simultaneous": False})
+
+
+def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
+    """Refuse two releases that are of different questions, or of one draw."""
+    new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
+    asked = [{(s.name, s.kind, s.words()) for s in question.statistics} for question in (new, old)]
+    if [name.lower() for name in new.by] != [name.lower() for name in old.by] or asked[0] != asked[1]:
+        raise ReleaseError(
+            "The two releases answer different questions, so that there is no difference between them: compare releases with "
+            "the same statistics, by the same columns in the same order."
+        )
+    if later["ledger_head"] is not None and later["ledger_head"] == earlier["ledger_head"]:
+        raise ReleaseError("Both are the answer to one charge: the numbers behind them are the same.")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a release by their keys, with the name of the statistic where there are several."""
+
+    release: Release
+    names: tuple[str, ...]
+    places: Mapping[tuple[Any, ...], int]
+
+    @classmethod
+    def of(cls, release: Release) -> _Rows:
+        several = [name for name in ("count", "statistic") if name in release.columns]
+        names = (*release.record["by"], *several)
+        keys = zip(*(release.columns[name] for name in names), strict=True) if names else [()]
+        return cls(release, names, {key: place for place, key in enumerate(keys)})
+
+    def report(self, key: tuple[Any, ...]) -> Any:
+        return self.release.columns["report"][self.places[key]]
+
+    def ends(self, key: tuple[Any, ...]) -> tuple[Any, Any]:
+        low, high = (self.release.columns[name][self.places[key]] for name in ("low", "high"))
+        return low, high
+
+
+def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
+    return earlier, later, None if earlier is None or later is None else later - earlier
+
+
+def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Between which ends the difference lies when both numbers lie between theirs; None where there is no end."""
+    (low, high), (least, most) = later, earlier
+    return None if low is None or most is None else low - most, None if high is None or least is None else high - least
+
+
+def _convolved(
+    later: Rebuilt, earlier: Rebuilt, new: _Rows, old: _Rows, common: Sequence[tuple[Any, ...]], error: Fraction
+) -> dict[tuple[Any, ...], tuple[Any, Any]]:
+    """The intervals of the groups whose reports are truth plus noise in both releases, by their keys."""
+    channels: list[Channel] = []
+    kinds: dict[Channel, int] = {}
+    cells: dict[tuple[Any, ...], tuple[_Cell, _Cell]] = {}
+    for key in common:
+        cell, other = _cell(later, new.places[key]), _cell(earlier, old.places[key])
+        if cell is None or other is None or cell.units != other.units:
+            continue
+        other = other.reflected()
+        for channel in (cell.channel, other.channel):
+            if channel not in kinds:
+                kinds[channel] = len(channels)
+                channels.append(channel)
+        cells[key] = cell, other
+    bound, ends = TotalBound(channels, error), {}
+    for key, (cell, other) in cells.items():
+        pair = np.array([kinds[cell.channel], kinds[other.channel]])
+        reports = np.array([cell.report, other.report])
+        estimates = np.array([float(c.channel.estimate(np.array([c.report]))[0]) for c in (cell, other)])
+        low, high, _ = bound.interval(pair, reports, estimates)
+        low, high = max(low, cell.least + other.least), min(high, cell.most + other.most)
+        start, step = cell.units
+        at = (cell.size + other.size) * start + other.shift * step
+        ends[key] = _plain(at + low * step), _plain(at + high * step)
+    return ends
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A report that is truth plus noise, as a position: of this channel, the truth between `least` and `most`.
+
+    A true position x of n people stands for size * start + (x + shift) * step, with the size's sign.
+    """
+
+    channel: Channel
+    report: int
+    least: int
+    most: int
+    size: int
+    units: tuple[Fraction, Fraction]
+    shift: int = 0
+
+    def reflected(self) -> _Cell:
+        """The same for minus the number: the noise is symmetric, so that it is a report of the same noise."""
+        low, high = self.channel.ends
+        if low is not None and high is not None:
+            whole, channel = low + high, self.channel
+        else:
+            noise = self.channel.noise
+            assert noise is not None
+            whole, channel = 0, Additive(noise, None if high is None else -high, None if low is None else -low)
+        return _Cell(
+            channel,
+            whole - self.report,
+            whole - self.most,
+            whole - self.least,
+            -self.size,
+            self.units,
+            -whole,
+        )
+
+
+def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
+    """The report in a row of a release; None where it is not one report of truth plus noise."""
+    sheet = rebuilt.sheet
+    which, cell = divmod(place, len(sheet.sizes))
+    places = sheet.places[sheet.question.names[which]]
+    measure, size = sheet.measures[places[0]], int(sheet.sizes[cell])
+    m, reading = measure.plan[size], sheet.readings[places[0]].get(size)
+    if len(places) > 1 or measure.statistic.kind not in ("count", "sum") or m is None:
+        return None
+    if reading is None or isinstance(reading, MergedReports) or reading.noise is None:
+        return None
+    drawn = np.array([rebuilt.release.record["answer"]["reports"][places[0]][cell]])
+    least, most = measure.ends(size)
+    return _Cell(reading, int(positions(m.outputs, drawn, clamp=True)[0]), least, most, max(size, 0), measure.units)
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The differences of the totals that both have, by the ends of their intervals."""
+    keys = [name for name in (later or [{}])[0] if name not in OF_TOTALS]
+    before = {tuple(row[name] for name in keys): row for row in earlier}
+    rows = []
+    for row in later:
+        key = tuple(row[name] for name in keys)
+        if key in before:
+            old = before[key]
+            numbers = _numbers(old["total"], row["total"])
+            ends = _apart((row["low"], row["high"]), (old["low"], old["high"]))
+            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *numbers, *ends], strict=True)))
+    return rows
+
+
+def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
+    """What was compared, for people and machines."""
+    said = [{name: record[name] for name in ("dataset", "version", "released", "ledger_line")} for record in records]
+    notes = [
+        f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
+        "whatever they are; where it holds 0, the reports do not show a change."
+    ]
+    if lost:
+        notes.append(f"{lost} rows are in one of the releases only, and were left out.")
+    if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:
+        notes.append("The two data sets protect different things: one counts what the other may count in another way.")
+    return {"later": said[0], "earlier": said[1], "confidence": str(confidence.level), "notes": notes}

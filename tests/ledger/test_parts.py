@@ -1,0 +1,223 @@
+"""Parts in the ledger: exact sums of each, charges raced for and killed, changed sums found; the same on both databases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet.errors import BudgetError, LedgerError
+from discreet.ledger import periods
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.periods import Running
+from tests import crashes
+from tests.ledger.test_audit_of_lines import History
+from tests.profiles import examples
+from tests.shortcuts import folder_in_memory
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+BUDGET = Fraction(1)
+
+
+@pytest.fixture
+def births(ledger) -> Ledger:
+    ledger.create("births", BUDGET, relation="add-remove", parts="month")
+    return ledger
+
+
+def test_the_largest_sum_counts(births):
+    births.charge("births", epsilon=HALF, what="January", part="2026-01")
+    births.charge("births", epsilon=THIRD, what="February", part="2026-02")
+    assert births.charge("births", epsilon=THIRD, what="both").spent == HALF + THIRD
+    assert [births.balance("births", part).left for part in ("2026-01", "2026-02", "2026-03", None)] == [
+        1 - HALF - THIRD,
+        1 - 2 * THIRD,
+        1 - THIRD,
+        1 - HALF - THIRD,
+    ]
+    with pytest.raises(BudgetError, match="Part '2026-01' of 'births' has 1/6 left of its budget 1, but 1/3") as caught:
+        births.charge("births", epsilon=THIRD, what="more", part="2026-01")
+    assert (caught.value.asked, caught.value.left) == (THIRD, Fraction(1, 6))
+    with pytest.raises(BudgetError, match=r"1/6 left of its budget 1 in the part .* about one part \(month\)"):
+        births.charge("births", epsilon=THIRD, what="more")
+    births.charge("births", epsilon=THIRD, what="more", part="2026-02")  # to the last bit
+    assert births.balance("births").left == 0
+    assert births.verify("births").count == 5
+    shown = [(entry.facts.get("part"), entry.what) for entry in births.history("births")]
+    assert shown[1] == ("2026-01", "part 2026-01: stated, unverified: January")
+    assert shown[3] == (None, "stated, unverified: both")
+    assert shown[0][1].endswith("; parts by month, each with this budget")
+
+
+def test_one_report_of_a_part(births):
+    with births.spend("births", epsilon=HALF, what="one count", part=" 01 ") as paid:
+        paid.sample(dt.geometric(10, epsilon="1/2"), 3)
+    assert births.balance("births", "1").spent == HALF
+    assert births.balance("births", "2").spent == 0
+
+
+def test_the_same_question_of_another_part_is_another_charge(births):
+    first = births.begin("births", {"q": 1, "part": "1"}, epsilon=HALF, data="a", part="1")
+    births.finish(first, "7")
+    assert births.begin("births", {"q": 1, "part": "1"}, epsilon=HALF, data="a", part="1").totals.spent == HALF
+    births.finish(births.begin("births", {"q": 1, "part": "2"}, epsilon=THIRD, data="a", part="2"), "8")
+    again = births.begin("births", {"q": 1, "part": "2"}, epsilon=THIRD, data="a", part="2")
+    assert (again.text, again.totals.spent) == ("8", THIRD)
+
+
+def test_parts_are_declared(ledger):
+    ledger.create("town", 1, relation="add-remove")
+    for work in (
+        lambda: ledger.charge("town", epsilon=HALF, what="x", part="1"),
+        lambda: ledger.balance("town", "1"),
+        lambda: ledger.begin("town", {}, epsilon=HALF, data="a", part="1"),
+    ):
+        with pytest.raises(LedgerError, match="'town' has no parts"):
+            work()
+    for parts in ("", 1, ["month"], "a\nb", "x" * 201):
+        with pytest.raises(LedgerError, match="parts must be the name of one column"):
+            ledger.create("births", 1, relation="add-remove", parts=parts)
+    with pytest.raises(LedgerError, match="identifies people, and parts hold many"):
+        ledger.create("births", 1, relation="add-remove", unit="id", parts="ID")
+    assert ledger.balance("town").to_dict()["parts"] == {}
+
+
+def test_a_data_set_made_anew_has_its_own_parts(births):
+    births.remove("births")
+    births.create("births", 1, relation="add-remove")
+    with pytest.raises(LedgerError, match="has no parts"):
+        births.charge("births", epsilon=HALF, what="x", part="1")
+    births.verify("births")
+
+
+CHARGES = st.lists(
+    st.tuples(
+        st.sampled_from([None, "a", "b", "c"]),
+        st.integers(1, 6).map(lambda k: Fraction(k, 12)),
+        st.sampled_from(["2026-01-31", "2026-02-01", "2026-04-01", "2027-01-01"]),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(charges=CHARGES)
+def test_charges_are_granted_as_a_list_of_them_says(tmp_path_factory, charges):
+    """Against the definition: a charge is granted where no person, in whichever part, is charged more than budget or cap."""
+    granted: list[tuple[str | None, Fraction, str]] = []
+
+    def charged(part: str | None, month: str = "") -> Fraction:
+        """What was charged for somebody of a part, in a month or ever."""
+        return sum((x for p, x, day in granted if p in (None, part) and day.startswith(month)), Fraction(0))
+
+    days = sorted(day for *_, day in charges)
+    with (
+        folder_in_memory(tmp_path_factory.mktemp("parts")) as folder,
+        pytest.MonkeyPatch.context() as patch,
+        Ledger(folder / "b.db") as ledger,
+    ):
+        patch.setattr(periods, "clock", lambda: "2026-01-01T00:00:00+00:00")
+        ledger.create("births", 2, relation="add-remove", parts="month", per={"month": "3/4"})
+        for (part, epsilon, _), day in zip(charges, days, strict=True):
+            patch.setattr(periods, "clock", lambda day=day: f"{day}T00:00:00+00:00")
+            touched = ("a", "b", "c", "d") if part is None else (part,)
+            fits = all(charged(p) + epsilon <= 2 and charged(p, day[:7]) + epsilon <= Fraction(3, 4) for p in touched)
+            if fits:
+                ledger.charge("births", epsilon=epsilon, what="x", part=part)
+                granted.append((part, epsilon, day))
+            else:
+                with pytest.raises(BudgetError):
+                    ledger.charge("births", epsilon=epsilon, what="x", part=part)
+            for p in ("a", "b", "c", "d"):
+                said = ledger.balance("births", p)
+                assert (said.spent, said.periods[0].spent) == (charged(p), charged(p, day[:7]))
+            said = ledger.balance("births")
+            assert said.spent == max(map(charged, "abcd"))
+            assert said.periods[0].spent == max(charged(p, day[:7]) for p in "abcd")
+        ledger.verify("births")
+        with Ledger(folder / "b.db") as again:
+            assert again.verify("births") == ledger.head("births")
+
+
+def test_processes_race_for_the_same_part_and_for_different_ones(births, tmp_path):
+    """Two processes for each of three parts: each part gets its whole budget, and nothing beyond it."""
+    got = crashes.race(births, ["births"], Fraction(1, 20), 6, tmp_path, parts=["a", "b", "c"])
+    assert [got.shares[k] + got.shares[k + 3] for k in range(3)] == [20, 20, 20]
+    assert [births.balance("births", part).left for part in ("a", "b", "c", "d")] == [0, 0, 0, 1]
+    assert births.verify("births").count == 61
+
+
+def test_processes_race_for_a_part_and_for_all_of_them(births, tmp_path):
+    got = crashes.race(births, ["births"], Fraction(1, 20), 4, tmp_path, parts=["a", None])
+    assert sum(got.shares) == 20  # all counts for a too
+    assert births.balance("births").left == 0
+    births.verify("births")
+
+
+def test_killed_processes_leave_every_part_paid_for(births, tmp_path):
+    found = crashes.kill(births, "births", kills=8, seed=2, folder=tmp_path, parts=["a", "b", None])
+    assert found.charges >= found.answers > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "running = replace(running, '1/2', '1/3')",
+        "running = replace(running, '\"b\"', '\"c\"')",
+        "running = '{}'",
+        "running = '{\"parts\":[]}'",
+        'running = \'{"parts":{"a":{}}}\'',
+        'running = \'{"parts":{"a":1}}\'',
+        "spent = '1/3'",
+    ],
+)
+def test_changed_sums_of_parts_are_found(place, births, change):
+    births.charge("births", epsilon=HALF, what="x", part="a")
+    births.charge("births", epsilon=THIRD, what="x", part="b")
+    births.verify("births")
+    place.execute(f"UPDATE discreet_data_set SET {change}")
+    with pytest.raises(LedgerError, match=r"totals say otherwise|differ from the data set's row"):
+        births.verify("births")
+
+
+def in_parts(**charge) -> History:
+    """The history of tests/ledger/test_audit_of_lines.py of a data set with parts, whose charges are for one each."""
+    history = History()
+    history.facts[0] |= {"parts": "district"}
+    history.facts[1] |= {"part": "a", "epsilon": "3/4"}
+    history.facts[3] |= {"part": "b", "epsilon": "3/4"} | charge
+    row = Running().charged((("month", Fraction(3, 4)),), "2026-11-01", Fraction(3, 4), stated=False, part="a")
+    row = row.charged((("month", Fraction(3, 4)),), "2026-11-01", Fraction(3, 4), stated=True, part="b")
+    history.account = replace(history.account, running=row.text)
+    return history
+
+
+def test_an_audit_adds_up_each_part():
+    assert in_parts().audited().count == 5
+    row = json.loads(in_parts().account.running)
+    assert row == {
+        "parts": {part: {"month": ["2026-11", "3/4"], "spent": "3/4"} for part in ("a", "b")},
+        "stated": 1,
+    }
+    for wrong, why in (
+        ({"part": "a"}, "charges more than the budget had left"),
+        ({"part": None}, "charges more than the budget had left"),
+        ({"epsilon": "4/5"}, "charges more than the month 2026-11 had left"),
+        ({"epsilon": "6/5"}, "charges more than the budget had left"),
+        ({"part": " b"}, "charges for a part that the data set does not have"),
+        ({"part": 1}, "charges for a part that the data set does not have"),
+        ({"part": ""}, "charges for a part that the data set does not have"),
+        ({"part": "c"}, "differ from the data set's row"),
+    ):
+        with pytest.raises(LedgerError, match=why):
+            in_parts(**wrong).audited()
+    without = in_parts()
+    del without.facts[0]["parts"]
+    with pytest.raises(LedgerError, match="charges for a part that the data set does not have") as caught:
+        without.audited()
+    assert caught.value.line == 2

@@ -1,0 +1,127 @@
+"""A release that corrects an earlier one says which, and why; the ledger can refute it."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import discreet as dt
+from discreet.errors import ReleaseError
+
+DOMAIN = {"district": ["north", "south"]}
+QUESTION = dt.Question(by="district", domain=DOMAIN, max_count=100)
+
+
+def _file(folder, name, north):
+    path = folder / name
+    path.write_text("district\n" + "north\n" * north + "south\n" * 30, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def office(tmp_path):
+    """A ledger, a file of January whose counts were released, and the corrected one of March."""
+    book = dt.Ledger(tmp_path / "b.db")
+    book.create("town", 10, relation="add-remove")
+    january, march = _file(tmp_path, "january.csv", 20), _file(tmp_path, "march.csv", 25)
+    for path, version in ((january, "2026-01"), (march, "2026-03")):
+        dt.admit(path, dataset="town", ledger=book, version=version)
+    first = dt.release(january, QUESTION, dataset="town", ledger=book, epsilon=1, version="2026-01")
+    return book, march, first
+
+
+def _corrected(office, question=QUESTION, **said):
+    book, march, _ = office
+    said = {"supersedes": "2026-01", "reason": "late registrations"} | said
+    return dt.release(march, question, dataset="town", ledger=book, epsilon=1, version="2026-03", **said)
+
+
+def test_record_page_and_print_say_which_release_is_corrected(office, tmp_path):
+    book, _, first = office
+    made = _corrected(office)
+    assert made.record["supersedes"] == {
+        "version": "2026-01",
+        "reason": "late registrations",
+        "line": first.record["ledger_line"],
+    }
+    words = f"This corrects the release of version 2026-01 (line {first.record['ledger_line']} of the ledger): late registrations"
+    assert words in str(made)
+    assert words in made.to_html()
+    assert "corrects" not in first.to_html()
+    made.save(tmp_path / "march.out.csv")
+    assert dt.check_release(tmp_path / "march.out.json", ledger=book)
+
+
+def test_it_is_no_part_of_the_question_and_costs_nothing(office):
+    book, *_ = office
+    made = _corrected(office)
+    spent = book.balance("town").spent
+    again = _corrected(office, reason="another reason")
+    assert book.balance("town").spent == spent
+    assert again.columns == made.columns
+    assert again.record["supersedes"]["reason"] == "another reason"
+    assert _corrected(office, supersedes=None, reason=None).record["supersedes"] is None
+
+
+def test_another_question_corrects_a_version_and_no_line(office):
+    made = _corrected(office, question=dt.Question(count="district = 'north'", max_count=50))
+    assert made.record["supersedes"]["line"] is None
+    assert "This corrects the release of version 2026-01: late registrations" in str(made)
+
+
+def test_audiences_and_tables_in_memory(office):
+    book, march, _ = office
+    said = {"supersedes": "2026-01", "reason": "late registrations"}
+    for_all = dt.release_to(
+        march, QUESTION, dataset="town", ledger=book, audiences={"a": 1, "b": "1/2"}, version="2026-03", **said
+    )
+    assert all(each.record["supersedes"]["version"] == "2026-01" for each in for_all.audiences.values())
+    table = pa.table({"district": ["north"] * 25 + ["south"] * 30})
+    made = dt.release(table, QUESTION, dataset="town", ledger=book, epsilon=1, version="2026-04", **said)
+    assert made.record["supersedes"] == {"version": "2026-01", "reason": "late registrations", "line": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"supersedes": "2026-1"}, "No version '2026-1' of 'town' was admitted. Did you mean '2026-01'?"),
+        ({"supersedes": "2026-03"}, "cannot supersede itself"),
+        ({"supersedes": ""}, "supersedes is the name"),
+        ({"supersedes": 7}, "supersedes is the name"),
+        ({"reason": None}, "why version '2026-01' is corrected"),
+        ({"reason": " "}, "why version '2026-01' is corrected"),
+        ({"reason": "two\nlines"}, "why version '2026-01' is corrected"),
+        ({"reason": "x" * 501}, "why version '2026-01' is corrected"),
+        ({"supersedes": None}, "name the version it corrects"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_it_is_paid_for(office, said, told):
+    book, *_ = office
+    before = book.balance("town").spent
+    with pytest.raises(ReleaseError, match=told.replace("(", r"\(").replace("?", r"\?")):
+        _corrected(office, **said)
+    assert book.balance("town").spent == before
+
+
+def test_the_ledger_refutes_another_line(office, tmp_path):
+    book, *_ = office
+    made = _corrected(office)
+    for line, holds in ((made.record["supersedes"]["line"], True), (made.record["ledger_line"], False), (1, False)):
+        forged = dict(made.record) | {"supersedes": {**made.record["supersedes"], "line": line}}
+        place = tmp_path / f"forged{line}.csv"
+        type(made)(made.columns, made.margins, forged, made.make_table).save(place)
+        assert dt.check_release(place.with_suffix(".json")).holds, "only the ledger can tell"
+        assert dt.check_release(place.with_suffix(".json"), ledger=book).holds is holds
+
+
+@pytest.mark.parametrize("written", [{}, {"version": "a"}, 3, {"version": "1", "reason": "x", "line": "7"}, []])
+def test_a_broken_correction_in_a_record_does_not_hold(office, tmp_path, written):
+    made = _corrected(office)
+    place = tmp_path / "out.csv"
+    made.save(place)
+    record = json.loads(place.with_suffix(".json").read_text(encoding="utf-8"))
+    record["record"]["supersedes"] = written
+    place.with_suffix(".json").write_text(json.dumps(record), encoding="utf-8")
+    assert not dt.check_release(place.with_suffix(".json")).holds

@@ -1,0 +1,160 @@
+"""The difference between two releases: its intervals cover whatever is true, by exact enumeration of all reports."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import discreet as dt
+from discreet.errors import ReleaseError
+from discreet.tables.saved import differences
+from discreet.tables.saved.differences import difference
+
+DOMAIN = {"g": ["a"]}
+
+
+def _table(ill, well, value=0):
+    return pa.table({"g": ["a"] * (ill + well), "ill": ["yes"] * ill + ["no"] * well, "x": [value] * (ill + well)})
+
+
+@pytest.fixture
+def book(tmp_path):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("open", 100, relation="add-remove")
+        ledger.create("public", 100, relation="change-one", public=["g"])
+        yield ledger
+
+
+def _released(book, table, version, dataset="public", epsilon=2, **asked):
+    asked = {"count": "ill = 'yes'"} | asked
+    return dt.release(
+        table, dataset=dataset, ledger=book, epsilon=epsilon, version=version, by="g", domain=DOMAIN, **asked
+    )
+
+
+def _with_report(made, report):
+    """The same release, had this been drawn."""
+    return replace(made, record={**made.record, "answer": {**made.record["answer"], "reports": [[report]]}})
+
+
+def _covered(later, earlier, mechanisms, confidence, narrower=0):
+    """The least probability, over all true numbers, that the interval covers their difference."""
+    new, old = mechanisms
+    ends = {}
+    for y, z in itertools.product(range(new.matrix.shape[1]), range(old.matrix.shape[1])):
+        found = difference(_with_report(later, y), _with_report(earlier, z), confidence=confidence).rows()[0]
+        ends[y, z] = found["low"] + narrower, found["high"] - narrower
+    truths = itertools.product(range(new.matrix.shape[0]), range(old.matrix.shape[0]))
+    return min(
+        sum(
+            new.channel.entry(x, y) * old.channel.entry(w, z)
+            for (y, z), (low, high) in ends.items()
+            if low <= x - w <= high
+        )
+        for x, w in truths
+    )
+
+
+@pytest.mark.parametrize("confidence", ["0.5", "0.95"])
+@pytest.mark.parametrize("asked", [{}, {"purpose": "adding"}], ids=["fair", "geometric"])
+def test_public_groups_are_covered_whatever_is_true(book, asked, confidence):
+    later, earlier = _released(book, _table(2, 2), "2", **asked), _released(book, _table(1, 2), "1", **asked)
+    make = dt.geometric if asked else dt.explicit_fair
+    mechanisms = make(4, epsilon=2), make(3, epsilon=2)
+    assert {later.columns["digest"][0], earlier.columns["digest"][0]} == {m.digest for m in mechanisms}
+    assert _covered(later, earlier, mechanisms, confidence) >= Fraction(confidence)
+
+
+def test_capped_counts_are_covered_and_one_step_less_is_not(book):
+    """Negative control: intervals that are one step narrower at both ends fail for some truth."""
+    asked = {"dataset": "open", "max_count": 4, "epsilon": "1/2"}
+    later, earlier = _released(book, _table(2, 2), "2", **asked), _released(book, _table(1, 2), "1", **asked)
+    mechanisms = (dt.geometric(4, epsilon="1/2"),) * 2
+    if later.columns["mechanism"] != ["geometric"]:
+        mechanisms = (dt.explicit_fair(4, epsilon="1/2"),) * 2
+    assert later.columns["digest"] == [mechanisms[0].digest]
+    assert _covered(later, earlier, mechanisms, "0.5") >= Fraction(1, 2)
+    assert _covered(later, earlier, mechanisms, "0.5", narrower=1) < Fraction(1, 2)
+
+
+def test_noise_without_ends_is_convolved_exactly(book):
+    """Sums: both errors have one distribution, and the reach of their difference is that of the convolution, step by step."""
+    asked = {"dataset": "open", "count": None, "sum": "x:0..5/1", "epsilon": 1}
+    later, earlier = (_released(book, _table(3, 3, 4), version, **asked) for version in ("2", "1"))
+    found = difference(later, earlier).rows()[0]
+    noise = dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=5).channel.noise
+    if later.columns["mechanism"] == ["geometric"]:
+        noise = dt.geometric(dt.Grid(None, None), epsilon=1, sensitivity=5).channel.noise
+    far = 400
+    weights = {k: float(noise.upper(k) - noise.upper(k + 1)) if k >= 0 else 0.0 for k in range(far)}
+    weights |= {-k: weights[k] for k in range(1, far)}
+
+    def miss(reach):
+        """Pr[|difference of the noises| > reach], by a sum over both."""
+        return sum(p * sum(q for b, q in weights.items() if abs(a - b) > reach) for a, p in weights.items())
+
+    half = found["high"] - found["difference"]
+    assert found["difference"] - found["low"] == half
+    assert miss(half) <= 0.05 < miss(half - 1)
+
+
+def test_counts_without_a_bound_have_one_end(book):
+    asked = {"dataset": "open", "epsilon": 1}
+    later, earlier = (_released(book, _table(30, 30), version, **asked) for version in ("2", "1"))
+    found = difference(later, earlier).rows()[0]
+    assert found["low"] <= found["difference"] <= found["high"]
+    alone = later.columns["high"][0] - later.columns["low"][0]
+    assert found["high"] - found["low"] < 2 * alone, "narrower than both intervals one after the other"
+
+
+def test_shares_means_totals_and_rounded_reports_have_intervals_too(book):
+    asked = {"count": None, "share": "ill = 'yes'", "mean": "x:0..5", "dataset": "open", "margins": [[]], "epsilon": 8}
+    later, earlier = (_released(book, _table(20, 20, 3), version, **asked) for version in ("2", "1"))
+    found = difference(later, earlier)
+    assert [row["statistic"] for row in found.rows()] == ["x", "share"]
+    for row in (*found.rows(), *found.margins["total"]):
+        assert row["low"] <= row["difference"] <= row["high"]
+    rounded = {"round_to": 5, "dataset": "open", "max_count": 60}
+    for row in difference(*(_released(book, _table(20, 20), v, **rounded) for v in ("4", "3"))).rows():
+        assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_public_zeros_are_exact(book):
+    later, earlier = (_released(book, _table(0, 0), version) for version in ("2", "1"))
+    assert difference(later, earlier).rows() == [
+        {"g": "a", "earlier": 0, "later": 0, "difference": 0, "low": 0, "high": 0}
+    ]
+
+
+def test_files_and_releases_are_compared_alike(book, tmp_path):
+    later, earlier = _released(book, _table(2, 2), "2"), _released(book, _table(1, 2), "1")
+    for made, name in ((later, "later"), (earlier, "earlier")):
+        made.save(tmp_path / f"{name}.csv")
+    assert (
+        later.difference(earlier).to_dict() == difference(tmp_path / "later.json", tmp_path / "earlier.json").to_dict()
+    )
+
+
+def test_what_has_no_difference_is_refused(book):
+    made = _released(book, _table(2, 2), "1")
+    with pytest.raises(ReleaseError, match="one charge"):
+        made.difference(made)
+    other = _released(book, _table(2, 2), "2", count="ill = 'no'")
+    with pytest.raises(ReleaseError, match="different questions"):
+        made.difference(other)
+    with pytest.raises(ReleaseError, match="confidence"):
+        made.difference(_released(book, _table(2, 2), "3"), confidence=2)
+
+
+def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
+    both = {"by": "g", "dataset": "public", "ledger": book, "epsilon": 1, "count": "ill = 'yes'"}
+    later = dt.release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)
+    earlier = dt.release(_table(2, 2), version="1", domain={"g": ["a", "c"]}, **both)
+    found = later.difference(earlier)
+    assert found.columns["g"] == ["a"]
+    assert "2 rows are in one of the releases only" in str(found)
+    assert differences.Difference is dt.results.Difference

@@ -1,0 +1,401 @@
+"""verify.py on releases and exported ledgers: what a journalist can check with the standard library alone, and its forgeries."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import hashlib
+import io
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet import verify
+from discreet.present.words import csv_lines
+from discreet.tables.saved.release_files import contents_of, digest_of, record_text
+from tests.cells import for_each
+
+from .test_forgeries import ASKED, book, changed, kind_of, leaves, plausible, rebuilt, released  # noqa: F401
+
+WHATS = [*ASKED, "the other audience"]
+Document = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def shelf(released, book, tmp_path_factory):  # noqa: F811
+    """Every release in a folder of its own, with an export of the ledger that opens it where it was published whole."""
+    folders = {}
+    for what, made in released.items():
+        folder = folders[what] = tmp_path_factory.mktemp("published")
+        for path, text in contents_of(made, folder / "x.csv").items():
+            path.write_text(text, encoding="utf-8", newline="")
+        record = made.record
+        whole = record["audience"] is None and record["round_to"] is None
+        exported = book.export(record["dataset"], published=[record["ledger_line"]] if whole else [])
+        (folder / "ledger.json").write_text(json.dumps(exported))
+    return folders
+
+
+def document_of(folder: Path) -> Document:
+    return verify._document(str(folder / "x.json"))[1]
+
+
+def ledger_of(folder: Path) -> Document:
+    return dict(json.loads((folder / "ledger.json").read_text()))
+
+
+def judged(folder: Path, document: Document | None = None, ledger: Document | None = None) -> verify.Verdict:
+    told = verify.history(ledger_of(folder) if ledger is None else ledger)
+    return verify.check_release(document_of(folder) if document is None else document, str(folder / "x.json"), told)
+
+
+def failing(verdict: verify.Verdict) -> list[str]:
+    return [finding.words for finding in verdict.findings if not finding.held]
+
+
+def resigned(document: Document, **changes: Any) -> Document:
+    """With another record or other totals, and its digest made anew."""
+    told = {**document, **changes}
+    return dict(json.loads(record_text(told["record"], told["margins"])))
+
+
+@for_each("what", WHATS)
+def test_a_true_release_holds(shelf, what):
+    verdict = judged(shelf[what])
+    assert failing(verdict) == []
+    opened = any("are those that line" in finding.words for finding in verdict.findings)
+    assert opened is ("audience" not in what)
+    assert any("ask for an export that opens" in words for words in verdict.beyond) is not opened
+
+
+# What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.
+BEYOND = {
+    ("discreet",), ("repeated",), ("version",), ("protects",), ("person",), ("beware",), ("interval",), ("estimate",),
+    ("fitted",), ("no_estimate",), ("mechanisms", "citation"), ("table_columns",), ("audience", "name"),
+    ("question", "domain", "source"), ("question", "domain", "recodings"), ("question", "domain", "containers"),
+    ("purpose",), ("question", "purpose"), ("question", "mechanism"),  # which mechanism a question chooses
+    ("answer", "measures", "statistic", "where"),  # where the commitment is not opened
+    ("audiences",),  # the levels of those who are more private than this one
+    ("hide_below",), ("confidence",), ("margins",),  # where the same rows follow, or intervals of merged reports are left out
+}  # fmt: skip
+
+
+def test_every_field_of_a_record_is_checked_or_known_to_be_beyond(shelf):
+    """Each is changed as somebody would who deceives or slips, and the digest made anew."""
+    unnoticed, tried = set(), 0
+    for folder in shelf.values():
+        document, seen = document_of(folder), dict[tuple[str, ...], int]()
+        for path in leaves(document["record"]):
+            kind = kind_of(path)
+            seen[kind] = seen.get(kind, 0) + 1
+            if seen[kind] > 2 or any(kind[:n] in BEYOND for n in range(1, len(kind) + 1)):
+                continue
+            old = document["record"]
+            for name in path:
+                old = old[name]
+            for new in plausible(old):
+                if json.dumps(new) != json.dumps(old):
+                    tried += 1
+                    forged = resigned(document, record=changed(document["record"], path, new))
+                    unnoticed |= {kind} if judged(folder, forged).holds else set()
+    assert unnoticed == set()
+    assert tried > 1000
+
+
+def test_every_cell_of_the_files_is_compared(shelf):
+    """All but estimates, standard errors and what is fitted; those of totals that were not added up are in the record too."""
+    unnoticed: set[tuple[str, str]] = set()
+    for folder in shelf.values():
+        document = document_of(folder)
+        for name in document["record"]["files"]:
+            if not name.endswith(".csv"):
+                continue
+            true = (folder / name).read_text(encoding="utf-8")
+            head, *rows = csv.reader(io.StringIO(true, newline=""))
+            for c, column in enumerate(head):
+                forged = copy.deepcopy(rows)
+                forged[-1][c] = plausible(int(forged[-1][c]) if forged[-1][c].isdigit() else forged[-1][c])[0]
+                text = csv_lines(head, forged)
+                (folder / name).write_text(text, encoding="utf-8", newline="")
+                files = {**document["record"]["files"], name: digest_of(text.encode())}
+                held = judged(folder, resigned(document, record={**document["record"], "files": files})).holds
+                merged = document["record"]["round_to"] is not None and column in ("low", "high")
+                unnoticed |= {(name, column)} if held and not merged else set()
+            (folder / name).write_text(true, encoding="utf-8", newline="")
+    assert unnoticed <= {("x.csv", column) for column in ("estimate", "standard_error", "fitted")}
+
+
+@for_each("what", [what for what in ASKED if what != "an audience"])
+def test_reports_that_were_made_up_are_refuted_by_what_the_ledger_is_committed_to(shelf, what, tmp_path):
+    """All that follows from them is made anew by the library itself: in itself such a release holds."""
+    document = document_of(shelf[what])
+    record = copy.deepcopy(document["record"])
+    group = next(k for k, size in enumerate(record["answer"]["sizes"]) if size)
+    record["answer"]["reports"][0][group] += -1 if record["answer"]["reports"][0][group] else 1
+    for path, text in contents_of(rebuilt(record).release, tmp_path / "x.csv").items():
+        path.write_text(text, encoding="utf-8", newline="")
+    forged = document_of(tmp_path)
+    assert verify.check_release(forged, str(tmp_path / "x.json")).holds
+    (words,) = failing(judged(tmp_path, forged, ledger_of(shelf[what])))
+    assert "is committed to other reports" in words
+
+
+# Ledgers
+
+
+def relinked(ledger: Document) -> Document:
+    """With all hashes and the head made anew, as somebody can who writes the whole history again."""
+    told, link = copy.deepcopy(ledger), bytes(32)
+    for line in told["entries"]:
+        body = json.dumps(line["entry"], sort_keys=True, separators=(",", ":"))
+        link = hashlib.sha256(link + body.encode()).digest()
+        line["hash"] = link.hex()
+    told["head"] = {"count": len(told["entries"]), "hash": link.hex()}
+    return told
+
+
+def edits(ledger: Document) -> Iterator[tuple[str, Document]]:
+    """Every value of every line changed, lines dropped, swapped and doubled, the end cut off."""
+    for path in leaves(ledger["entries"]):
+        if path[1:] and path[1] == "entry" and len(path) > 2:
+            old = ledger["entries"]
+            for name in path:
+                old = old[name]
+            for new in plausible(old):
+                if new != old:
+                    yield f"{path}: {new}", changed(ledger, ("entries", *path), new)
+    entries = ledger["entries"]
+    for k in range(len(entries)):
+        yield f"without line {k + 1}", {**ledger, "entries": [*entries[:k], *entries[k + 1 :]]}
+        yield f"line {k + 1} twice", {**ledger, "entries": [*entries[: k + 1], *entries[k:]]}
+        if k:
+            swapped = [*entries[: k - 1], entries[k], entries[k - 1], *entries[k + 1 :]]
+            yield f"lines {k} and {k + 1} swapped", {**ledger, "entries": swapped}
+
+
+@pytest.fixture
+def small(ledger_of_town):
+    return ledger_of_town
+
+
+@pytest.fixture(scope="module")
+def ledger_of_town(tmp_path_factory):
+    """A history with lines of every kind, and a cap."""
+    from fractions import Fraction
+
+    from discreet.ledger.ledger import Ledger
+
+    with Ledger(tmp_path_factory.mktemp("town") / "l.db") as ledger:
+        ledger.create("town", 1, relation="change-one", public=["a"])
+        ledger.remove("town")
+        ledger.create("town", 20, relation="add-remove", per={"year": 2, "month": 1})
+        line = ledger.note_admission("town", "v1", data="file", reading={}, columns=[]).number
+        pending = ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 2), data="d", admission=line, what="words")
+        ledger.finish(pending, "an answer")
+        ledger.begin("town", {"q": 2}, epsilon=Fraction(1, 4), data="d", what="words")
+        ledger.charge("town", epsilon="1/4", what="elsewhere")
+        return dict(json.loads(json.dumps(ledger.export("town", words=True, published=[pending.charge]))))
+
+
+def refusal(ledger: Document, head: str | None = None) -> str | None:
+    verdict, _ = verify.check_ledger(ledger, head)
+    return next(iter(failing(verdict)), None)
+
+
+def test_a_true_ledger_holds(small):
+    verdict, told = verify.check_ledger(small)
+    assert verdict.holds
+    assert told is not None
+    assert [finding.words for finding in verdict.findings[1:]] == [
+        "1 of 20 is spent, in 3 charges, of which 1/4 was stated and drawn elsewhere; 1 without an answer",
+        "no charge went beyond the budget or the caps: at most 1 a month, 2 a year",
+    ]
+    assert refusal(relinked(small)) is None  # the forger of these tests makes what the ledger makes
+
+
+def test_every_edit_of_a_ledger_is_found(small):
+    for what, forged in edits(small):
+        assert refusal(forged) is not None, what
+    for count in range(1, len(small["entries"])):
+        cut = relinked({**small, "entries": small["entries"][:count]})
+        assert refusal({**small, "entries": cut["entries"]}) is not None
+
+
+def test_a_history_that_was_written_anew_is_found_by_a_head_that_was_kept(small):
+    """In itself it may hold: a smaller charge, an end that was cut off."""
+    head = f"{small['head']['count']}:{small['head']['hash']}"
+    assert refusal(small, head) is None
+    earlier = f"6:{small['entries'][5]['hash']}"
+    assert refusal(small, earlier) is None
+    cut = relinked({**small, "entries": small["entries"][:-1]})
+    cheaper = relinked(changed(small, ("entries", 6, "entry", "epsilon"), "1/8"))
+    for forged in (cut, cheaper):
+        assert refusal(forged) is None
+        assert "was never the end of this history" in str(refusal(forged, head))
+
+
+@for_each(
+    "line, name, new, words",
+    [
+        (2, "budget", "3/4", "Line 8 charges more than the budget had left"),
+        (4, "epsilon", "3/4", "Line 8 charges more than the month"),
+        (4, "epsilon", "0/1", "Line 5 charges nothing"),
+        (4, "epsilon", "-1/2", "negative"),
+        (4, "epsilon", "1/0", "denominator"),
+        (4, "epsilon", "1e9", "not an integer"),
+        (2, "per", {"year": "1/8"}, "Line 5 charges more than the year"),
+        (2, "per", {"week": "1/8"}, "unreadable caps"),
+        (2, "relation", "zero-concentrated", "unknown relation"),
+        (2, "name", "city", "the terms of another data set"),
+        (5, "charge", 7, "answers no charge that waited"),
+        (5, "charge", 8, "answers no charge that waited"),
+        (7, "when", "2020-01-01T00:00:00+00:00", "dated before the line"),
+        (7, "when", "yesterday", "has no time"),
+        (6, "kind", "gift", "unknown kind"),
+        (6, "parts", ["a"], "which this program does not know"),
+        (6, "number", 9, "another number"),
+        (1, "kind", "create", "wrong place"),
+    ],
+)
+def test_a_history_that_was_written_anew_must_add_up(small, line, name, new, words):
+    forged = copy.deepcopy(small)
+    forged["entries"][line]["entry"][name] = new
+    assert words in str(refusal(relinked(forged)))
+
+
+def test_words_must_open_their_digest(small):
+    forged = copy.deepcopy(small)
+    forged["entries"][4]["what"] = "other words"
+    assert "words of line 5 are others" in str(refusal(forged))
+
+
+# Whatever stands in the files
+
+
+JUNK = [
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    10**4000,
+    2**64,
+    "",
+    "x",
+    "1/0",
+    "1e999999999",
+    "9" * 5000,
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"x": 1},
+]
+
+
+def test_every_value_may_be_anything_and_there_is_a_verdict(shelf, small):
+    """No exception, and never a long wait: of every kind of value several are tried, others in each release."""
+    turns = itertools.cycle(JUNK)
+    for what in ("sizes", "persons", "measured", "own"):
+        document, told = document_of(shelf[what]), verify.history(ledger_of(shelf[what]))
+        for path in {kind_of(path): path for path in leaves(document["record"])}.values():
+            for junk in itertools.islice(turns, 5):
+                forged = {**document, "record": changed(document["record"], path, junk)}
+                verdict = verify.check_release(forged, str(shelf[what] / "x.json"), told)
+                assert len(verdict.findings) >= 8
+    for path in leaves(small):
+        for junk in itertools.islice(turns, 5):
+            verdict, _ = verify.check_ledger(changed(small, path, junk))
+            assert verdict.findings
+
+
+@for_each("name", ["../x.csv", "/etc/hostname", "a\0b", "", "..", "sub/x.csv", "C:\\x.csv", 5])
+def test_no_other_file_is_read_than_those_beside_the_record(shelf, name):
+    document = document_of(shelf["fair"])
+    release = verify.Release(document, str(shelf["fair"] / "x.json"))
+    with pytest.raises(verify.Fault):
+        release.beside(name)
+
+
+BYTES = {
+    "deep": b"[" * 200_000,
+    "deep objects": b'{"record":' * 100_000,
+    "a key twice": b'{"format": "discreet-ledger", "format": "discreet-ledger"}',
+    "NaN": b'{"format": "discreet-ledger", "version": NaN}',
+    "infinity": b'{"format": "discreet-ledger", "version": 1e999}',
+    "a long number": b'{"format": "discreet-ledger", "version": ' + b"1" * 10**5 + b"}",
+    "cut": b'{"format": "discreet-led',
+    "not JSON": b"PK\x03\x04",
+    "not UTF-8": b'{"format": "\xff"}',
+    "a list": b"[1]",
+    "nothing": b"",
+    "another format": b'{"format": "discreet-answer"}',
+    "no record": b'{"record": {"format": "discreet-question"}}',
+    "an empty ledger": b'{"format": "discreet-ledger"}',
+    "an empty record": b'{"record": {"format": "discreet-release"}}',
+}
+
+
+@for_each("what", BYTES)
+def test_every_file_gets_a_sentence(what, tmp_path, capsys):
+    (tmp_path / "odd.json").write_bytes(BYTES[what])
+    code = verify.main([str(tmp_path / "odd.json")])
+    told = capsys.readouterr()
+    assert code == (1 if "empty" in what else 2)
+    assert "Traceback" not in told.out + told.err
+    assert told.out or told.err.startswith("refused (")
+
+
+def test_the_lone_script_checks_a_release_with_its_ledger(shelf, tmp_path):
+    """As a journalist does: one file, copied into the folder with what was published."""
+    for file in shelf["sizes"].iterdir():
+        shutil.copy(file, tmp_path)
+    script = shutil.copy(verify.__file__, tmp_path / "verify.py")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-S", "-W", "error", script, *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    done = run("x.json", "ledger.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("verdict: all of this holds") == 2
+    assert "DOES NOT HOLD" not in done.stdout
+    rows = (tmp_path / "x.csv").read_text()
+    (tmp_path / "x.csv").write_text(rows.replace("a,", "b,", 1))
+    done = run("x.json")
+    assert done.returncode == 1
+    assert "DOES NOT HOLD: 'x.csv' was changed after it was written" in done.stdout
+    assert run("x.json", "--head").returncode == run("--help").returncode == run().returncode == 2
+    assert "give that too" in run("x.json", "--head", "1:ab").stderr
+    assert "one after the other" in run("ledger.json", "./ledger.json").stderr
+
+
+def test_families_are_made_as_the_library_makes_them():
+    """Two programs, one distribution: otherwise a true release would be refused."""
+    import discreet as dt
+    from discreet import files
+
+    level = dt.Level.of(epsilon="1/3")
+    cases: list[tuple[dt.Mechanism, tuple[Any, ...]]] = []
+    for n in (1, 2, 7, 8, 30):
+        for alpha in (level.alpha, dt.Level.of(alpha="9/10").alpha, 1 - dt.Level.of(alpha=f"1/{2**61}").alpha):
+            cases += [
+                (dt.explicit_fair(n, alpha=alpha), ("explicit_fair", n, alpha, None)),
+                (dt.geometric(n, alpha=alpha), ("geometric", n, alpha, None)),
+                (dt.randomized_response(n, alpha=alpha), ("randomized_response", n, alpha, None)),
+            ]
+    everywhere = dt.Grid(None, None)
+    for change in (1, 2, 3, 100, 4096):
+        noise = dt.geometric(everywhere, alpha=level.alpha, sensitivity=change)
+        cases.append((noise, ("geometric", None, level.alpha, change)))
+    for m, (family, top, alpha, change) in cases:
+        law = verify._law(family, top, alpha, change, 1, verify.Effort())
+        assert json.loads(json.dumps(files.law(m))) == law.written
+        assert m.digest == verify.digest({**law.written, "alpha": str(alpha), "neighbours": law.neighbours})
