@@ -591,7 +591,7 @@ WHOLE = {
 def test_an_unknown_key_anywhere_is_refused(name, key):
     """But for a recipe's parameters, which are words for people."""
     d = document(WHOLE[name])
-    assert verify.verify(d)
+    verify.verify(d)  # as it is, nothing is wrong
     for way in holders(d):
         if way[-1:] == ("parameters",) or (way, key) == ((), "certificate"):
             continue

@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
@@ -1658,6 +1658,23 @@ def _same(found: Any, must: Any, words: str) -> None:
 # An exported ledger
 
 
+class _Spent:
+    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent."""
+
+    def __init__(self) -> None:
+        self.every, self.most = Fraction(0), Fraction(0)
+        self.parts: dict[str, Fraction] = {}
+
+    def add(self, epsilon: Fraction, part: str | None) -> Fraction:
+        """One more charge; what is spent then."""
+        if part is None:
+            self.every += epsilon
+        else:
+            self.parts[part] = self.parts.get(part, Fraction(0)) + epsilon
+            self.most = max(self.most, self.parts[part])
+        return self.every + self.most
+
+
 class History:
     """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
 
@@ -1666,7 +1683,8 @@ class History:
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
         self.caps: dict[str, Fraction] = {}
-        self.in_period: dict[tuple[str, str], Fraction] = {}
+        self.ever = _Spent()
+        self.in_period: dict[tuple[str, str], _Spent] = {}
         self.lines: list[dict[str, Any]] = []
         self.links: list[str] = []
         self.sums: list[Fraction] = []  # spent after each line
@@ -1720,19 +1738,30 @@ class History:
         caps = facts.get("per", {})
         _shape(isinstance(caps, dict) and set(caps) <= set(_MONTHS), f"Line {number} has unreadable caps.")
         self.caps = {kind: _amount(cap, "cap", CHARGE_BITS) for kind, cap in caps.items()}
+        parts, public = facts.get("parts", ""), _list(facts["public"], "public columns")
+        _shape(
+            isinstance(parts, str) and all(isinstance(x, str) for x in public), f"Line {number} has unreadable columns."
+        )
+        _claim(
+            not parts or facts["relation"] == "add-remove" or parts.lower() in [x.lower() for x in public],
+            f"Line {number} declares parts by a column that is not public, and one person may change it.",
+        )
         self.terms, self.there = facts, True
 
     def _charge(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """What was spent, within the budget and the caps of the periods of its time (UTC)."""
         epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
         _claim(epsilon > 0, f"Line {number} charges nothing.")
-        self.spent += epsilon
+        part = facts.get("part")
+        right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
+        _claim(right, f"Line {number} charges for a part that the data set does not have.")
+        self.spent = self.ever.add(epsilon, part)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            self.in_period[period] = self.in_period.get(period, Fraction(0)) + epsilon
-            _claim(self.in_period[period] <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
+            spent = self.in_period.setdefault(period, _Spent()).add(epsilon, part)
+            _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
         self.charges[number] = epsilon
         if facts.get("basis") == "stated, unverified":
             self.stated[number] = epsilon
@@ -1758,6 +1787,13 @@ class History:
         _claim(not self.charges, f"Line {number} removes a data set that was charged.")
         self.there = False
 
+    def sums_of(self, part: str | None) -> list[Fraction]:
+        """What counted as spent after each line, of a part; of none, in the one that had spent most."""
+        if part is None:
+            return self.sums
+        own = (self.charges.get(k, 0) if x.get("part") in (None, part) else 0 for k, x in enumerate(self.lines, 1))
+        return list(accumulate(map(Fraction, own)))
+
     def has(self, count: Any, link: Any) -> bool:
         """Was this the end of the history once?"""
         return type(count) is int and 0 < count <= len(self.links) and self.links[count - 1] == link
@@ -1765,9 +1801,9 @@ class History:
 
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
-    "create": ("name budget relation public unit version salt", "per"),
+    "create": ("name budget relation public unit version salt", "per parts"),
     "admitted": ("fingerprint commitment", ""),
-    "charge": ("epsilon question", "fingerprint admission words basis"),
+    "charge": ("epsilon question", "fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }
@@ -1822,18 +1858,25 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
     told = found[0]
     stated = f", of which {_short_text(sum(told.stated.values(), Fraction(0)))} was stated and drawn elsewhere"
     waiting = len(told.charges) - len(told.stated) - len(told.answers)
+    column, several = told.terms.get("parts"), len(told.ever.parts)
+    divided, beyond = "", list(_BEYOND_LEDGER)
+    if column is not None:
+        divided = (
+            f"; each part by {_named(column)} has this budget, {several} were charged alone, and the largest sum counts"
+        )
+        beyond.append(f"that nobody is in two parts by {_named(column)}, from version to version too, which is stated")
     findings.append(
         Finding(
             True,
             f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent, in {len(told.charges)} charges"
-            f"{stated if told.stated else ''}; {waiting} without an answer",
+            f"{stated if told.stated else ''}; {waiting} without an answer{divided}",
         )
     )
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
     if head is not None:
         findings.append(_judged(lambda: _kept_head(told, head)))
-    return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), _BEYOND_LEDGER), told
+    return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), tuple(beyond)), told
 
 
 def _kept_head(told: History, head: str) -> str:
@@ -1969,11 +2012,36 @@ class Release:
         return by
 
     @cached_property
-    def groups_of_one(self) -> int:
-        """In how many groups one person counts at most."""
-        most = _whole(self.question["max_groups"], "max_groups", 1)
+    def contribution(self) -> int:
+        """How many of what is counted one unit adds at most: rows or ids, or itself in so many groups."""
+        most, rows = _whole(self.question["max_groups"], "max_groups", 1), self.question["max_rows"]
         _claim(self.field("unit") is not None or most == 1, "Without an id column nobody is in several groups.")
+        by_unit = _text(self.question["counted"], "counted") == "units"
+        _claim(
+            by_unit is (rows is None), "It is not said how many rows of a unit are counted, or it is where units are."
+        )
+        if rows is not None:
+            _claim(self.field("unit") is not None and most == 1, "Rows of units are counted, in all groups together.")
+            most = _whole(rows, "max_rows", 1)
+        _same(self.field("contribution"), most, f"One unit adds at most {most} to what is counted, by the question.")
+        _same(self.field("counted"), self.counted, "The record counts something else than its question.")
         return most
+
+    @cached_property
+    def counted(self) -> str:
+        """What is counted, in the words of a record."""
+        unit, counted = self.field("unit"), _text(self.question["counted"], "counted")
+        if counted in ("units", "rows"):
+            return "people" if unit is None else f"units of {unit}" if counted == "units" else counted
+        return f"distinct {counted}"
+
+    def _in_words(self, what: str, of_values: bool) -> str:
+        """What the record says of a statistic that the question declares so: where there is a unit, what is counted, too."""
+        if self.field("unit") is None:
+            return "people" if what == "*" else what
+        if of_values:
+            return f"{what} over {self.counted}"
+        return self.counted if what == "*" else f"{self.counted} with {what}"
 
     @cached_property
     def changes_one(self) -> bool:
@@ -2011,7 +2079,7 @@ class Release:
             low, high, step = (_rational(end, "bound of a sum") for end in ends)
             _shape(low < high and step > 0 and max(map(_length, (low, high, step))) <= CHARGE_BITS, "Odd bounds.")
             grid = low, high, step
-        right = what in _declared(told, grid) and told["what"] == ("people" if what == "*" else what)
+        right = what in _declared(told, grid) and told["what"] == self._in_words(what, grid is not None)
         _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
         pair = not self.changes_one and kind in ("mean", "share")
         change, origin = _change(kind, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
@@ -2091,12 +2159,12 @@ class Release:
 
     def charge(self) -> str:
         """The parts of epsilon add up to what was charged, and the levels are worth it."""
-        charge, alpha, groups = self.amount("epsilon_charged"), self.amount("alpha"), self.groups_of_one
+        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
         _claim(0 < alpha < 1, "alpha is not between 0 and 1.")
         _claim(_sum(s.weight for s in self.statistics) == 1, "The parts of the statistics do not add up to 1.")
         _claim(0 < self.cells_part <= 1, "The measured totals leave nothing to the groups.")
         for s in self.statistics:
-            must = charge * s.weight * self.cells_part / groups
+            must = charge * s.weight * self.cells_part / most
             _claim(s.epsilon == must, f"{_named(s.name)} costs {must} of {charge}, not {s.epsilon}.")
             worth = s.alpha < 1 and (charge == 0 or self._worth(s.alpha, must))
             _claim(worth, f"{_named(s.name)}: alpha {s.alpha} is not what epsilon {must} pays for.")
@@ -2124,7 +2192,7 @@ class Release:
                 "What was charged for all audiences is not what the most accurate of them costs.",
             )
             return f"this audience's reports cost {charge}; {all_of_it} was charged once for all audiences"
-        times = f", in each of up to {groups} groups" if groups > 1 else ""
+        times = f", for each of up to {most} that a unit adds" if most > 1 else ""
         return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
 
     def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
@@ -2142,7 +2210,7 @@ class Release:
             levels = {drawn.level for drawn in plan.values() if drawn.level is not None}
             right = all(level >= least if own else level == least for level in levels)
             _claim(right, f"{_named(name)} was drawn at another level than the record says.")
-        each = self.amount("epsilon_charged") / self.groups_of_one
+        each = self.amount("epsilon_charged") / self.contribution
         must = [
             {
                 **_shares(by, len(sizes), part, each),
@@ -2221,7 +2289,7 @@ class Release:
                 must_be |= {"column": drawn_of["column"], "missing": s.told["missing"]}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
-            share = self.amount("epsilon_charged") * s.weight * part / self.groups_of_one
+            share = self.amount("epsilon_charged") * s.weight * part / self.contribution
             for entry in _list(measure["mechanisms"], "mechanisms"):
                 more = self._entry(entry, s, share, most)
                 _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
@@ -2304,6 +2372,7 @@ class Release:
             for name, value in must.items():
                 self._cell(line, name, name not in line or line[name] == value)
             values = [self._shown(s, self.reports[s.name, part][place], drawn, size) for part in s.parts]
+            self._cell(line, "published", line["published"] == self._to_print(line, s))
             if not s.pair:
                 self._cell(line, "report", _says(line["report"], values[0]))
                 continue
@@ -2353,6 +2422,23 @@ class Release:
         """How reports were merged before they were shown."""
         return None if self.field(name) is None else _amount(self.field(name), name)
 
+    def _is_coarse(self) -> bool:
+        """Were reports rounded or hidden before they were shown?"""
+        return any(self.field(name) is not None for name in ("round_to", "hide_below"))
+
+    def _fitted(self, line: dict[str, str], s: _Statistic) -> str:
+        """The number that was fitted to the totals, where it is the one that is published."""
+        return "" if self._is_coarse() or s.kind not in ("count", "sum") else line.get("fitted", "")
+
+    def _to_print(self, line: dict[str, str], s: _Statistic) -> str:
+        """What a row publishes: the fitted number, or the report; one outside its interval as the end next to it."""
+        if self._fitted(line, s) or line["report"] == "" or self._is_coarse():
+            return self._fitted(line, s) or line["report"]
+        for name, sign in (("low", 1), ("high", -1)):
+            if line[name] != "" and sign * (_number(line["report"]) - _number(line[name])) < 0:
+                return line[name]
+        return line["report"]
+
     def _cell(self, line: dict[str, str], name: str, right: bool) -> None:
         """What a cell must say."""
         where = ", ".join(line[c] for c in self.by)
@@ -2361,11 +2447,19 @@ class Release:
     def table(self, name: str) -> list[dict[str, str]]:
         """The rows of a CSV beside the record, by its columns."""
         text = self.beside(name).decode("utf-8").removeprefix("\ufeff")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        separator, mark = (_field(self.field("presentation"), x, "presentation") for x in ("separator", "decimal"))
+        right = separator in (",", ";", "|", "\t") and mark in (".", ",") and mark != separator
+        _shape(right, "The record names no marks that a CSV can have.")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
         _shape(len(rows) > 0 and len(set(rows[0])) == len(rows[0]), f"{_named(name)} is no table.")
         _shape(all(len(row) == len(rows[0]) for row in rows), f"{_named(name)} has rows of different lengths.")
         self.head = rows[0]
-        return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        for line in lines if mark == "," else ():
+            for column in _WITH_MARKS & line.keys():
+                _shape("." not in line[column], f"{_named(name)} has a decimal point, and the record says a comma.")
+                line[column] = line[column].replace(",", ".")
+        return lines
 
     def intervals(self) -> str:
         """The interval of each report, by the distribution of its noise."""
@@ -2385,8 +2479,10 @@ class Release:
             if s.pair:
                 self._cell(line, "low", _is_ratio_interval(line, s, ends))
                 continue
-            for name, end in zip(("low", "high"), ends[0], strict=True):
+            fitted = self._fitted(line, s)  # the interval is stretched to hold it
+            for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
                 value = None if abs(end) >= FARTHEST else s.value(end, size)
+                value = wider(value, _number(fitted)) if value is not None and fitted else value
                 self._cell(line, name, _says(line[name], value))
         return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
 
@@ -2436,7 +2532,8 @@ class Release:
         """The line that charged for it, the head of the history then, and the answer that the ledger is committed to."""
         terms = told.terms
         _claim(self.field("dataset") == told.name, f"The ledger is that of {_named(told.name)}, another data set.")
-        same = (terms["relation"], terms["unit"]) == (self.field("relation"), self.field("unit"))
+        names, part = ("relation", "unit", "parts"), self.field("part")
+        same = [terms.get(name) for name in names] == [self.field(name) for name in names]
         _claim(same and self._of_budget("budget") == told.budget, "The ledger has other terms for the data set.")
         line, head, audience = (self.field(name) for name in ("ledger_line", "ledger_head", "audience"))
         if line is None:
@@ -2450,10 +2547,13 @@ class Release:
             else _amount(_field(audience, "charged", "audience"), "charge")
         )
         _claim(told.charges[line] == paid, f"Line {line} charged {told.charges[line]}, not {paid}.")
+        _claim(told.lines[line - 1].get("part") == part, f"Line {line} charged another part of the data set.")
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(self._of_budget("spent") in told.sums[line - 1 :], "That much was not spent at that line or later.")
+        _claim(
+            self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent at that line or later."
+        )
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened:
             return f"{words}; the commitment to its reports was not opened"
@@ -2479,7 +2579,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[
     return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
 
 
-_QUESTION = "format version statistics by domain max_count max_groups pool_other measure_totals mechanism purpose"
+_QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
 _STATISTIC = "name kind what where column low high step missing part epsilon alpha change pair"
 
 
@@ -2736,6 +2836,21 @@ def _is_ratio_interval(line: dict[str, str], s: _Statistic, ends: list[tuple[int
     if u1 == v1 == 0:
         least, most = s.ratio(Fraction(0), Fraction(1)), s.ratio(Fraction(1), Fraction(0))
     return s.is_near(_number(line["low"]), least) and s.is_near(_number(line["high"]), most)
+
+
+# The columns of a CSV whose numbers may have a decimal mark; none of them is a key
+_WITH_MARKS = {
+    "published",
+    "low",
+    "high",
+    "report",
+    "fitted",
+    "estimate",
+    "standard_error",
+    "report_u",
+    "report_v",
+    "total",
+}
 
 
 def check_release(document: Any, path: str, ledger: History | None = None) -> Verdict:

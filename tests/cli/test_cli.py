@@ -639,7 +639,7 @@ def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
     found = []
     ledger = [
         ["ledger"],
-        *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export")),
+        *(["ledger", name] for name in ("create", "charge", "show", "promise", "history", "verify", "head", "export")),
     ]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
@@ -700,7 +700,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     words = [*survey, "--margins", "kind, kind+education", "--measure-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
-    assert "The grand total, matching the fitted parts:" in told.out
+    assert "Total of the declared groups, matching the fitted parts:" in told.out
     assert "Totals by kind and education" in told.out
     saved = json.loads(Path("out.json").read_text())
     assert list(saved["record"]["files"]) == [

@@ -44,6 +44,7 @@ MEANINGS = {
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
+    "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
@@ -68,6 +69,7 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
     "studio",
     "ledger create",
     "ledger charge",
+    "ledger promise",
     "ledger verify",
     "ledger head",
     "ledger remove",

@@ -77,5 +77,5 @@ def test_everybody_is_counted_beside_others():
     assert conditions("*") == "*"
     assert conditions("all=*", "x = 1") == {"all": "*", "x = 1": "x = 1"}
     names = [(one.name, one.where) for one in statistics_of(["*", "x = 1"], None, None, None, None)]
-    assert names == [("people", None), ("x = 1", "x = 1")]
+    assert names == [("all", None), ("x = 1", "x = 1")]
     assert [one.where for one in statistics_of("*", None, None, None, None)] == [None]

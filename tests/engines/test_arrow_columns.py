@@ -7,12 +7,11 @@ import hashlib
 import uuid
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet.engines.arrow_columns import plain_type, unwrapped, validated_words
 from discreet.engines.settling import LONGEST_TEXT, settled, shortened
-
-pa = pytest.importorskip("pyarrow")
 
 WORDS = pa.array(["a", None, "b", "a"])
 

@@ -501,6 +501,17 @@ def test_the_engine_is_locked_up(tmp_path):
                 connection.execute(attack)
 
 
+@pytest.mark.parametrize(("cores", "memory_mb", "threads"), [(8, 512, 8), (8, 64, 4), (8, 15, 1), (None, 512, 1)])
+def test_each_thread_of_the_engine_has_memory_of_its_own(monkeypatch, cores, memory_mb, threads):
+    """16 MB, and as many threads as there are cores, if that is known; always one."""
+    from discreet.engines.duckdb import lock_up
+
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    with duckdb.connect() as connection:
+        lock_up(connection, memory_mb)
+        assert connection.execute("SELECT current_setting('threads')").fetchone() == (threads,)
+
+
 def test_domains_are_checked(tmp_path):
     assert Domain.of({"a": [1, 2], "b": ["x"]}).keys == ((1, "x"), (2, "x"))
     assert Domain.of({"a": [1, 2], "b": ["x"]}, ["b", "a"]).keys == (("x", 1), ("x", 2))

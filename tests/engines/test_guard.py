@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 
 import discreet as dt
@@ -17,7 +18,6 @@ from tests.engines.one_count import count_groups
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pq = pytest.importorskip("pyarrow.parquet")
 

@@ -197,8 +197,10 @@ def test_a_session_that_would_show_the_key_is_refused(master):
                     check_safe(less, master)
             else:
                 check_safe(less, master)
-    with pytest.raises(TableInputError, match="Threshold"):
-        check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": "100"}, master)
+    for short in ("100", "65535", "-65536", "64k", ""):
+        with pytest.raises(TableInputError, match="leave it out, or set at least 65536"):
+            check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": short}, master)
+    check_safe({**SAFE, "spark.broadcast.UDFCompressionThreshold": "65536"}, master)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyWarning")
@@ -292,6 +294,7 @@ TOWNS = pa.table(
 )
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
+BY_AGE = Domain.of({"age": {"young": [0, 29], "old": [30, None]}})
 ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)), Joint((), ("pay > 900 OR age < 9",))]
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
@@ -310,6 +313,27 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
+        {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
+        {
+            "predicates": ["age < 40", None],
+            "sums": [PAY],
+            "by": ["town", "age"],
+            "domain": BY_BOTH,
+            "unit": "id",
+            "counted": "rows",
+            "max_rows": 2,
+            "other": True,
+        },
+        {
+            "predicates": ["age < 40"],
+            "sums": [PAY],
+            "by": ["town"],
+            "domain": BY_TOWN,
+            "unit": "id",
+            "counted": "born",
+            "max_rows": 2,
+        },
         {
             "predicates": [*ANSWERS, "pay > 900"],
             "sums": [replace(PAY, missing="out")],
@@ -319,8 +343,31 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
+        {
+            "predicates": ["age < 40"],
+            "by": ["age"],
+            "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
+            "unit": "id",
+            "counted": "rows",
+            "max_rows": 2,
+            "part": ("town", "b"),
+        },
     ],
-    ids=["rows", "sums of rows", "people", "names", "people who answered", "rows that answer"],
+    ids=[
+        *(
+            "rows",
+            "sums of rows",
+            "people",
+            "names",
+            "a part",
+            "people of a part",
+            "rows of units",
+            "days of units",
+            "people who answered",
+            "rows that answer",
+        ),
+        "rows of units in a part",
+    ],
 )
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)

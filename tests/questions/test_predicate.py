@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
+from decimal import Decimal
 
 import pytest
 
@@ -247,3 +249,29 @@ def test_an_untyped_column_is_read_as_what_it_is_compared_with(text, expected):
         answers = [row[0] for row in rows.fetchall()]
     assert answers == expected
     assert not any(isinstance(a, float) and math.isnan(a) for a in answers)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x > 20.000", "'20.000' in the predicate may mean 20 or 20000: write 20 or 20000"),
+        ("x IN (3, 1.125)", "'1.125' in the predicate may mean 1.1250 or 1125: write 1.1250 or 1125"),
+        ("x > -1.234", "may mean -1.2340 or -1234"),
+        ("x > 0,5", "The number '0,5' has a comma: write 0.5"),
+        ("x BETWEEN 0 AND 12.345,67", "The number '12.345,67' has separators of thousands: write 12345.67"),
+        ("x > 20 000", "The number '20 000' has separators of thousands: write 20000"),
+        ("y = '0,5' AND x > 1,5", "The number '1,5' has a comma: write 1.5"),
+    ],
+)
+def test_a_number_that_means_another_one_to_people_is_refused_with_both(text, told):
+    with pytest.raises(PredicateError, match=re.escape(told)):
+        parse(text, ["x", "y"])
+
+
+@pytest.mark.parametrize(
+    "number", ["20", "20.5", "20.00", "1.1250", "0.125", "1234.567", "1.234e5", "20_000", "100.0001"]
+)
+def test_a_number_with_one_meaning_is_read_and_its_canonical_text_is_read_again(number):
+    canonical = parse(f"x > {number}", ["x"]).canonical
+    assert parse(canonical, ["x"]).canonical == canonical
+    assert Decimal(canonical.removeprefix('("x" > ').removesuffix(")")) == Decimal(number)

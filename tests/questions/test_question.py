@@ -31,6 +31,8 @@ QUESTIONS = {
     "numbers as keys": {"by": ["floor", "yes"], "domain": {"keys": [[1, True], [2, False], [None, True]]}},
     "a family": {"mechanism": "geometric", "max_count": 7},
     "one's own": {"mechanism": dt.geometric(9, epsilon="1/3"), "max_count": 7},
+    "rows": {"count": ["*", "x > 1"], "counted": "rows", "max_rows": "6"},
+    "ids": {"counted": "person", "max_rows": 6},
     "for adding": {"purpose": "adding"},
     "for reading": {"purpose": "Reading"},
     "the least error": {"purpose": "least error", "loss": "L1", "prior": {0: "1/3", 2: "2/3"}, "max_count": 9},
@@ -81,7 +83,9 @@ def test_words_for_people_and_one_line_for_machines(what):
     assert repr(asked).startswith("Question(")
     assert len(repr(asked)) < 200
     assert "\n" not in repr(asked)
-    assert all(one.words() in str(asked) for one in asked.statistics)
+    counted = None if asked.counted == "units" else asked.counted_words(None)
+    assert all(one.words(counted) in str(asked) for one in asked.statistics)
+    assert counted is None or f"{counted}" in str(asked)
 
 
 def test_words_say_what_is_asked():

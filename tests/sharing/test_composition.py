@@ -391,6 +391,18 @@ def test_what_gives_a_truth_away_has_a_floor():
     assert (blind.delta(0), blind.epsilon("1e-9"), blind.basic) == (0.0, 0.0, 0.0)
 
 
+def test_levels_alone_promise_nothing_once_one_mechanism_has_none():
+    """Whichever of several it is; one that tells nothing, and one with a delta, have a level."""
+    sure, known, blind = table([[1, 0], [0, 1]]), dt.geometric(1, alpha="1/2"), dt.uniform(1)
+    for several in ([sure, known], [known, sure]):
+        c = dt.sharing.compose(several, [2, 3])
+        assert (c.optimal_delta(5), c.optimal_epsilon("1/2")) == (1.0, math.inf)
+    for several in ([known, blind], [known, dt.sharing.approximate_dp(epsilon="1/2", delta="1/10")]):
+        c = dt.sharing.compose(several, [1, 1])
+        assert c.optimal_delta(2) <= 0.1 + 1e-12
+        assert c.optimal_epsilon("1/5") < 2
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -407,6 +419,7 @@ def test_what_gives_a_truth_away_has_a_floor():
         (lambda m: dt.sharing.compose(m, 2).delta(-1), "0 or more"),
         (lambda m: dt.sharing.compose(m, 2).delta("x"), "0 or more"),
         (lambda m: dt.sharing.recalibrate(0, alpha="1/2"), "whole number"),
+        (lambda m: dt.sharing.recalibrate(10**6 + 1, alpha="1/2"), "k = 1000001 must be"),
         (lambda m: dt.sharing.recalibrate(2, alpha="1/2", delta=1), "between 0 and 1"),
         (lambda m: dt.sharing.recalibrate(2, alpha="1/2")["median"], "cascade"),
     ],

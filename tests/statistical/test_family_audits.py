@@ -34,7 +34,7 @@ def example(family: Family) -> dt.Mechanism:
     return family.make(**dict(family.example))
 
 
-def audited(m: dt.Mechanism, seed: int = 11, **asked: Any) -> dt.auditing.Audit:
+def audited(m: dt.Mechanism, seed: int = 11, **asked: Any) -> dt.results.Audit:
     """An audit of the drawn reports; on a fine grid, of what is left of them in eighths of a sensitivity.
 
     Rounding reports is post-processing: it cannot make a claim false, and many rare reports show little each.
@@ -51,7 +51,7 @@ def audited(m: dt.Mechanism, seed: int = 11, **asked: Any) -> dt.auditing.Audit:
     return dt.audit(draw, mechanism=m, draws=draws, confidence=CONFIDENCE, **asked)
 
 
-def claiming(found: dt.auditing.Audit, epsilon: float) -> dt.auditing.Audit:
+def claiming(found: dt.results.Audit, epsilon: float) -> dt.results.Audit:
     """The same draws against another claim."""
     return replace(found, claimed=epsilon)
 

@@ -253,3 +253,18 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
     assert wrong.status_code == 422
     unknown = guest.post("/api/release/before", json={**asked, "version": "7"})
     assert unknown.status_code == 422
+
+
+def test_a_page_names_no_file_of_this_machine(guest, table, tmp_path):
+    """Whoever writes to the studio could have any file read as a code list, and its lines quoted."""
+    codes = tmp_path / "codes.csv"
+    codes.write_text("code\nsecret\nsecret\n")
+    columns = {"district": f"file:{codes}"}
+    marked = {"format": "discreet-domain", "version": 1, "source": "a list", "columns": columns}
+    for domain in (columns, marked):
+        asked = {"ledger": "b.db", "table": table, "dataset": "add-remove", "epsilon": "1/10", "by": ["district"]}
+        for path in ("expect", "ask", "before"):
+            answer = guest.post(f"/api/release/{path}", json={**asked, "domain": domain})
+            assert answer.status_code == 422
+            assert "names no file" in answer.text
+            assert "secret" not in answer.text

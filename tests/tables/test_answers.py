@@ -57,19 +57,22 @@ def stored(ledger: dt.Ledger) -> list[str]:
         return [text for (text,) in connection.execute("SELECT text FROM discreet_answer ORDER BY charge")]
 
 
-def a_question(mechanism="auto", max_count=None, sizes=SIZES):
+def a_question(mechanism="auto", max_count=None, sizes=SIZES, count="ill"):
     parts = {"by": ["k"], "domain": {"k": list(range(len(sizes)))}, "mechanism": mechanism, "max_count": max_count}
-    made = ask("town", count="ill", epsilon="1/2", **parts)
+    made = ask("town", count=count, epsilon="1/2", **parts)
     return made, measures_for(made, TERMS, np.array(sizes)), np.array(sizes)
 
 
+def contents_of(made):
+    return spelling_of(made, {statistic.name: ["ill", "k"] for statistic in made.question.statistics}, TERMS).contents
+
+
 def head_of(made, measures, sizes) -> str:
-    contents = spelling_of(made, {"count": ["ill", "k"]}, TERMS).contents
-    return head_text(made.question, drawn_by(made.question, measures, contents, sizes))
+    return head_text(made.question, drawn_by(made.question, measures, contents_of(made), sizes))
 
 
 def read(text, made):
-    return read_answer(stored_document(text), made, TERMS, spelling_of(made, {"count": ["ill", "k"]}, TERMS).contents)
+    return read_answer(stored_document(text), made, TERMS, contents_of(made))
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
@@ -173,6 +176,42 @@ def test_an_answer_of_another_question_is_refused():
         read(text.replace('"reports":[[0.0,', '"reports":[["0",'), made)
     with pytest.raises(ReleaseError, match="sizes that no mechanism was stored for"):
         read(text.replace('"sizes":[5,40,64,65,200]', '"sizes":[5,40,64,65,201]'), made)
+
+
+def test_each_of_several_counts_has_its_reports_and_its_mechanisms():
+    made, measures, sizes = a_question(count={"ill": "ill", "well": "not ill"})
+    text = answer_text([np.zeros(5), np.ones(5)], head_of(made, measures, sizes))
+    assert [row.tolist() for row in read(text, made).reports] == [[0] * 5, [1] * 5]
+    alone, measure, _ = a_question(count={"ill": "ill"})
+    fewer = answer_text([np.zeros(5)], head_of(alone, measure, sizes))
+    assert [m.name for m in read(fewer, alone).measures] == ["ill"]
+    short = answer_text([np.zeros(5), np.ones(4)], head_of(made, measures, sizes))
+    for missing in (short, fewer):
+        with pytest.raises(ReleaseError, match="stored answer has other counts"):
+            read(missing, made)
+    document = json.loads(text)
+    document["measures"][1]["mechanisms"] = document["measures"][1]["mechanisms"][:1]  # the small groups' alone
+    with pytest.raises(ReleaseError, match="sizes that no mechanism was stored for"):
+        read(json.dumps(document), made)
+
+
+def test_a_statistic_is_known_in_whatever_order_its_parts_stand():
+    made, measures, sizes = a_question()
+    document = json.loads(answer_text([np.arange(5.0)], head_of(made, measures, sizes)))
+    parts = document["measures"][0]["statistic"]
+    document["measures"][0]["statistic"] = dict(reversed(parts.items()))
+    assert list(document["measures"][0]["statistic"]) != list(parts)
+    assert read(json.dumps(document), made).reports[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_mechanism_that_is_the_stored_one_is_not_built_again():
+    """But one that is described in other words is another: the stored one is published."""
+    own = dt.geometric(200, alpha="2/3")
+    text = answer_text([np.zeros(5)], head_of(*a_question(own)))
+    assert read(text, a_question(own)[0]).asked.question.mechanism is own
+    twin = own.truncate(0, 200)  # nothing is cut off
+    assert twin == own
+    assert read(text, a_question(twin)[0]).asked.question.mechanism.recipe == own.recipe != twin.recipe
 
 
 @pytest.mark.parametrize(

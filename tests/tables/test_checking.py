@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import FileError, LedgerError
-from discreet.tables.saved.checking import Case, ReleaseVerdict, judged
+from discreet.tables.saved.checking import Case, Check, ReleaseVerdict, _cells, _is_worth, judged
 from discreet.tables.saved.release_files import digest_of, record_text
 from discreet.tables.saved.saved_release import Saved
 
@@ -87,6 +88,15 @@ ASKED = {
         "max_groups": 2,
         "epsilon": "ln(3)",
         "measure_totals": ["total"],
+    },
+    "measured rows of persons": {
+        "dataset": "persons",
+        **FEW,
+        "counted": "rows",
+        "max_rows": 3,
+        "epsilon": "ln(3)",
+        "measure_totals": ["total"],
+        "margins": ["age"],
     },
     "measured with a pooled cell": {
         "dataset": "people",
@@ -320,3 +330,60 @@ def test_a_csv_that_is_missing_fails_once(saved, tmp_path):
     assert wrong(folder / "x.json") == {"digests of the files"}
     assert {check.matter for check in verdict.checks if check.held is None} == {ROWS, LEDGER}
     assert next(check.told for check in verdict.checks if check.matter == ROWS) == "x.csv is not there."
+
+
+def test_a_release_that_spends_the_last_of_a_budget_holds(people, tmp_path):
+    with dt.Ledger(tmp_path / "small.db") as ledger:
+        ledger.create("people", "1/2", relation="add-remove")
+        released(people, ledger, dataset="people").save(tmp_path / "x.csv")
+        assert ledger.balance("people").left == 0
+        assert dt.check_release(tmp_path / "x.json", ledger=ledger)
+
+
+def test_groups_that_are_free_are_free_for_every_audience(people, book, tmp_path):
+    """Nothing was drawn and nothing charged: a record that says its audiences paid is refuted without the ledger."""
+    asked = ASKED["public zeros"] | {"audiences": at("3/10", "4/5")}
+    made = released(people, book, **asked)["3/10"]
+    made.save(tmp_path / "x.csv")
+    assert not wrong(tmp_path / "x.json")
+    worth = dt.Level.of(alpha="3/10").charge
+    paid = {**made.record["audience"], "charged": str(worth)}
+    dt.results.Release(made.columns, {}, {**made.record, "audience": paid}, dict).save(
+        tmp_path / "x.csv", overwrite=True
+    )
+    assert "what it cost" in wrong(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "3", "ln(3)"])
+def test_a_charge_is_what_its_level_is_worth(epsilon):
+    """Not less by anything, and not more than what rounding adds: an epsilon by up to 1e-12, its level by 62 bits."""
+    level = dt.Level.of(epsilon=epsilon)
+    charge = level.charge
+    assert _is_worth(charge, level)
+    assert not _is_worth(charge - Fraction(1, 10**11), level)
+    assert not _is_worth(charge + Fraction(15, 10**12), level)
+
+
+def test_a_table_is_rows_as_long_as_their_heading():
+    assert _cells("x.csv", 'a,b\n1,"2,3"\n\n4,\n') == [["a", "b"], ["1", "2,3"], ["4", ""]]
+    for text in ("", "\n\n", "a,b\n1\n", "a,b\n1,2\n1,2,3\n", "a\n1,2\n1,2\n"):
+        with pytest.raises(ValueError, match=r"x\.csv has rows that are not as long as its heading"):
+            _cells("x.csv", text)
+    for text in ('a,b\n1,"2\n', 'a,b\n"1"0,2\n'):
+        with pytest.raises(ValueError, match=r"x\.csv is not a CSV file"):
+            _cells("x.csv", text)
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        ((True, True), "x.json: holds"),
+        ((True, False), "x.json: does not hold"),
+        ((True, None), "x.json: NOT CHECKED: b; what could be checked holds"),
+        ((False, None), "x.json: does not hold; not checked: b"),
+    ],
+)
+def test_the_verdict_says_first_what_is_not_known(held, words):
+    verdict = ReleaseVerdict("x.json", tuple(Check(*one) for one in zip("ab", held, strict=True)))
+    assert verdict.view().title == words
+    assert bool(verdict) is (held == (True, True))

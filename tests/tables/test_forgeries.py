@@ -86,6 +86,7 @@ ASKED = {
         "domain": {"town": ["a", None]},
         "pool_other": True,
     },
+    "rows": {"dataset": "persons", "count": "ill", "counted": "rows", "max_rows": 3, "domain": {"town": ["a", "b"]}},
     "an audience": {
         "dataset": "people",
         "audiences": at("3/10", "4/5"),
@@ -246,6 +247,7 @@ FREE = {
     ("question", "statistics", "name"): "the names of statistics: the ledger's question has none",
     ("answer", "measures", "name"): "the same",
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
+    ("presentation",): "title, labels, source and notes in the publisher's own words, and the marks of the CSVs",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
     ("confidence",): "intervals of another confidence, from the same stored reports",
@@ -309,7 +311,7 @@ def leaves(value, path=()):
             yield from leaves(value[k], (*path, k))
 
 
-def at(value, path):
+def value_at(value, path):
     for name in path:
         value = value[name]
     return value
@@ -370,8 +372,8 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
             continue
         if what not in in_turn[kind_of(path)]:
             continue
-        for new in plausible(at(true.record, path)):
-            if new == at(true.record, path):
+        for new in plausible(value_at(true.record, path)):
+            if new == value_at(true.record, path):
                 continue
             record = changed(dict(true.record), path, new)
             try:
@@ -387,7 +389,7 @@ def test_every_value_of_the_record_is_refuted_or_free(released, book, in_turn, w
                     continue  # nothing came of it
                 if passes(forged, book, again):
                     passed.add(kind_of(path))
-                    free = is_free(path, at(true.record, path), new) or in_another_order(path, itself, again)
+                    free = is_free(path, value_at(true.record, path), new) or in_another_order(path, itself, again)
                     unseen += [] if free else [(path, new)]
     assert not unseen
     assert ("discreet",) in passed  # the test reaches what cannot be noticed
@@ -529,6 +531,16 @@ def in_one_group(record):
     chosen_anew(record)
 
 
+def of_fewer_rows(record):
+    record["question"]["max_rows"] = 2
+    chosen_anew(record)
+
+
+def of_units(record):
+    record["question"] |= {"counted": "units", "max_rows": None, "max_groups": 3}
+    chosen_anew(record)
+
+
 def with_bounds(record):
     """Incomes of up to 100,000: reports a hundred times as large."""
     record["question"]["statistics"][0]["what"] = "income:0..100000/25000"
@@ -541,6 +553,8 @@ def with_condition(record):
 
 
 FORGERIES = [
+    ("rows", of_fewer_rows),
+    ("rows", of_units),
     ("sizes", with_sizes),
     ("fair", with_sizes),
     ("own", with_sizes),
@@ -658,7 +672,7 @@ def test_a_csv_has_one_spelling(book):
     )
     true = saved(made)
     head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
-    assert head[1] == "report"
+    assert head[1] == "published"
     for quote, end, cells in [("", "\n", row), *spelled(row)]:
         text = "".join(",".join(f"{quote}{cell}{quote}" for cell in line) + end for line in (head, cells))
         forged = rewritten(true, **{"x.csv": text})
@@ -680,7 +694,7 @@ def test_numbers_that_would_fill_the_memory_are_none(released, book, huge):
     """In every place of the record that holds a number as a text."""
     true, tried = saved(released["measured"]), 0
     for path in leaves(true.record):
-        value = at(true.record, path)
+        value = value_at(true.record, path)
         if isinstance(value, str) and not is_free(path) and re.fullmatch(r"-?\d+(/\d+)?(\.\d+)?", value):
             assert refuted(rewritten(true, changed(true.record, path, huge)), book) is not None, path
             tried += 1

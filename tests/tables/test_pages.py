@@ -78,7 +78,7 @@ def made(tmp_path_factory):
 def test_a_table_has_a_caption_and_heads_of_columns_and_rows(made):
     read = Reader(made.to_html())
     assert read.open == []
-    assert len(read.tables) == 6  # two margins and the rows, each of two counts
+    assert len(read.tables) == 12  # two margins and the rows, each of two counts: for readers, then for statisticians
     for table in read.tables:
         assert "".join(table["caption"]).strip()
         assert all((tag, scope) == ("th", "col") for tag, scope, *_ in table["head"])
@@ -100,12 +100,24 @@ def test_totals_come_first_and_every_row_is_there(made):
         < text.index("How to read this")
     )
     tables = Reader(text).tables
-    rows = [row for table in tables[4:] for row in table["body"]]
-    assert [int(row[3][2]) for row in rows] == made.columns["report"]
+    rows = [row for table in tables[4:6] for row in table["body"]]
+    assert [int(row[3][2]) for row in rows] == made.columns["published"] == made.columns["fitted"]
     assert [row[0][2] for row in rows] == [key or "(missing)" for key in made.columns["town"]]
     assert [int(row[2][2]) for table in tables[:2] for row in table["body"]] == [
         row["total"] for row in made.margins["town"]
     ]
+
+
+def test_readers_get_one_number_and_statisticians_the_others_in_a_folded_table(made):
+    text = made.to_html()
+    before, folded = text.split("<details>")
+    assert folded.endswith("</details>\n</body></html>\n")
+    assert all(word not in before for word in ("fitted</th>", "estimate</th>", "report</th>", "mechanism</th>"))
+    for table, statistic in zip(Reader(text).tables[10:], ("ill", "well"), strict=True):
+        heads = [cell[2] for cell in table["head"]]
+        assert heads == ["town", "age", "report", "fitted", "estimate", "standard error", "mechanism", "epsilon"]
+        rows = [row for row in made if row["count"] == statistic]
+        assert [int(cells[2][2]) for cells in table["body"]] == [row["report"] for row in rows]
 
 
 def test_dates_are_for_people(made):
@@ -177,3 +189,29 @@ def test_shares_are_percents_rounded_outwards():
 
 def test_a_long_table_says_how_many_rows_the_csv_has():
     assert "The first 400 of 1,250 rows" in rows_table(counts(*range(500)), ["k"], "report", 750)
+
+
+def test_words_of_the_publisher_are_on_the_page_and_escaped(made):
+    evil = "<script>alert(1)</script> & \"co\" 'x'"
+    plain = made.to_html()
+    words = {
+        "title": evil,
+        "source": f"s{evil}",
+        "notes": [f"n{evil}", "m"],
+        "labels": {"town": f"t{evil}", "ill": f"i{evil}"},
+    }
+    text = made.presented(**words).to_html()
+    read = Reader(text)
+    assert "<script" not in text
+    assert read.open == []
+    safe = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;co&quot; &#x27;x&#x27;"
+    assert f"<h1>{safe}</h1>" in text
+    assert f"<title>{safe}</title>" in text
+    assert f"Source: s{safe}" in text
+    assert f"<p>n{safe}</p>\n<p>m</p>" in text
+    assert f"Totals by t{safe}" in text
+    assert {table["head"][0][2] for table in read.tables} == {f"t{evil}", "age"}
+    assert sum("".join(table["caption"]).startswith(f"i{evil} by") for table in read.tables) == 6
+    assert made.to_html() == plain  # the release itself stays as it was
+    assert "town: ill, well" in plain
+    assert f"town: i{safe}, well" in text  # what it is of is said below the title

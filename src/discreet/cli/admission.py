@@ -25,7 +25,7 @@ from .options import (
 )
 
 Bounds = Annotated[list[str] | None, SUM]
-Dates = Annotated[list[str] | None, Parameter(help=meaning(PROFILE, "dates", ". May be repeated"))]
+Dates = Annotated[list[str] | None, Parameter(negative=(), help=meaning(PROFILE, "dates", ". May be repeated"))]
 Codes = Annotated[str, Parameter(help=meaning(PROFILE, "codes", "; separated by commas"))]
 
 

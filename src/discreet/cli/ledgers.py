@@ -241,11 +241,11 @@ def export(
     ] = None,
     out: Out = None,
 ) -> int:
-    """Write a data set's account as JSON, without its answers, for others to check.
+    """Write a data set's account as JSON, without its answers.
 
-    They check it with verify.py and nothing else: python verify.py released.json ledger.json.
+    Others check it with verify.py and nothing else: python verify.py released.json ledger.json.
 
-    Example: discreet ledger export survey-2026 --ledger budget.db --release released.json -o ledger.json
+    Example: discreet ledger export survey-2026 --ledger budget.db
     """
     from ..files import write_whole
     from ..ledger.ledger import Ledger

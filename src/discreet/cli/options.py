@@ -21,6 +21,9 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from ..errors import DiscreetError
+    from ..questions.question import Question
+    from ..tables.publish.presentation import PresentationParts
+    from ..tables.publish.released import Release
 
     Number = Any  # what takes numbers in the library takes their texts too
 else:
@@ -131,7 +134,13 @@ MechanismFile = Annotated[str, mechanism_option("The file of the mechanism; - fo
 Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel.")]
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
-Domain = Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')]
+Domain = Annotated[
+    str | None,
+    Parameter(
+        help='A JSON file of declared keys, {"column": [values], ...}; or COLUMN=file:LIST.csv, a public code list with the '
+        "columns code, label and parent."
+    ),
+]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 
 SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
@@ -172,6 +181,71 @@ class ReadingOptions:
 
 
 AS_USUAL = ReadingOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PresentationOptions:
+    """Words for the page and marks for the CSVs; they are no part of the question, and cost nothing."""
+
+    title: Annotated[str | None, entry("The heading of the page.")] = None
+    source: Annotated[str | None, entry("Where the data come from, for the page.")] = None
+    note: Annotated[list[str] | None, Parameter(negative="", help="A note on the page. May be repeated.")] = None
+    label: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="", help='What the page calls a column or a statistic: sex="Sex at birth". May be repeated.'
+        ),
+    ] = None
+    out_separator: Annotated[
+        str | None,
+        entry(
+            'What separates fields in the CSVs that are written: "," or ";", "|" or tab; ";" beside a decimal comma.'
+        ),
+    ] = None
+    out_decimal: Annotated[str, Parameter(help='The decimal mark in the CSVs that are written: "." or ",".')] = "."
+
+    def applied(self, made: Release) -> Release:
+        """The release with these words and marks."""
+        return made if self == AS_WRITTEN else made.presented(**self.words())
+
+    def words(self) -> PresentationParts:
+        """The same as the library takes it."""
+        from ..errors import ReleaseError
+
+        pairs = [text.partition("=") for text in self.label or ()]
+        if not all(name.strip() and label.strip() for name, _, label in pairs):
+            raise ReleaseError('A label is a name and what to call it, such as --label sex="Sex at birth".')
+        return {
+            "title": self.title,
+            "source": self.source,
+            "notes": self.note or (),
+            "labels": {name.strip(): label.strip() for name, _, label in pairs},
+            "separator": self.out_separator,
+            "decimal": self.out_decimal,
+        }
+
+    def check(self, question: Question, margins: str, out: str | None, csv: bool) -> None:
+        """Refuse what could not be written, before anything is charged."""
+        from ..errors import ReleaseError
+        from ..tables.publish.presentation import Presentation
+        from ..tables.totals.margin_rows import columns_of_totals
+
+        given = [f"--{name}" for name in ("title", "source", "note", "label") if getattr(self, name)]
+        if given and out is None:
+            raise ReleaseError(f"{given[0]} is for the page: write it with -o FILE.csv. Nothing was charged.")
+        if (self.out_separator, self.out_decimal) != (None, ".") and out is None and not csv:
+            raise ReleaseError(
+                "--out-separator and --out-decimal are for CSVs: write them with -o. Nothing was charged."
+            )
+        names = [*question.by, *columns_of_totals(listed(margins), question), *question.names]
+        try:
+            Presentation.of(list(dict.fromkeys(names)), **self.words())
+        except ReleaseError as error:
+            raise ReleaseError(f"{error} Nothing was charged.") from None
+
+
+AS_WRITTEN = PresentationOptions()
 
 
 def listed(names: str) -> list[str]:

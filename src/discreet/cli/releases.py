@@ -15,6 +15,7 @@ from ..registry import RELEASED
 from .app import Output, apart, command, dump, make_console
 from .designs import prior_of
 from .options import (
+    AS_WRITTEN,
     LEDGER,
     LOSS,
     PRIOR,
@@ -32,6 +33,7 @@ from .options import (
     LedgerPlace,
     Number,
     Overwrite,
+    PresentationOptions,
     Table,
     described,
     entry,
@@ -101,6 +103,11 @@ class QuestionOptions:
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    counted: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
+    ] = "units"
+    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
     pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[
         str,
@@ -122,6 +129,8 @@ class QuestionOptions:
             domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
             max_count=self.max_count,
             max_groups=self.max_groups,
+            counted=self.counted,
+            max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
@@ -181,6 +190,7 @@ def release(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -214,6 +224,7 @@ def release(
     if check:
         given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
         return _checked_alone(table, question, given, yes, json, csv)
+    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
@@ -235,6 +246,7 @@ def release(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
+            made = presented.applied(made)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, csv)
     return 0
@@ -265,6 +277,7 @@ def release_to(
     ] = None,
     overwrite: Overwrite = False,
     bom: ByteOrderMark = False,
+    presented: PresentationOptions = AS_WRITTEN,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -288,6 +301,7 @@ def release_to(
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    presented.check(question, asked.margins, out, csv)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
         given = {"dataset": dataset, "ledger": ledger, "alpha": several.level.alpha, **asked.keywords()}
@@ -313,7 +327,8 @@ def release_to(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            _write(dict(zip(places, made.audiences.values(), strict=bool(places))), old, bom, overwrite)
+            releases = map(presented.applied, made.audiences.values())
+            _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, show_dropped, json, False)
     return 0
 
@@ -465,7 +480,7 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
 
     def ask(check: QuestionCheck) -> bool:
         with bar.paused():
-            if check.findings or not yes:
+            if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
             whose = f" for {check.paid_by}" if check.paid_by else ""
             return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
@@ -542,7 +557,7 @@ def _show(
     if show_dropped:
         lost = made.dropped
         told = (
-            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups or max_rows)"
             if lost is not None
             else "this is a stored answer, and no row was looked at"
         )

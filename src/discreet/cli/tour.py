@@ -207,7 +207,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
-        columns = ("district", "age", "n", "report", "low", "high", "mechanism")
+        columns = ("district", "age", "n", "published", "low", "high", "mechanism")
         say(
             f"\nFour of {len(rows)} reports, from the smallest group to the largest (EM for small groups, geometric for large):"
         )
@@ -326,7 +326,7 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str, 
         f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
         "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
         "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
-        rows_table(shown, ["district", "age"], "report", caption="people with asthma, by district and age"),
+        rows_table(shown, ["district", "age"], "published", caption="people with asthma, by district and age"),
         "<h2>Totals by district</h2>",
         rows_table(first.margins["district"], ["district"], "total", caption="people with asthma, by district"),
         "<h2>The budget</h2>",

@@ -76,6 +76,10 @@ class CountQuery:
     other: bool
     size: int
     part: PartSql | None = None  # that rows must belong to
+    item: str | None = None  # with `max_rows`: the column of ids that are counted, and its type; None where rows are
+    item_type: str = ""
+    max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
+    row: str = ""  # digest of a row that is counted
 
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
@@ -102,6 +106,7 @@ class CountQuery:
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
         picked += [] if self.part is None else [f"{self.part.read} AS p"]
+        picked += [] if self.max_rows is None else [f"{self.row if self.item is None else self.item} AS item"]
         read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
         if not self.adding:
             return read
@@ -152,7 +157,8 @@ class CountQuery:
         return f"SELECT {', '.join(asked)} FROM {self.rows()}"
 
     def by_people(self, parts: int, part: int, key: str) -> str:
-        """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
+        """For each group: its people (or what else is counted), those who count, and their rows; of those people alone whose ids
+        fall in a part.
 
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
@@ -184,12 +190,52 @@ class CountQuery:
         counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
         counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
         added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
+        people = f"""
+            m AS (SELECT {", ".join(["u", "i", rows, *self.counts, *added])} FROM {self.matched()}
+                  WHERE u IS NOT NULL {here} {there} GROUP BY u, i), {own}
+            q AS (SELECT *, {place} AS place FROM {chosen})"""
         return f"""
-            WITH m AS (SELECT {", ".join(["u", "i", rows, *self.counts, *added])} FROM {self.matched()}
-                       WHERE u IS NOT NULL {here} {there} GROUP BY u, i), {own}
-                 q AS (SELECT *, {place} AS place FROM {chosen})
-            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])}
-            FROM q WHERE place <= {self.max_groups} GROUP BY i"""
+            WITH {people if self.max_rows is None else self._items(here)}
+            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
+            WHERE place <= {self.max_groups if self.max_rows is None else self.max_rows} GROUP BY i"""
+
+    def _items(self, here: str) -> str:
+        """The rows, or ids, of each group, with the place of each among all of its person's.
+
+        Those of a person in a group are numbered from 1 on, in the order of a hash, and places are given by a hash of the id, the
+        group and that number. So how many count in each group depends on how many the person has in each, and on nothing else of
+        their rows: under change-one privacy it is public. Rows that are alike in all used columns are told apart by a number.
+        """
+        text, content = _id_text(self.ids), "coalesce(content, '')"
+        there = "" if self.other else f"AND i < {self.size}"
+        rows = f"{self.matched()} WHERE u IS NOT NULL {here} {there}"
+        if self.part is not None:
+            least = f"SELECT *, min(p) OVER (PARTITION BY u) AS least FROM {self.matched()} WHERE u IS NOT NULL {here}"
+            rows = f"({least}) WHERE least = {self.part.name} AND {self.part.mine} {there}"
+        if self.item is None:
+            kept = ["u", "i", "item", "row_number() OVER (PARTITION BY u, i, item) AS d", "1 AS n"]
+            kept += [f"c{k}::INTEGER AS c{k}" for k in range(len(self.conditions))]
+            kept += [f"w{j}::INTEGER AS w{j}" for j in self.meant]
+            kept += [f"(v{j} IS NOT NULL)::INTEGER AS a{j}" for j in range(len(self.adding))]
+            kept += [f"v{j} AS s{j}" for j in range(len(self.adding))]
+            together, own, order = f"SELECT {', '.join(kept)} FROM {rows}", "item || ' ' || d", "item, d"
+        else:
+            kept = [
+                "u",
+                "i",
+                "item",
+                "count(*) AS n",
+                *self.counts,
+                *(f"sum(v{j}) AS s{j}" for j in range(len(self.adding))),
+            ]
+            together = f"SELECT {', '.join(kept)} FROM {rows} AND item IS NOT NULL GROUP BY u, i, item"
+            own, order = _canonical("item", self.item_type), "item"
+        number = f"row_number() OVER (PARTITION BY u, i ORDER BY md5_number({text} || ' ' || {own}), {order})"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY md5_number({text} || ' ' || {content} || ' ' || r), {content}, r)"
+        return (
+            f"m AS ({together}), o AS (SELECT *, {number} AS r FROM m), "
+            f"q AS (SELECT *, {place} AS place FROM o LEFT JOIN contents USING (i))"
+        )
 
 
 def _held(total: str) -> str:

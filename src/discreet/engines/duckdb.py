@@ -1,10 +1,10 @@
 """Counting a table's rows, or its people, group by group: the exact numbers that noise is then added to.
 
 The groups are declared, never learned from the data, and each person is read by a rule that looks at that person's rows
-alone. So adding or removing one person changes at most `max_groups` of the counts, each by at most 1: the sensitivity
-that every release rests on. Nothing that is raised here depends on a value in the data, but for files that cannot be
-read at all: types come from the schema, or, where a file declares none, from what a column is compared with; and a value
-that does not fit is a missing one.
+alone. So adding or removing one person changes at most `max_groups` of the counts, each by at most 1, or, where rows are
+counted, all of them together by at most `max_rows`: the sensitivity that every release rests on. Nothing that is raised
+here depends on a value in the data, but for files that cannot be read at all: types come from the schema, or, where a file
+declares none, from what a column is compared with; and a value that does not fit is a missing one.
 
 Nothing is written to a disk, whatever the size: the engine holds the declared groups, and people in parts that fit.
 """
@@ -48,7 +48,7 @@ from ..questions.predicate import (
     unknown_column,
 )
 from ..questions.recoding import missing_sql
-from ..questions.statistic import SumOf
+from ..questions.statistic import ROWS, UNITS, SumOf
 from .adding import SumSql
 from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
@@ -58,7 +58,9 @@ from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
-_asked = itemgetter("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb", "part")
+_asked = itemgetter(
+    "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
+)
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
@@ -76,6 +78,8 @@ def count_each(
     domain: Domain,
     unit: str | None = None,
     max_groups: int = 1,
+    counted: str = UNITS,
+    max_rows: int | None = None,
     other: bool = False,
     progress: Progress | None = None,
     memory_mb: int = 512,
@@ -87,7 +91,9 @@ def count_each(
 
     All of them are looked at as the table is read once. With `unit`, an id column, people are counted, not rows: once in a group,
     if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of id and group.
-    Rows without an id are left out. `progress` is told each percent. A reader of record batches is used up by one call.
+    With `counted` their rows are counted, or the different values of a column that they have, each once in a group: of one person
+    at most `max_rows`, in all groups together. Rows without an id, or without a value of that column, are left out.
+    `progress` is told each percent. A reader of record batches is used up by one call.
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
     parts that their rows name.
@@ -99,6 +105,8 @@ def count_each(
         "domain": domain,
         "unit": unit,
         "max_groups": max_groups,
+        "counted": counted,
+        "max_rows": max_rows,
         "other": other,
         "memory_mb": memory_mb,
         "part": part,
@@ -135,12 +143,14 @@ def seen_in(
     vouched: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
-    predicates, sums, by, domain, unit, max_groups, other, memory_mb, part = _asked(question)
+    predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
             "max_groups needs unit, the column that identifies a person; without it a row is a person."
         )
+    if (counted == UNITS) is not (max_rows is None) or (unit is None and counted != UNITS):
+        raise TableInputError("To count something else than people, say unit, counted and max_rows.")
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
@@ -156,7 +166,8 @@ def seen_in(
     asked = [None if text is None else parse_joint(text, source.names, quotable=source.quotable) for text in texts]
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
     added = [names_in([one.column], source)[0] for one in sums]
-    always = {*names, *([person] if person else [])}
+    item = None if counted in (UNITS, ROWS) else names_in([counted], source)[0]
+    always = {*names, *([person] if person else []), *([item] if item else [])}
     divided_by = [] if part is None else names_in([part[0]], source)
 
     def broken() -> DiscreetError | KeyboardInterrupt:
@@ -174,6 +185,10 @@ def seen_in(
             raise TableInputError(
                 f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
             )
+        if item is not None and family(types[item]) == "other" and types[item] != "BLOB":
+            raise TableInputError(
+                f"Column {show(item)} has type {types[item]}, whose values cannot be told apart; count numbers or texts."
+            )
         mine = None
         if part is not None:
             mine = part_sql(divided_by[0], types[divided_by[0]], part[1])
@@ -182,14 +197,17 @@ def seen_in(
                     f"Column {show(divided_by[0])} has type {types[divided_by[0]]}, which names no parts; convert it to texts, "
                     "whole numbers or dates."
                 )
-        limited = person is not None and max_groups < len(domain) + other
+        limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         groups = _register(connection, domain, names, types)
         contents = key_texts(domain, names) if limited or sums else []
         if limited:
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
         used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
-        adding = [SumSql(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
+        adding = [
+            SumSql(one, added[j], types[added[j]], person is not None and counted != ROWS, j)
+            for j, one in enumerate(sums)
+        ]
         meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
         query = CountQuery(
             groups,
@@ -203,6 +221,10 @@ def seen_in(
             other,
             len(domain),
             mine,
+            None if item is None else quoted(item),
+            "" if item is None else types[item],
+            max_rows,
+            row_digest(types) if counted == ROWS else "",
         )
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
@@ -334,6 +356,8 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
             whole = rf"regexp_full_match({text}, '\s*[+-]?\d+(\.0*)?\s*')"
             return pa.array(values), f"CASE WHEN {whole} THEN TRY_CAST({text} AS BIGINT) END"
         return pa.array(values), k if given is str else f"TRY_CAST({k} AS BOOLEAN)"
+    if kind == "number" and given is str and all(map(_is_plain_whole, values)):
+        values, given = tuple(map(int, values)), int  # type: ignore[arg-type]  # codes of a list are texts
     if _KEYS_FOR.get(kind) is not given:
         raise TableInputError(
             f"Column {show(name)} has type {type_name}, but its declared keys are of type {given.__name__}."
@@ -354,6 +378,11 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
         aware = [m.replace(tzinfo=m.tzinfo or UTC) for m in moments]  # type: ignore[union-attr, call-arg]
         return pa.array(aware, pa.timestamp("us", "UTC")), k
     return pa.array(moments, pa.timestamp("us")), k
+
+
+def _is_plain_whole(key: Key) -> bool:
+    """A text that is a whole number of 64 bits as it is mostly written: 01 is none."""
+    return isinstance(key, str) and len(key) < 19 and key.isascii() and key.isdigit() and str(int(key)) == key
 
 
 class _EngineRun:
@@ -414,10 +443,11 @@ def _count_people(run: _EngineRun, query: CountQuery, memory_mb: int) -> GroupTo
     share = 0.3  # of the time, for the first look
     seen = run.ask(query.content(), 0.0, share)
     totals.rows, people = int(seen["rows"][0]), int(seen["people"][0])
+    held = people if query.max_rows is None else 2 * totals.rows  # each row, with its hashes
     totals.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
     each = _BYTES_EACH + 8 * len(query.conditions) + _BYTES_ADDED * len(query.adding)
     parts, key, done = 1, secrets.token_hex(16), Fraction(0)
-    while people * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
+    while held * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
         parts *= 2
     ahead = [(parts, part) for part in reversed(range(parts))]
     while ahead:

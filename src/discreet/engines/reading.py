@@ -116,7 +116,7 @@ class Reading:
             raise TableInputError(f"A sheet is named by a text, not {show(sheet)}.")
         row = whole(header_row, "header_row", 1, _LAST_ROW, example=3, error=TableInputError)
         nulls = tuple(dict.fromkeys(w for w in listed if w))
-        return cls(_codec(encoding), given, decimal, mark, nulls, sheet, row, read_dates(dates))
+        return cls(_codec(encoding), given, decimal, mark, nulls, sheet, row, () if dates == () else read_dates(dates))
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Reading:
@@ -129,7 +129,7 @@ class Reading:
             null=list(written["nulls"]),
             sheet=written.get("sheet"),
             header_row=written.get("header_row", 1),
-            dates=written.get("dates", {}),
+            dates=written.get("dates", ()),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,10 +26,11 @@ _GROUPED = re.compile(
 _COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
 
-def misread(value: object, *, whole: bool = False) -> str | None:
+def misread(value: object, *, whole: bool = False, fractions: bool = True) -> str | None:
     """What to say of a text that is a number for people and another one here, or none: the predicate of a sentence.
 
-    None where there is nothing to say. Only where `whole` numbers or values of a grid are meant is "20.000" refused.
+    None where there is nothing to say. Only where `whole` numbers or values of a grid are meant is "20.000" refused. Where no
+    `fractions` can be written, 1.125 is proposed as 1.1250.
 
     >>> misread("20.000", whole=True), misread("0,5"), misread("20 000")
     ('may mean 20 or 20000: write 20 or 20000', 'has a comma: write 0.5', 'has separators of thousands: write 20000')
@@ -40,7 +41,8 @@ def misread(value: object, *, whole: bool = False) -> str | None:
     if not text or len(text) > _LONGEST or (parse_exact(text) is not None and not whole):
         return None
     if _IN_TWO_WAYS.fullmatch(text):
-        both = f"{_decimal(text.replace(',', '.'))} or {int(re.sub('[.,]', '', text))}"
+        near = text.replace(",", ".")
+        both = f"{_decimal(near) if fractions else unambiguous(near)} or {int(re.sub('[.,]', '', text))}"
         return f"may mean {both}: write {both}"
     if parse_exact(text) is not None:
         return None
@@ -50,6 +52,16 @@ def misread(value: object, *, whole: bool = False) -> str | None:
         rest = "" if grouped["rest"] is None else f".{grouped['rest']}"
         return f"has separators of thousands: write {digits}{rest}"
     return f"has a comma: write {_decimal(text.replace(',', '.'))}" if _COMMA.fullmatch(text) else None
+
+
+def unambiguous(text: str) -> str:
+    """A decimal as short as it can be without being read as one of thousands too.
+
+    >>> unambiguous("20.000"), unambiguous("1.125")
+    ('20', '1.1250')
+    """
+    short = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{short}0" if _IN_TWO_WAYS.fullmatch(short) else short
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
@@ -17,7 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, begun_and_removed, is_time, part_name, rational, read_caps
+from .periods import Caps, Period, Running, begun_and_removed, is_part_name, is_time, parts_words, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -52,7 +52,7 @@ class Terms(Result):
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         return (
             f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
-            f"a person is {self.unit or 'a row'}{parts}"
+            f"{protected_unit(self.unit)}{parts}"
         )
 
     def view(self) -> View:
@@ -70,11 +70,6 @@ class Terms(Result):
             "per": {kind: str(cap) for kind, cap in self.per},
             "parts": self.parts,
         }
-
-
-def parts_words(column: object) -> str:
-    """That each value of a column is a part."""
-    return f"parts by {column}, each with this budget"
 
 
 @dataclass(frozen=True, repr=False)
@@ -372,6 +367,11 @@ def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
     return facts
 
 
+def protected_unit(unit: object) -> str:
+    """Whom the promise protects, for people: a column of ids may be one of households."""
+    return "a person is a row" if unit is None else f"the privacy unit is {unit}"
+
+
 def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, str] | None) -> str:
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
@@ -379,11 +379,11 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             caps = "".join(
                 f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
             )
-            public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
+            public = ", ".join(map(str, facts.get("public") or ()))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             return (
                 f"budget {decimal_and_exact(facts.get('budget'))}{caps}; relation {facts.get('relation')}; "
-                f"public: {public or 'none'}; a person is {person}{parts}"
+                f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
             )
         case "admitted":
             return "a version that was removed with the data set" if version is None else f"version {version}"
@@ -410,6 +410,29 @@ def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[
         what = words_of(facts, versions.get(number), spoken.get(number))
         found.append(Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link, what))
     return found
+
+
+def exported(
+    account: Account,
+    entries: Rows,
+    answers: Rows,
+    admissions: Rows,
+    words: Rows,
+    with_words: bool,
+    published: Collection[int],
+) -> dict[str, Any]:
+    """A history for others: lines with their hashes; words, and the salts of published answers, where they are asked for."""
+    name, stored = account.name, {charge: (number, salt) for charge, number, _, salt, _ in answers}
+    lines = [entry.to_dict() for entry in entries_of(name, entries, admissions, words)]
+    for number, salt, text in words if with_words else ():
+        lines[number - 1] |= {"what": text, "salt": salt}
+    for charge in published:
+        if charge not in stored:
+            raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
+        number, salt = stored[charge]
+        lines[number - 1] |= {"salt": salt}
+    head = Head(account.count, account.head).to_dict()
+    return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": lines}
 
 
 def decimal_and_exact(text: object) -> str:
@@ -456,14 +479,6 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
         bad(name, number, "admits a version, or a way of reading, other than the stored one")
     return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
-
-
-def _is_part(part: object) -> bool:
-    """Is this a part by its one name?"""
-    try:
-        return part_name(part) == part
-    except LedgerError:
-        return False
 
 
 def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, words: Rows, head: Head | None) -> Head:
@@ -517,7 +532,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if epsilon is None or epsilon <= 0:
                     bad(name, k, "has an unreadable charge")
                 part = facts.get("part")
-                if part is not None and (parts is None or not _is_part(part)):
+                if part is not None and (parts is None or not is_part_name(part)):
                     bad(name, k, "charges for a part that the data set does not have")
                 most = running.counted(spent, part) + epsilon
                 if most > budget:

@@ -53,6 +53,7 @@ from .chain import (
     canonical,
     digest,
     entries_of,
+    exported,
     link_of,
     question_text,
     salted,
@@ -85,14 +86,12 @@ from .entries import charge as charge_line
 from .periods import Running, begun_and_removed
 from .postgres import Postgres
 from .secret import Secret, fingerprint_of
-from .sqlite import Sqlite
+from .sqlite import Sqlite, near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
     from .promise import Promise
     from .spending import Paid
-
-_SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -130,7 +129,7 @@ class Ledger:
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; check the path.{_near_ledger(Path(name))} A new ledger is made with: "
+                f"There is no ledger {name}; check the path.{near_ledger(Path(name))} A new ledger is made with: "
                 f"discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
@@ -436,11 +435,9 @@ class Ledger:
     def promise(self, name: str) -> Promise:
         """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
         caps as pacing, and what is not promised."""
-        from .promise import Promise
+        from .promise import promise_of
 
-        charges = [entry.facts for entry in self.history(name) if entry.facts.get("basis") == STATED]
-        stated = sum((total_of(name, facts.get("epsilon")) for facts in charges), Fraction(0))
-        return Promise(self.terms(name), self.balance(name), stated)
+        return promise_of(self.terms(name), self.balance(name), self.history(name))
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
@@ -476,18 +473,7 @@ class Ledger:
         With `words`, what each line was about as well, with the salt that opens its digest. `published` are charges whose answers
         were published as they are stored: their lines get the salt that opens the commitment to the answer, for whoever has it.
         """
-        account, rows, answers, admissions, spoken = self._read(name)
-        entries = [entry.to_dict() for entry in entries_of(name, rows, admissions, spoken)]
-        for number, salt, text in spoken if words else ():
-            entries[number - 1] |= {"what": text, "salt": salt}
-        stored = {charge: (number, salt) for charge, number, _, salt, _ in answers}
-        for charge in published:
-            if charge not in stored:
-                raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
-            number, salt = stored[charge]
-            entries[number - 1] |= {"salt": salt}
-        head = Head(account.count, account.head).to_dict()
-        return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
+        return exported(*self._read(name), words, published)
 
     def _store(self) -> Store:
         if self._closed:
@@ -577,23 +563,6 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def _near_ledger(path: Path) -> str:
-    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
-    try:
-        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
-    except OSError:
-        return ""
-    return did_you_mean(path.name, names)
-
-
-def _is_database(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

@@ -7,6 +7,7 @@ set stand there word by word (tests/ledger/test_promise.py).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
@@ -16,7 +17,7 @@ import flint
 
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_amount
 from ..present.views import Result, View
-from .chain import Balance, Terms
+from .chain import STATED, Balance, Entry, Terms, total_of
 
 HEADINGS = (
     "What is promised",
@@ -38,6 +39,10 @@ CHANGED = {
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
+PARTS = (
+    "Each part by {column} has this budget; what is spent is that of the part that has spent most. The promise holds for whoever "
+    "is in one part alone: that nobody is in another part in another version of the data is stated, not checked."
+)
 PACING = "A cap paces spending and promises no privacy: the promise is the whole budget."
 ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
@@ -122,6 +127,7 @@ class Promise(Result):
             f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
             f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
             f"Spent so far: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
 
     def pacing(self) -> list[str]:
@@ -201,3 +207,9 @@ class Promise(Result):
             body += f"\n<h2>{heading}</h2>" + "".join(section(View(text)) for text in sentences)
             body += odds if heading == HEADINGS[1] else ""
         return page(f"{self.terms.name}: what is promised", body)
+
+
+def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:
+    """The page of a data set, by what its ledger says."""
+    charges = [entry.facts.get("epsilon") for entry in history if entry.facts.get("basis") == STATED]
+    return Promise(terms, balance, sum((total_of(terms.name, epsilon) for epsilon in charges), Fraction(0)))

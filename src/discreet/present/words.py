@@ -101,23 +101,30 @@ _MONTHS = (  # strftime speaks the language of the machine
 )
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, Any]], separator: str = ",", decimal: str = ".") -> str:
     """Rows as CSV, numbers in full; without rows nothing is known, not even a heading."""
-    return csv_lines(rows[0], ([row[name] for name in rows[0]] for row in rows)) if rows else ""
+    return csv_lines(rows[0], ([row[name] for name in rows[0]] for row in rows), separator, decimal) if rows else ""
 
 
-def csv_lines(names: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
+def csv_lines(names: Iterable[str], lines: Iterable[Iterable[Any]], separator: str = ",", decimal: str = ".") -> str:
     """A heading and lines of values as CSV, numbers in full; a value with a carriage return is quoted as one with a new line is,
     whatever the version of Python.
 
-    >>> csv_lines(["town"], [["a\\rb"], ["c"]])
-    'town\\n"a\\rb"\\nc\\n'
+    >>> csv_lines(["town", "mean"], [["a\\rb", 0.5], ["c", 1e-7]], ";", ",")
+    'town;mean\\n"a\\rb";0,5\\nc;1e-07\\n'
     """
     rows = _Rows()
-    writer = csv.writer(rows, lineterminator=_Rows.END)  # the writer quotes what has a part of that in it
+    writer = csv.writer(rows, delimiter=separator, lineterminator=_Rows.END)  # it quotes what has a part of that in it
     writer.writerow(names)
-    writer.writerows(lines)
+    writer.writerows(lines if decimal == "." else ([csv_cell(x, decimal) for x in line] for line in lines))
     return "".join(rows.texts)
+
+
+def csv_cell(value: Any, decimal: str = ".") -> str:
+    """A value as a CSV has it; texts keep their points."""
+    if isinstance(value, float) and decimal != ".":
+        return str(value).replace(".", decimal)
+    return "" if value is None else str(value)
 
 
 class _Rows:

@@ -2,7 +2,8 @@
 
 In a file, {"column": [values], ...} declares every combination, with null for missing values where they are to be
 counted, {"column": {label: band or codes}} groups by labels (recoding.py), and {"column": {"of": column, "map": ...}} says
-which column this one contains (below). What `discreet profile` writes says so:
+which column this one contains (below); {"column": "file:list.csv"} names a public code list (code_lists.py). What `discreet
+profile` writes says so:
 
     {"format": "discreet-domain", "version": 1, "learned": ..., "source": ..., "columns": {"column": [values], ...}}
 
@@ -24,8 +25,9 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
+from .code_lists import MARK, with_code_lists
 from .predicate import LONGEST_TEXT
 from .recoding import Recoding
 
@@ -53,6 +56,7 @@ class Domain:
     recodings: tuple[Recoding | None, ...] = ()  # one for each column where there is any
     source: str = ""  # where the keys come from, where somebody said so
     hierarchies: tuple[Hierarchy, ...] = ()  # columns that contain one of these; no part of what is read or asked
+    labels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()  # of columns, what their codes are called
 
     @classmethod
     def of(cls, groups: Mapping[str, Sequence[Any]], columns: Sequence[str] = ()) -> Domain:
@@ -63,7 +67,8 @@ class Domain:
         >>> Domain.of({"age": {"0-17": [0, 17], "18+": [18, None]}, "sex": ["f", None]}).keys
         (('0-17', 'f'), ('0-17', None), ('18+', 'f'), ('18+', None))
         """
-        groups, source = _unmarked(groups)
+        groups, source, labels = _unmarked(with_code_lists(groups))
+        groups = {name: _values(v) for name, v in groups.items()} if isinstance(groups, Mapping) else groups
         if not isinstance(groups, Mapping) or not all(
             isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()
         ):
@@ -81,7 +86,7 @@ class Domain:
         if not 1 <= size <= MOST_KEYS:
             raise TableInputError(f"{size} groups are declared; there must be between 1 and {MOST_KEYS}.")
         if explicit:
-            names, keys = tuple(columns), tuple(tuple(map(_key, key)) for key in listed or ())
+            names, keys = tuple(columns), tuple(tuple(map(declared_key, key)) for key in listed or ())
             if len({len(key) for key in keys} | ({len(names)} if names else set())) != 1:
                 raise TableInputError(f"Every declared key needs one value for each of the {len(names) or ''} columns.")
             lists = [[key[k] for key in keys] for k in range(len(keys[0]))]
@@ -98,7 +103,7 @@ class Domain:
                     f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
                     "Add them to the domain, or correct the spelling."
                 )
-            lists = [list(map(_key, groups[name])) for name in names]
+            lists = [list(map(declared_key, groups[name])) for name in names]
             keys = tuple(itertools.product(*lists))
         mixed = [k for k, values in enumerate(lists) if len({type(value) for value in values} - {type(None)}) > 1]
         if mixed:
@@ -114,7 +119,9 @@ class Domain:
         wanted = {
             name: v for name, v in declared.items() if is_hierarchy(v) and _base(name, declared) in (*names, None)
         }
-        return cls(names, keys, recodings if any(recodings) else (), source, read_hierarchies(wanted, listed_keys))
+        hierarchies = read_hierarchies(wanted, listed_keys)
+        named = read_labels({name: own for name, own in labels.items() if name in names or name in wanted})
+        return cls(names, keys, recodings if any(recodings) else (), source, hierarchies, named)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Domain:
@@ -139,6 +146,7 @@ class Domain:
             recodings,
             self.source,
             tuple(replace(h, of=columns[places.index(own.index(h.of.lower()))]) for h in self.hierarchies),
+            self.labels,
         )
 
     def contents(self, columns: Sequence[str]) -> str:
@@ -169,9 +177,12 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
 
 
 def read_groups(path: str | os.PathLike[str]) -> Any:
-    """Declared groups as their JSON file has them, checked no further."""
+    """Declared groups as their JSON file has them, checked no further; or as COLUMN=file:LIST has them of one code list."""
+    column, is_list, listed = os.fspath(path).partition(f"={MARK}")
+    if is_list:
+        return with_code_lists({column: MARK + listed})
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return with_code_lists(json.loads(Path(path).read_text(encoding="utf-8")), Path(path).parent)
     except OSError:
         raise TableInputError(f"There is no file {show(Path(path).name)} of declared groups; check the path.") from None
     except (ValueError, RecursionError) as error:
@@ -186,6 +197,7 @@ def declared_columns(groups: Any) -> dict[str, Any]:
     if isinstance(groups, Domain):
         plain = {name: list(dict.fromkeys(key[k] for key in groups.keys)) for k, name in enumerate(groups.columns)}
         return {**plain, **{r.column: r.declared() for r in groups.recodings if r is not None}}
+    groups = with_code_lists(groups)
     if isinstance(groups, Mapping) and groups.get("format") == FORMAT:
         groups = groups.get("columns")
     if not isinstance(groups, Mapping):
@@ -204,10 +216,10 @@ def _base(column: str, declared: Mapping[str, Any]) -> str | None:
     return column if column in declared and column not in seen else None
 
 
-def _unmarked(groups: Any) -> tuple[Any, str]:
-    """The groups and their source; those that were learned from the data are refused."""
+def _unmarked(groups: Any) -> tuple[Any, str, Mapping[str, Any]]:
+    """The groups, their source and what their codes are called; those that were learned from the data are refused."""
     if not isinstance(groups, Mapping) or groups.get("format") != FORMAT:
-        return groups, ""
+        return groups, "", {}
     if groups.get("version") != VERSION:
         raise TableInputError(
             f"This domain has version {show(groups.get('version'))}; this version of discreet reads version {VERSION}."
@@ -217,11 +229,11 @@ def _unmarked(groups: Any) -> tuple[Any, str]:
             "This domain was learned from the data, so its keys reveal something about them. Take the keys from "
             'a public source, name it as "source", then remove "learned". Nothing was charged.'
         )
-    others = [str(name) for name in groups if name not in ("format", "version", "source", "columns")]
+    others = [str(name) for name in groups if name not in ("format", "version", "source", "columns", "labels")]
     if others:  # the mark by another name, perhaps
         raise TableInputError(
             f"This domain has {show(others[0])}, which is not a part of a domain; the parts are format, version, "
-            "source and columns. Nothing was charged."
+            "source, columns and labels. Nothing was charged."
         )
     source = groups.get("source")
     if not (isinstance(source, str) and source.strip() and encodable(source)):
@@ -229,10 +241,39 @@ def _unmarked(groups: Any) -> tuple[Any, str]:
             'This domain does not say where its keys come from; name their public source as "source". '
             "Nothing was charged."
         )
-    return groups.get("columns"), source
+    labels = groups.get("labels", {})
+    if not isinstance(labels, Mapping) or not all(isinstance(own, Mapping) for own in labels.values()):
+        raise TableInputError('Labels are declared as {"column": {"code": "label", ...}}. Nothing was charged.')
+    return groups.get("columns"), source, labels
 
 
-def _key(value: Any) -> Key:
+def read_labels(labels: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """What the codes of columns are called, once all of it is text."""
+    pairs = [pair for own in labels.values() for pair in own.items()]
+    if not all(isinstance(text, str) and encodable(text) for pair in pairs for text in pair):
+        raise TableInputError("Labels and the codes that they name must be texts.")
+    return tuple((name, tuple(own.items())) for name, own in labels.items())
+
+
+def _values(given: Any) -> Any:
+    """Keys as a list, whatever holds them: an array of NumPy or Arrow, a Series, an Index; a set in order. Others as they are."""
+    if isinstance(given, (set, frozenset)):
+        try:
+            return sorted(given, key=lambda value: (value is None, "" if value is None else value))
+        except TypeError:
+            return list(given)  # of several kinds, which is refused below
+    if isinstance(given, KeysView):
+        return list(given)
+    if isinstance(given, np.ndarray) and given.dtype.kind in "mM":
+        return list(given)  # days and times, which tolist() makes bare numbers of
+    for name in ("to_pylist", "tolist", "to_list"):
+        if not isinstance(given, type) and callable(getattr(given, name, None)):
+            return getattr(given, name)()
+    return given
+
+
+def declared_key(value: Any) -> Key:
+    """A key as it is declared, a scalar of NumPy or pandas as the value that it stands for; NaN, NaT and NA are missing ones."""
     if value is None:
         return None
     if type(value) is int and -(2**63) <= value < 2**63:  # the plain case first: there may be a million
@@ -245,10 +286,27 @@ def _key(value: Any) -> Key:
                 f"A declared key has more than {LONGEST_TEXT} bytes, the most that texts are compared by; shorten it."
             )
         return str(value)
+    if _is_missing(value):
+        return None
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:
         return int(number)
-    raise TableInputError(f"{show(value)} cannot be a declared key; use whole numbers of 64 bits, texts or booleans.")
+    dates = isinstance(value, (date, np.datetime64))
+    instead = (
+        "declare days and times as texts, as the file writes them"
+        if dates
+        else "use whole numbers of 64 bits, texts or booleans"
+    )
+    raise TableInputError(f"{show(value)} cannot be a declared key; {instead}.")
+
+
+def _is_missing(value: Any) -> bool:
+    """Is it one of the values that stand for none? They are not equal to themselves; pandas' NA does not even say so."""
+    try:
+        unlike = value != value
+    except (ArithmeticError, TypeError, ValueError):
+        return False
+    return unlike is True or (isinstance(unlike, np.bool_) and bool(unlike)) or type(unlike).__name__ == "NAType"
 
 
 # Columns that contain others
@@ -320,7 +378,8 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
             f"The map of {show(column)} does not mention {show(lacking[0])}, a declared key of "
             f"{show(declared['of'])}; give every key a container ({len(lacking)} have none)."
         )
-    stray = [key for key in containers if key not in set(finer)]
+    known = set(finer)
+    stray = [key for key in containers if key not in known]
     if stray:
         raise TableInputError(
             f"The map of {show(column)} has {show(stray[0])}, which is not a declared key of "

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
 from ..exact.arithmetic import show
-from ..exact.written import did_you_mean
+from ..exact.written import did_you_mean, misread, unambiguous
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
@@ -29,6 +29,7 @@ LONGEST_TEXT = 2**16  # bytes of a text that is compared as it is; longer ones a
 _LONGEST = 10_000  # characters
 _DEEPEST = 100  # nested operators
 _PREFIX = "SELECT 1 FROM t WHERE "
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,'’_ \u00a0\u202f]*\d(?!\w)")  # with whatever separates thousands
 _QUOTED = re.compile(r"""[eE]'(?:\\.|''|[^'\\])*'|'(?:''|[^'])*'|"(?:""|[^"])*\"""", re.DOTALL)
 
 _COMPARISONS = {
@@ -187,8 +188,8 @@ def unknown_column(name: str, columns: Collection[str] | None) -> str:
     """What to say about a missing column; other columns are not named where their names may be somebody's data."""
     if columns is None:
         return (
-            f"There is no column {show(name)}. Check that the file's first line has the names of its columns, "
-            "including this one."
+            f"There is no column {show(name)}. Check that the file's first line, or the one that header_row says, has the names "
+            "of its columns, including this one."
         )
     guess = did_you_mean(name, columns)
     names = sorted(columns)
@@ -235,7 +236,14 @@ def _syntax(text: str) -> Any:
         place = str(plain.get("position", ""))
         start = int(place) - len(_PREFIX) if place.isdigit() else 0
         near = text.encode()[max(start, 0) :][:40].decode(errors="ignore") or text[-40:]
-        raise PredicateError(f'The predicate cannot be read near {show(near)}; write a condition such as "age >= 40".')
+        written = (
+            (number, misread(number, whole=True, fractions=False))
+            for number in _NUMBER.findall(_QUOTED.sub("''", text))
+        )
+        meant = next((f" The number {show(number)} {what}." for number, what in written if what is not None), "")
+        raise PredicateError(
+            f'The predicate cannot be read near {show(near)}; write a condition such as "age >= 40".{meant}'
+        )
     condition = plain["statements"][0]["node"].pop("where_clause", None)
     model["statements"][0]["node"].pop("where_clause")
     if condition is None or (plain != model and not _has(condition, "PARAMETER")):
@@ -326,6 +334,10 @@ class _Reader:
             literal, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
             if "\0" in text or (literal == "number" and not _is_number(text)):
                 self.refuse("a constant that cannot be represented", node)
+            plain = text.replace("_", "")
+            meant = misread(plain, whole=True, fractions=False) if literal == "number" else None
+            if meant is not None:
+                raise PredicateError(f"The number {show(text)} in the predicate {meant}.")
             return Node(literal, value=str(Decimal(text.replace("_", ""))) if literal == "number" else text)
         if kind == "FUNCTION":
             word = str(node["function_name"])
@@ -465,6 +477,6 @@ def _number(text: str) -> str:
     power = int(exponent) + len(digits) - len(kept) if value else 0
     plain = f"{int(value)}" if power >= 0 else f"{Decimal((sign, tuple(map(int, kept)), power)):f}"
     if len(plain.strip("-").replace(".", "")) <= (38 if power >= 0 else 18):
-        return plain
+        return unambiguous(plain)
     near = repr(float(value))
     return f"{'-' * sign}{kept}e{power}" if Decimal(near) != value else near if "e" in near else f"{near}e0"

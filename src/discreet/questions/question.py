@@ -7,6 +7,7 @@ question may be asked of several data sets, at several levels, and be written do
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -15,23 +16,25 @@ from typing import Any, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain, read_hierarchies
+from .domain import Domain, read_hierarchies, read_labels
 from .margins import Margin, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
-from .statistic import KINDS, Statistic, statistics_of
+from .statistic import KINDS, ROWS, UNITS, Statistic, statistics_of
 
 FORMAT, VERSION = "discreet-question", 1
 OTHER, MISSING = "(other)", "(missing)"
+_NAMES = {UNITS: "all", ROWS: ROWS}  # of a count of everything
 _MOST = 20  # parts that are named in words; the others are counted
 RESERVED = frozenset(
     [
+        "published",
         "report",
         "low",
         "high",
@@ -60,10 +63,12 @@ class QuestionParts(TypedDict, total=False):
     mean: Values
     share: Conditions
     by: str | Sequence[str]
-    domain: Domain | Mapping[str, Any] | None
+    domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     weights: Mapping[str, Any] | None
     max_count: Rational | None
     max_groups: Rational
+    counted: str
+    max_rows: Rational | None
     pool_other: bool
     measure_totals: Any
     mechanism: str | Mechanism
@@ -84,11 +89,15 @@ class Question:
         share           a condition whose share is wanted, written like `count`; after it "where CONDITION" says of whom, and
                         "missing out" leaves out who has no answer
         by              columns to group by
-        domain          the keys that these columns can have, declared and never learned from the data
+        domain          the keys that these columns can have, declared and never learned from the data. {"sex": ["f", "m"]}; the
+                        values of a column are a list, a set, a range, an array or a Series; or the path of a JSON file of them
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
         max_count       with add-remove privacy: the largest possible count
         max_groups      with an id column: in how many groups a person may count
+        counted         with an id column (the privacy unit): what is counted. "units" (the default: a unit once per group), "rows",
+                        or a column of ids within the unit, such as "person"
+        max_rows        with `counted`: how many rows, or ids, a unit adds at most, in all groups together
         measure_totals  totals to measure besides the cells, for a part of epsilon. [[], "district"], or with weights
                         {"total": 1, "cells": 6}
         purpose         what the counts are for, which chooses the mechanism. "reading" (the default: small groups as fair as
@@ -106,6 +115,8 @@ class Question:
     domain: Domain
     max_count: int | None
     max_groups: int
+    counted: str  # UNITS, ROWS, or the name of a column
+    max_rows: int | None  # that one unit adds; of units none
     pool_other: bool
     tiers: tuple[tuple[Margin, Fraction], ...]  # totals that are measured too, each with its part of epsilon
     mechanism: str | Mechanism
@@ -119,10 +130,12 @@ class Question:
         mean: Values = None,
         share: Conditions = None,
         by: str | Sequence[str] = (),
-        domain: Domain | Mapping[str, Any] | None = None,
+        domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         weights: Mapping[str, Any] | None = None,
         max_count: Rational | None = None,
         max_groups: Rational = 1,
+        counted: str = UNITS,
+        max_rows: Rational | None = None,
         pool_other: bool = False,
         measure_totals: Any = (),
         mechanism: str | Mechanism = "auto",
@@ -141,6 +154,9 @@ class Question:
             raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
+        groups = whole(max_groups, "max_groups", error=ReleaseError)
+        rows = None if max_rows is None else whole(max_rows, "max_rows", example=6, error=ReleaseError)
+        _check_counted(counted, rows, groups)
         columns = tuple([by] if isinstance(by, str) else by)
         if domain is None and columns:
             raise ReleaseError(
@@ -148,13 +164,13 @@ class Question:
                 "may take. Keys are declared, never learned from the data."
             )
         self._set(
-            statistics=statistics_of(count, sum, mean, share, weights),
+            statistics=statistics_of(count, sum, mean, share, weights, _NAMES.get(counted, counted)),
             by=columns,
-            domain=domain.ordered(columns)
-            if isinstance(domain, Domain)
-            else Domain.of({} if domain is None else domain, columns),
+            domain=_declared(domain, columns),
             max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
-            max_groups=whole(max_groups, "max_groups", error=ReleaseError),
+            max_groups=groups,
+            counted=counted,
+            max_rows=rows,
             pool_other=pool_other,
             tiers=(),
             mechanism=mechanism,
@@ -230,14 +246,26 @@ class Question:
         """The column that names the statistic, where there are several."""
         return "count" if all(statistic.kind == "count" for statistic in self.statistics) else "statistic"
 
-    def words(self) -> str:
-        """What is asked of each group, by which columns, and which totals are measured, for people."""
+    @property
+    def counted_column(self) -> str | None:
+        """The column of ids that are counted, where neither units nor rows are."""
+        return None if self.counted in (UNITS, ROWS) else self.counted
+
+    def counted_words(self, unit: str | None) -> str:
+        """What is counted, for people, where the data set has this privacy unit. Without one a row is a person."""
+        if self.counted_column is not None:
+            return f"distinct {self.counted}"
+        return ROWS if self.counted == ROWS else "people" if unit is None else f"{UNITS} of {unit}"
+
+    def words(self, unit: str | None = None) -> str:
+        """What is asked of each group, by which columns, and which totals are measured, for people; `unit` as the terms name it."""
         groups = len(self.domain.keys) + self.pool_other
         by = f" by {_listed(list(self.by))}, {groups} group{'s' if groups > 1 else ''}" if self.by else ""
         pooled = " (one of them of all others)" if self.pool_other and self.by else ""
         measured = [margin_name(margin) for margin, _ in self.tiers]
         totals = f"; totals measured: {_listed(measured)}" if measured else ""
-        return f"{_listed([_statistic_words(statistic) for statistic in self.statistics])}{by}{pooled}{totals}"
+        counted = None if unit is None and self.counted == UNITS else self.counted_words(unit)
+        return f"{_listed([_statistic_words(statistic, counted) for statistic in self.statistics])}{by}{pooled}{totals}"
 
     def how_drawn(self) -> str:
         """How it is drawn, for people, where that was said: ", drawn by geometric" or ", for adding"."""
@@ -250,6 +278,7 @@ class Question:
     def __str__(self) -> str:
         limits = [f"counts up to {self.max_count}"] if self.max_count is not None else []
         limits += [f"a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
+        limits += [f"up to {self.max_rows} of each unit"] if self.max_rows is not None else []
         return "; ".join([self.words() + self.how_drawn(), *limits])
 
     def __repr__(self) -> str:
@@ -268,6 +297,8 @@ class Question:
             "domain": _domain_dict(self.domain),
             "max_count": self.max_count,
             "max_groups": self.max_groups,
+            "counted": self.counted,
+            "max_rows": self.max_rows,
             "pool_other": self.pool_other,
             "measure_totals": [{"by": list(margin), "part": str(part)} for margin, part in self.tiers],
             "mechanism": document(self.mechanism) if isinstance(self.mechanism, Mechanism) else self.mechanism,
@@ -291,8 +322,35 @@ class Question:
             ) from None
 
 
-def _statistic_words(statistic: Statistic) -> str:
-    text = f"{statistic.kind} of {statistic.words()}"
+def _declared(domain: Any, columns: tuple[str, ...]) -> Domain:
+    """The domain of these columns: ready made, from its file, or from the values themselves."""
+    if isinstance(domain, Domain):
+        return domain.ordered(columns)
+    if isinstance(domain, (str, os.PathLike)):
+        return Domain.read(domain, columns)
+    return Domain.of({} if domain is None else domain, columns)
+
+
+def _check_counted(counted: Any, max_rows: int | None, max_groups: int) -> None:
+    """Is it said how many a unit may add, where something else than units is counted, and only there?"""
+    if not (isinstance(counted, str) and counted.strip() and encodable(counted)):
+        raise ReleaseError('counted is "units", "rows" or the name of a column of ids, such as "person".')
+    if counted == UNITS and max_rows is not None:
+        raise ReleaseError(
+            'max_rows is for counted="rows", or for a column of ids that is counted; units have max_groups.'
+        )
+    if counted != UNITS and max_rows is None:
+        raise ReleaseError(
+            f"To count {counted}, declare max_rows, the most that one unit adds in all groups together, for example max_rows=6."
+        )
+    if counted != UNITS and max_groups != 1:
+        raise ReleaseError(
+            "max_rows is the most that a unit adds in all groups together, in however many; leave max_groups out."
+        )
+
+
+def _statistic_words(statistic: Statistic, counted: str | None) -> str:
+    text = f"{statistic.kind} of {statistic.words(counted)}"
     return (
         text
         if statistic.name in (statistic.kind, statistic.where, statistic.column, f"{statistic.kind} {statistic.column}")
@@ -319,6 +377,7 @@ def _domain_dict(domain: Domain) -> dict[str, Any]:
             {"column": part.column, "of": part.of, "map": [list(pair) for pair in part.containers]}
             for part in domain.hierarchies
         ],
+        **({"labels": {name: dict(own) for name, own in domain.labels}} if domain.labels else {}),
     }
 
 
@@ -370,6 +429,8 @@ def _read(written: Mapping[str, Any]) -> Question:
         domain=_read_domain(by, written["domain"]),
         max_count=written["max_count"],
         max_groups=written["max_groups"],
+        counted=written["counted"],
+        max_rows=written["max_rows"],
         pool_other=written["pool_other"],
         measure_totals=dict.fromkeys(measured, 1),
         mechanism=loads(json.dumps(given).encode(), "the mechanism of the question")
@@ -393,9 +454,8 @@ def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
     )
     columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
     maps = {entry["column"]: {"of": entry["of"], "map": _containers(entry["map"])} for entry in written["containers"]}
-    return Domain(
-        by, keys, recodings if any(recodings) else (), str(written["source"]), read_hierarchies(maps, columns)
-    )
+    hierarchies, labels = read_hierarchies(maps, columns), read_labels(written.get("labels", {}))
+    return Domain(by, keys, recodings if any(recodings) else (), str(written["source"]), hierarchies, labels)
 
 
 def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:

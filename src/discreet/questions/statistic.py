@@ -28,6 +28,7 @@ from ..exact.written import misread
 from .predicate import Joint, quoted, without_quoted
 
 KINDS = ("count", "sum", "mean", "share")
+UNITS, ROWS = "units", "rows"  # what may be counted, besides the ids of a column
 OUT: Literal["out"] = (
     "out"  # of a missing value: whoever has none is not among those that a mean or share is taken over
 )
@@ -108,23 +109,29 @@ class Statistic:
             return Joint(() if self.among is None else (self.among,), (self.where,))
         return self.among
 
-    def words(self) -> str:
-        """The text that declares it."""
+    def words(self, counted: str | None = None) -> str:
+        """The text that declares it; and what is counted, where that is no matter of course."""
         if self.of_values:
-            return str(self.sum_of())
+            return f"{self.sum_of()}{'' if counted is None else f' over {counted}'}"
         among = "" if self.among is None else f" where {self.among}"
-        return f"{self.where or 'people'}{among}{' missing out' if self.missing == OUT else ''}"
+        what = self.where or "people"
+        if counted is not None:
+            what = counted if self.where is None else f"{counted} with {self.where}"
+        return f"{what}{among}{' missing out' if self.missing == OUT else ''}"
 
 
-def statistics_of(count: Any, sums: Any, means: Any, shares: Any, weights: Any) -> tuple[Statistic, ...]:
-    """Everything that one call asks of each group, each with a name of its own."""
+def statistics_of(
+    count: Any, sums: Any, means: Any, shares: Any, weights: Any, everything: str = "all"
+) -> tuple[Statistic, ...]:
+    """Everything that one call asks of each group, each with a name of its own; `everything` is that of a count without a
+    condition beside others."""
     nothing = count is None and sums is None and means is None and shares is None
-    counted = [("count", None)] if nothing else _conditions("count", count)
+    counted = [("count", None)] if nothing else _conditions("count", count, everything)
     statistics = [Statistic(name, "count", where) for name, where in counted]
     for kind, given in (("sum", sums), ("mean", means)):
         for name, summed in _summed(kind, given):
             statistics.append(replace(summed, name=_free(name, kind, statistics)))
-    for name, text in _conditions("share", shares):
+    for name, text in _conditions("share", shares, everything):
         where, among, missing = read_share(str(text))
         statistics.append(Statistic(_free(name, "share", statistics), "share", where, missing=missing, among=among))
     return _weighed(statistics, weights)
@@ -140,24 +147,24 @@ def _free(name: str, kind: str, taken: Sequence[Statistic]) -> str:
     return name
 
 
-def _conditions(kind: str, given: Any) -> list[tuple[str, str | None]]:
+def _conditions(kind: str, given: Any, everything: str) -> list[tuple[str, str | None]]:
     if given is None:
         return []
     if isinstance(given, str):
-        return [_condition(kind, kind, given)]
+        return [_condition(kind, kind, given, everything)]
     listed = given if isinstance(given, Mapping | Sequence | set | frozenset) else ()
     if not listed or not all(
         encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]
     ):
         raise ReleaseError(f"{kind} is a predicate, a list of them, or a mapping of names to predicates.")
     pairs = listed.items() if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
-    return [_condition(kind, name, text) for name, text in pairs]
+    return [_condition(kind, name, text, everything) for name, text in pairs]
 
 
-def _condition(kind: str, name: str, text: str) -> tuple[str, str | None]:
-    """A condition and its name; a count of * has none, and counts everybody."""
-    everybody = kind == "count" and text.strip() == "*"
-    return ("people" if everybody and name.strip() == "*" else name), (None if everybody else text)
+def _condition(kind: str, name: str, text: str, everything: str) -> tuple[str, str | None]:
+    """A condition and its name; a count of * has none, and counts everything."""
+    whole = kind == "count" and text.strip() == "*"
+    return (everything if whole and name.strip() == "*" else name), (None if whole else text)
 
 
 def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:

@@ -255,6 +255,7 @@ def dots(
     zero: bool = True,
     width: int = 420,
     joined: bool = True,
+    what: str = "mechanism",
 ) -> Chart:
     """Names downwards, and for each a dot by series: rows have "name", "series" and "value", perhaps "low" and "high"."""
     alt = altair()
@@ -273,7 +274,7 @@ def dots(
             base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=down, color=colour_by(series, "series"))
         )
     told = [
-        alt.Tooltip("name:N", title="mechanism"),
+        alt.Tooltip("name:N", title=what),
         alt.Tooltip("series:N", title="what"),
         alt.Tooltip("value:Q", format=".5g"),
     ]

@@ -26,7 +26,7 @@ from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
 from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import Question
-from ...questions.statistic import OUT, Statistic
+from ...questions.statistic import OUT, UNITS, Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
@@ -84,23 +84,28 @@ class Asked:
         """What the release at one of the levels answers."""
         return replace(self, level=level)
 
-    def groups_of_one(self, terms: Terms) -> int:
-        """How many groups one person can be in."""
-        return groups_of_one(self.question, terms)
+    def contribution(self, terms: Terms) -> int:
+        """How many of what is counted one unit adds at most."""
+        return contribution(self.question, terms)
 
-    def words(self) -> str:
+    def words(self, unit: str | None) -> str:
         """What is asked, of which version, at which epsilon: for the history of a ledger."""
         several = [f"{name} (epsilon {show_decimal(level.charge)})" for name, level in self.audiences]
         audiences = f" for {', '.join(several)}" if several else ""
         return (
-            f"{self.question.words()}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
+            f"{self.question.words(unit)}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
             f"{'' if several else self.question.how_drawn()}"
         )
 
 
-def groups_of_one(question: Question, terms: Terms) -> int:
-    """How many groups one person can be in."""
-    return question.max_groups if terms.unit is not None else 1
+def contribution(question: Question, terms: Terms) -> int:
+    """How many of what is counted one unit adds at most, in all groups together: rows or ids, or itself in some groups.
+
+    What keeps a level against one of them more or less keeps it to this power against a unit (docs/theory/sums.md).
+    """
+    if terms.unit is None:
+        return 1
+    return question.max_groups if question.max_rows is None else question.max_rows
 
 
 def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
@@ -194,6 +199,17 @@ def check_relation(asked: Asked, terms: Terms) -> None:
             "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
             "and lies in one group."
         )
+    if terms.unit is None and question.counted != UNITS:
+        raise ReleaseError(
+            "counted needs an id column (unit) in the data set's terms; without one, a row is a person and rows are counted."
+        )
+    own = question.counted_column
+    if own is not None and terms.relation == "change-one" and own.lower() not in {c.lower() for c in terms.public}:
+        raise ReleaseError(
+            f"{own} is not public in {asked.dataset!r}, and under change-one privacy the size of a group is public: how many "
+            f'different {own} it has must be, too. Count rows (counted="rows"), or create the data set with {own} among its public '
+            "columns, or with relation add-remove."
+        )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
 
@@ -215,10 +231,10 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
 def level_of(asked: Asked, terms: Terms, part: Fraction) -> Level:
     """The level of each report of a statistic with this part of epsilon: all reports on a person together keep what was asked.
 
-    beta with beta^groups >= alpha^part. The parts add up to 1, so the product over all groups and statistics of one person
-    is at least alpha.
+    beta with beta^k >= alpha^part, k the most that one unit adds to what is counted. The parts add up to 1, so the product over
+    all that it adds, and over the statistics, is at least alpha.
     """
-    share = part / asked.groups_of_one(terms)
+    share = part / asked.contribution(terms)
     level = asked.level if share == 1 else Level(asked.level.power(share))
     if level.alpha > _WEAKEST:
         raise ReleaseError(
@@ -266,6 +282,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms
         "level": str(asked.level.alpha),
         "max_count": question.max_count,
         "max_groups": question.max_groups,
+        **({} if question.counted == UNITS else {"counted": question.counted.lower(), "max_rows": question.max_rows}),
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
         **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
         "rule": 1,

@@ -492,7 +492,7 @@ def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
                 f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
                 len(often),
                 (),
-                "a person counts once in a group, in at most max_groups groups",
+                "a unit counts once in a group, in at most max_groups groups; to count rows, ask with counted rows and max_rows",
             )
         )
     return findings

@@ -136,6 +136,8 @@ def counted_for(
         domain=question.domain,
         unit=terms.unit,
         max_groups=question.max_groups,
+        counted=question.counted,
+        max_rows=question.max_rows,
         other=question.pool_other,
         progress=progress,
         reading=reading,

@@ -23,6 +23,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from ...engines.dates import ISO, apparent_form, usual_form
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
@@ -48,20 +49,6 @@ _MOST_ALIKE = 20  # spellings of one form that are held
 _NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_DATES = {
-    "yyyy-mm-dd": re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
-    **{
-        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
-        for mark in "./-"
-        for form, pattern in (
-            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
-            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
-            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
-        )
-    },
-}
-_IN_ORDER_OF_TIME = "yyyy-mm-dd"
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False,
     "f": False,
@@ -97,6 +84,7 @@ class QuestionCheck(Result):
     epsilon: Fraction
     left: Fraction
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
+    advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -120,7 +108,7 @@ class QuestionCheck(Result):
             self._title(),
             tuple(rows[0]) if rows else (),
             tuple(tuple(row.values()) for row in rows),
-            (*([spelling] if rows else []), price),
+            (*([spelling] if rows else []), *([self.advice] if self.advice else []), price),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,6 +120,7 @@ class QuestionCheck(Result):
             "epsilon": str(self.epsilon),
             "left": str(self.left),
             "paid_by": self.paid_by,
+            **({} if self.advice is None else {"advice": self.advice}),
         }
 
 
@@ -213,6 +202,7 @@ class _Column:
 
     untyped: bool = True
     of_texts: bool = False
+    of_numbers: bool = False  # by its type
     missing: int = 0
     there: int = 0
     seen: set[Any] = field(default_factory=set)  # of what the question names
@@ -259,6 +249,7 @@ class _Column:
                 return
         elif kinds.is_boolean(array.type) or kinds.is_date(array.type) or _is_number(array.type):
             self.there += len(array) - array.null_count
+            self.of_numbers = _is_number(array.type)
             try:
                 values = array.drop_null().unique().to_pylist()
             except (OverflowError, ValueError):  # a day beyond Python's calendar
@@ -300,8 +291,7 @@ class _Column:
             number = Decimal(text.strip().replace(",", "."))
             if abs(number) < 2**63 and number == int(number):
                 self.whole.add(int(number))
-        dates = next((name for name, pattern in _DATES.items() if pattern.fullmatch(text)), None)
-        return is_number, not is_number and other.match(text) is not None, truth is not None, dates
+        return is_number, not is_number and other.match(text) is not None, truth is not None, apparent_form(text)
 
     def _compare_forms(self) -> None:
         """Keep those of the other texts that have the form of one in the question."""
@@ -344,6 +334,8 @@ class _Column:
 
     def _as_seen(self, key: Any) -> Any:
         """A key of a column that has a type, as its rows have it."""
+        if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
+            return int(key)  # a code of a list
         return (_day(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:
@@ -450,28 +442,20 @@ class _Column:
 
     def _dated(self) -> Iterator[QuestionFinding]:
         """Bands of dates, and comparisons of order with texts that are days."""
-        name, count = self._form_of_dates()
+        name, count = usual_form(self.dates)
         if 2 * count <= self.there:
             return
-        if name != _IN_ORDER_OF_TIME:
+        if name != ISO:
             for where in self.days_in:
                 yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
             day = _day(text)
-            if name != _IN_ORDER_OF_TIME and (day or name != "yyyymmdd"):
+            if name != ISO and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", found, self._declare(name) + iso)
             elif day is not None and day != text:
                 yield QuestionFinding("dates", f"{where} {sign} {show(text)}", f"dates as {name}", f"write {show(day)}")
-
-    def _form_of_dates(self) -> tuple[str, int]:
-        """The form that most dates have, and how many: d.m.yyyy where some have one digit where others have two."""
-        forms = Counter[str]()
-        for form, count in self.dates.items():
-            narrow = form.replace("dd", "d").replace("mm", "m")
-            forms[narrow if narrow in self.dates else form] += count
-        return forms.most_common(1)[0] if forms else ("", 0)
 
     def _declare(self, form: str) -> str:
         """How to have dates of a form compared as dates."""

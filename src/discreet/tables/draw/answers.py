@@ -198,7 +198,7 @@ def _read(
         _places(content["measures"], measures, contents),
         content["reports"],
     )
-    if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
+    if order is None or not len(measures) == len(places) == len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError(_OTHER)
     plans = [_plan(content["measures"][place]["mechanisms"], question, own) for place in places]
     used = np.unique(sizes).tolist()

@@ -9,8 +9,8 @@ A measure's `change` is how many steps one person can move it within one group; 
 together, so that they share one level (docs/theory/sums.md has the proofs).
 
 Mechanisms are chosen from declared and public quantities alone: for counts one for each size of group. Totals may be measured
-besides the cells. In every tier of them a person lies in one cell (or in max_groups), as among the cells themselves, so the
-tiers' parts of epsilon add up, exactly, to what was asked.
+besides the cells. In every tier of them a person lies in one cell, and a unit adds as many rows (or lies in as many groups), as
+among the cells themselves, so the tiers' parts of epsilon add up, exactly, to what was asked.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | No
 def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
     """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
     granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
-    if not asked.level.admits(granted, asked.groups_of_one(terms)):
+    if not asked.level.admits(granted, asked.contribution(terms)):
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 

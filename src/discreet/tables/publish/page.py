@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 from ...exact.arithmetic import ball, float_above
@@ -16,9 +17,20 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
+from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
-from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
+from .released import (
+    Release,
+    amount,
+    asked_in_words,
+    checked_words,
+    correction_words,
+    key_for_people,
+    of_which,
+    total_words,
+    totals_title,
+)
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -58,17 +70,20 @@ def rows_table(
     *,
     caption: str = "",
     kind: str = "count",
+    labels: Mapping[str, str] = MappingProxyType({}),
     interval: str = "95 % interval",
     size: str = "of",
+    codes: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> str:
-    """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
+    """Rows with the number of a column and its interval, drawn on one scale: counts as shares of their groups where the sizes
+    are public.
 
     `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
+    `labels` are what columns are called, `codes`, by column, what their keys are called.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
     shares = sized and kind == "count"
-    fitted = bool(shown) and shown[0].get("fitted") is not None
     written = _percent if kind == "share" else _number
     spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
     scale = Scale.of([span for span in spans if span is not None])
@@ -78,11 +93,12 @@ def rows_table(
         ends = ["any" if row[name] is None else written(row[name], out) for name, out in _OUTWARD.items()]
         report = _absent(row, value, kind) if row[value] is None else written(row[value]) + exact
         numbers = [*([_number(row["n"])] if sized else []), report]
-        numbers += [_number(row["fitted"])] if fitted else []
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
-        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
-    counted = [*([size] if sized else []), value, *(["fitted to the totals"] if fitted else []), interval]
+        names = [" ".join([str(key_for_people(row[k])), codes.get(k, {}).get(str(row[k]), "")]).strip() for k in keys]
+        lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
+    headed = {"published": kind, TOTAL: total_words([{"kind": kind}])[0]}.get(value, value)
+    counted = [*([size] if sized else []), headed, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -90,7 +106,8 @@ def rows_table(
         f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
     )
     caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
-    html = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
+    names = [labels.get(key, key) for key in keys]
+    html = table([*names, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
     if scale.cut:
         html += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
@@ -111,7 +128,7 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
 
 def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
     """A report that is not shown though something is known of it was hidden, except for means of groups that may be empty."""
-    hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    hidden = value != "total" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
     return "hidden" if hidden else "not determined"
 
 
@@ -135,80 +152,159 @@ _IN_FULL = 10**15
 
 
 def release_page(release: Release) -> str:
-    """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
-    record = release.record
-    asked = record["statistics"]
-    what = asked_in_words(record) if len(asked) == 1 else ", ".join(statistic["name"] for statistic in asked)
+    """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data. What only
+    statisticians need stands folded below."""
+    record, words = release.record, release.presentation
+    asked, labels = record["statistics"], dict(words.labels)
+    what = asked_in_words(record) if len(asked) == 1 else ", ".join(labels.get(s["name"], s["name"]) for s in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
+    codes = record["question"]["domain"].get("labels", {})
     interval = (
         f"{Confidence.of(record['confidence']).words()} interval{', all at once' if record['simultaneous'] else ''}"
     )
+    described = f"{record['dataset']}: {what}{_part_title(record)}"
     parts = [
-        f"<h1>{escape(str(record['dataset']))}: {escape(what)}{escape(_part_title(record))}</h1>",
-        f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
+        f"<h1>{escape(words.title or described)}</h1>",
+        f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
+        f"{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record),
     ]
+    folded = []
+    left_out = [f"<p class='small'>{escape(text)}</p>" for text in left_out_words(record["left_out"])]
+    whole = f"in{of_which(record).removeprefix('of')}"
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
-        its = "its" if margin == TOTAL else "their"
-        parts.append(f"<h2>{escape(totals_title(margin))}, matching {its} parts</h2>")
+        keys = [name for name in (totals or [{}])[0] if name not in (*OF_TOTALS, several)]
+        by = " and ".join(labels.get(key, key) for key in keys)
+        title = totals_title(margin, record, by=by)
+        parts.append(f"<h2>{escape(title)}, matching {_parts_of(record, margin)}</h2>")
+        parts += left_out
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
-            keys = [name for name in (own or [{}])[0] if name not in (*OF_TOTALS, several)]
-            caption = _caption(statistic, f"by {' and '.join(keys)}" if keys else "in all")
+            caption = _caption(statistic, f"by {by}" if keys else whole, labels)
+            more = len(own) - most
             parts.append(
                 rows_table(
                     own[:most],
                     keys,
                     "total",
-                    len(own) - most,
+                    more,
                     caption=caption,
                     interval=interval,
-                    **_drawn_as(statistic),
+                    labels=labels,
+                    kind=statistic["kind"],
+                    size=_size_name(statistic),
+                    codes=codes,
                 )
             )
+            folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, statistic in enumerate(asked):
         own = release.rows(most, start=k * size)[:size]
-        by = f"by {', '.join(record['by'])}" if record["by"] else ""
+        by = ", ".join(labels.get(key, key) for key in record["by"])
+        caption, more = _caption(statistic, f"by {by}" if by else "", labels), size - len(own)
         parts.append(
             rows_table(
                 own,
                 record["by"],
-                "report",
-                size - len(own),
-                caption=_caption(statistic, by),
+                "published",
+                more,
+                caption=caption,
                 interval=interval,
-                **_drawn_as(statistic),
+                labels=labels,
+                kind=statistic["kind"],
+                size=_size_name(statistic),
+                codes=codes,
             )
         )
+        folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels))
+    parts += [f"<p>{escape(note)}</p>" for note in words.notes]
+    parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
     statement_of_errors = ErrorStatement(record).view()
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in statement_of_errors.notes)}</ul>")
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
-        f"<h2>How to read this</h2><p>The dot is the report. The bar is the {interval}: {escape(str(record['interval']))}. "
-        "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
-        "report, for adding up and not for reading: it may be negative.</p>"
+        f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."
+        f"{_adds(record)} "
+        "In the CSV these are the columns <code>published</code>, <code>low</code> and <code>high</code>, in those of totals "
+        "<code>total</code>, <code>low</code> and <code>high</code>.</p>"
         f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
         "checked without the data: <code>discreet check-release</code>.</p>"
     )
-    return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+    parts.append(
+        "<details><summary>For statisticians: reports, fitted parts, estimates and mechanisms</summary>"
+        "<p>The report is what was drawn. Fitted parts add up to the totals. The estimate is unbiased: it is for adding up and "
+        f"not for reading, and may be negative.</p>{''.join(folded)}</details>"
+    )
+    return page(words.title or f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
 
 
-def _drawn_as(statistic: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of a statistic, and what its group's public size is to it: a ratio of two numbers is of those who answered."""
-    return {"kind": statistic["kind"], "size": "in the group" if statistic["pair"] else "of"}
+def _parts_of(record: Mapping[str, Any], margin: str) -> str:
+    """What totals match: the published parts, unless these are rounded or hidden."""
+    if record["round_to"] is not None or record["hide_below"] is not None:
+        return "the fitted parts"
+    return "its parts" if margin == TOTAL else "their parts"
+
+
+def _adds(record: Mapping[str, Any]) -> str:
+    """Do the published numbers add up to the totals?"""
+    if not record["margins"] and not record["measured"]:
+        return ""
+    if record["round_to"] is not None or record["hide_below"] is not None:
+        return " The numbers were rounded or hidden, so that they need not add up to the totals."
+    return " Counts and sums were fitted to the totals, so that they add up."
+
+
+_FOLDED = (
+    "report",
+    "fitted",
+    "estimate",
+    "standard_error",
+    "report_u",
+    "report_v",
+    "interval_by",
+    "mechanism",
+    "epsilon",
+)
+
+
+def statisticians_table(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], more: int, *, caption: str, labels: Mapping[str, str]
+) -> str:
+    """What was drawn of each row and how; nothing where all of it is in the first table."""
+    names = [name for name in _FOLDED if any(row.get(name) is not None for row in rows)]
+    if not names:
+        return ""
+    right = [not any(isinstance(row[name], str) for row in rows) for name in names]
+    lines = [
+        [
+            *(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys),
+            *(escape(x) if isinstance(x := row[name], str) else _number(x) for name in names),
+        ]
+        for row in rows
+    ]
+    heads = [*(labels.get(key, key) for key in keys), *(name.replace("_", " ") for name in names)]
+    kinds = ["key"] * len(keys) + ["number"] * len(names)
+    html = table(heads, lines, [False] * len(keys) + right, caption=escape(caption), heads=len(keys), kinds=kinds)
+    return html + (f"<p class='small'>The first {len(rows):,} rows; the CSV has all of them.</p>" if more > 0 else "")
+
+
+def _size_name(statistic: Mapping[str, Any]) -> str:
+    """What the public size of a group is to a statistic: a ratio of two numbers is of those who answered."""
+    return "in the group" if statistic["pair"] else "of"
 
 
 def _part_title(record: Mapping[str, Any]) -> str:
     return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
-def _caption(statistic: Mapping[str, Any], by: str) -> str:
+def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str]) -> str:
+    if statistic["name"] in labels:
+        return f"{labels[statistic['name']]} {by}".strip()
     named = f"{statistic['name']}: " if statistic["name"] not in (statistic["what"], statistic["kind"]) else ""
     return f"{named}{statistic['kind']} of {statistic['what']} {by}".strip()
 
@@ -276,7 +372,7 @@ STYLE = """
 body { color: var(--ink); background: var(--paper) } p.lead, th, caption, .small { color: var(--soft) } a { color: var(--dot) }
 .box, table { background: var(--card) } .box, th, td { border-color: var(--line) } h1, h2, td, th { overflow-wrap: anywhere }
 
-.rows { margin-top: 1.2rem }
+.rows { margin-top: 1.2rem } details { margin-top: 2rem } summary { cursor: pointer; font-weight: 600 }
 .rows caption { text-align: left; font-size: .85rem; padding: .2rem .6rem; background: var(--paper) }
 .rows thead th { vertical-align: bottom; border-bottom-width: 2px }
 .rows tbody th { color: var(--ink); font-size: 1rem; font-weight: 500 }

@@ -16,10 +16,11 @@ from ...exact.arithmetic import parse_exact
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
 from ...questions.question import Question
-from ...questions.statistic import OUT, Statistic
-from ..ask.asked import Asked, groups_of_one
+from ...questions.statistic import OUT, ROWS, Statistic
+from ..ask.asked import Asked, contribution
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
+from .presentation import PLAIN
 from .readings import USUAL, Confidence, Reading
 
 Indices = NDArray[np.int64]
@@ -66,9 +67,11 @@ def release_record(
         "part": asked.part,
         "supersedes": None,
         "relation": terms.relation,
-        "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
+        "protects": _protects(terms, question),
         "unit": terms.unit,
         "person": f"{_person(terms, question)}{_parts(terms, asked.part)}",
+        "counted": question.counted_words(terms.unit),
+        "contribution": contribution(question, terms),
         "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "checked": None,
         "statistics": parts,
@@ -111,11 +114,14 @@ def release_record(
         "interval": _interval(question, confidence),
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
+        "published": "the number to print, with low and high: fitted where totals were asked for, since fitted counts and sums add "
+        "up to them; else the report, also of means and shares, of reports that were rounded or hidden, and where there is no fit",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [
             f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
             for family in no_estimate
         ],
+        "presentation": PLAIN,
         "files": {},
     }
 
@@ -143,12 +149,12 @@ def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge:
     return {
         "name": statistic.name,
         "kind": statistic.kind,
-        "what": statistic.words(),
+        "what": statistic.words(None if terms.unit is None else question.counted_words(terms.unit)),
         "where": statistic.where,
         "among": statistic.among,
         **_summed(statistic),
         "part": str(statistic.weight),
-        "epsilon": str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)),
+        "epsilon": str(charge * statistic.weight * question.cells_part / contribution(question, terms)),
         "alpha": str(measure.level.alpha),
         "change": measure.change,
         "pair": bool(measure.part),
@@ -176,21 +182,30 @@ def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
     return dict(written)
 
 
-PROTECTS = {
-    "change-one": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
-    "add-remove": "What is protected is whether a person is in the data at all, and everything about them.",
-}
-
-
-PROTECTS_VALUES = PROTECTS | {
-    "change-one": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
-}
+def _protects(terms: Terms, question: Question) -> str:
+    """What the relation protects, of a person or of a privacy unit."""
+    whom, them = ("a person", "them") if terms.unit is None else ("a unit", "it")
+    if terms.relation == "add-remove":
+        return f"What is protected is whether {whom} is in the data at all, and everything about {them}."
+    added = f"whether {whom} in a group was counted"
+    if _number(question) != "count" or question.max_rows is not None:
+        added = f"what {whom} in a group adds to the {_number(question)}s"
+    return f"Group membership and sizes are public. What is protected is {added}."
 
 
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
-    return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+    unit = f"A unit is one value of {terms.unit} with all its rows."
+    if question.max_rows is None:
+        most = "one group" if question.max_groups == 1 else f"{question.max_groups} groups"
+        return f"{unit} Units are counted, each once per group and in at most {most}."
+    counted = question.counted_words(terms.unit)
+    once = ", once per group" if question.counted_column else ""
+    return (
+        f"{unit} {counted[0].upper()}{counted[1:]} are counted{once}: a unit adds at most "
+        f"{question.max_rows} of them, in all groups together, and so moves all counts together by at most {question.max_rows}."
+    )
 
 
 def _parts(terms: Terms, part: str | None) -> str:
@@ -206,29 +221,31 @@ def _parts(terms: Terms, part: str | None) -> str:
     )
 
 
-def _about(statistic: Statistic, terms: Terms) -> list[str]:
+def _about(statistic: Statistic, terms: Terms, question: Question) -> list[str]:
     """Caveats about one statistic."""
     if statistic.kind == "share":
-        return _about_share(statistic, terms)
+        return _about_share(statistic, terms, question)
     if statistic.grid is None:
         return []
-    person = "what a person adds in a group" if terms.unit is not None else "a value"
-    said = [
-        f"{statistic.name}: {person} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."
-    ]
+    counted, own = question.counted_words(terms.unit), question.counted_column
+    adding = "a unit" if own is None else f"one {own}"
+    value = "a value" if terms.unit is None or question.counted == ROWS else f"what {adding} adds in a group"
+    said = [f"{statistic.name}: {value} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."]
     if isinstance(statistic.missing, Fraction):
         said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
     elif terms.relation == "change-one" and statistic.missing != OUT:
         divided = ", and is in the size that is divided by" if statistic.kind == "mean" else ""
         said.append(f"{statistic.name}: a missing value adds nothing{divided}.")
     elif statistic.kind == "mean":
-        said.append(f"{statistic.name}: people without a value are left out; nothing is claimed about an empty group.")
+        said.append(
+            f"{statistic.name}: {counted} without a value are left out; nothing is claimed about an empty group."
+        )
     return said
 
 
-def _about_share(statistic: Statistic, terms: Terms) -> list[str]:
+def _about_share(statistic: Statistic, terms: Terms, question: Question) -> list[str]:
     """Which people stand in the denominator of a share, said whether or not an answer is missing."""
-    unclear = "people without an answer (the condition is neither true nor false)"
+    unclear = f"{question.counted_words(terms.unit)} without an answer (the condition is neither true nor false)"
     if statistic.missing == OUT:
         said = [f"{statistic.name}: {unclear} are left out."]
     else:
@@ -249,12 +266,9 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             "capped counts."
         )
     if terms.unit is not None:
-        warnings.append(
-            f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
-            "where there are such people, counts are too low."
-        )
+        warnings.append(_left_out(terms.unit, question))
     for statistic in question.statistics:
-        warnings += _about(statistic, terms)
+        warnings += _about(statistic, terms, question)
     if terms.relation == "change-one":
         warnings.append(
             "The count of an empty group is an exact zero without noise; its mechanism is named public zero."
@@ -265,6 +279,21 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             "them for formulas. Import those columns as text."
         )
     return warnings
+
+
+def _left_out(unit: str, question: Question) -> str:
+    """What is not counted of units that have more than may count."""
+    if question.max_rows is None:
+        return (
+            f"Units in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
+            "where there are such units, counts are too low."
+        )
+    many, most = question.counted_words(unit), question.max_rows
+    without = f" Rows without a {question.counted} are not counted." if question.counted_column else ""
+    return (
+        f"Of units with more than {most} {many} in the groups, {most} are counted, chosen by a hash: where there are such "
+        f"units, counts are too low.{without}"
+    )
 
 
 def _like_a_formula(key: Any) -> bool:

@@ -6,34 +6,41 @@ Its tables are of the kind that came in: narwhals only recognises kinds and buil
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ...errors import MissingExtraError
+from ...errors import MissingExtraError, ReleaseError, TableInputError
 from ...exact.aliases import Rational
-from ...exact.arithmetic import show_amount
+from ...exact.arithmetic import show, show_amount
 from ...present.views import Result, View, one_line, plain
 from ...present.words import csv_lines, text
+from ...questions.domain import declared_key
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
+from .presentation import Presentation, PresentationParts, labelled
 
 if TYPE_CHECKING:
     from ..saved.differences import Difference
 
-_FOR_MACHINES = (
+_FOR_STATISTICIANS = (
+    "report",
+    "fitted",
     "digest",
     "estimate",
     "standard_error",
     "epsilon",
     "report_u",
     "report_v",
-)  # columns that are not printed
+)  # columns that are not printed: beside them, `published` is the one number to read
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
 _OF_OPERATOR = ("_operator", "_dropped", "_unread")  # what a release knows and does not hold
+_NOT_KEPT = (*_OF_OPERATOR, "_places")
 _PRINTED = 30  # rows of each table that print shows
 
 
@@ -49,7 +56,12 @@ class TableMaker:
         except ImportError:
             raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
         kind: Any = self.backend
-        return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+        frame = nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+        if self.backend == "pandas":
+            for name in (name for name, values in columns.items() if {*map(type, values)} == {int, type(None)}):
+                # as floats, which pandas makes of whole numbers of which some are missing, large ones would be rounded
+                frame[name] = type(frame[name])(columns[name], dtype="Int64")
+        return frame
 
 
 def table_maker(table: Any) -> TableMaker:
@@ -77,6 +89,12 @@ def _known(nw: Any, table: Any) -> bool:
     return True
 
 
+def _frame(library: str, columns: Mapping[str, list[Any]]) -> Any:
+    if find_spec(library) is None:
+        raise MissingExtraError(f"{library} is not installed; install it, or use to_arrow().")
+    return TableMaker(library)(columns)
+
+
 def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
     """The columns as an Arrow table."""
     try:
@@ -97,7 +115,9 @@ def _one_type(values: list[Any]) -> list[Any]:
 class Release(Result):
     """Reports that may be published, with what is needed to read them.
 
-    `columns` holds one list per column, one entry per declared group (and count, when there are several).
+    `columns` holds one list per column, one entry per declared group (and count, when there are several). Of its numbers
+    `published` is the one to print. A release is a table: it has a length, iteration gives its rows, and made["north", "f"] is
+    the row of that group.
     """
 
     columns: Mapping[str, list[Any]]
@@ -136,7 +156,7 @@ class Release(Result):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _OF_OPERATOR}
+        return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
 
     @property
     def table(self) -> Any:
@@ -154,14 +174,97 @@ class Release(Result):
         lines = zip(*(values[start:end] for values in self.columns.values()), strict=True)
         return [dict(zip(names, line, strict=True)) for line in lines]
 
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, one after the other."""
+        names = list(self.columns)
+        return (dict(zip(names, line, strict=True)) for line in zip(*self.columns.values(), strict=True))
+
+    def __contains__(self, key: object) -> bool:
+        """Is there a row with this key?"""
+        return self._place(key) is not None
+
+    def __getitem__(self, key: Any) -> dict[str, Any]:
+        """The row of a group, by its key: made["north"], or made["north", "f"] by two columns. Where there are several
+        statistics the name of one comes last: made["north", "f", "income"]."""
+        place = self._place(key)
+        if place is not None:
+            return self.rows(1, place)[0]
+        first = ", ".join(repr(self.columns[name][0]) for name in self._key_columns)
+        example = f"made[{first or '()'}]"
+        if isinstance(key, str) and key in self.columns:
+            raise ReleaseError(
+                f"{show(key)} is a column: made.columns[{key!r}] holds it. A row is had by its key, for example {example}."
+            )
+        raise ReleaseError(
+            f"No row has the key {show(key)}. Give a value for each of {', '.join(self._key_columns) or 'no columns'}, for "
+            f"example {example}; made.rows() has all rows."
+        )
+
+    @property
+    def _key_columns(self) -> list[str]:
+        """The columns that tell the rows apart: those grouped by, and the one that names the statistic where there are several."""
+        return list(self.columns)[: list(self.columns).index("published")]
+
+    def _place(self, key: object) -> int | None:
+        """The number of the row with this key; None where there is none."""
+        try:
+            wanted = tuple(map(declared_key, key if isinstance(key, tuple) else (key,)))
+        except TableInputError:
+            return None
+        return self._places.get(tuple((type(part), part) for part in wanted))  # True is no 1
+
+    @cached_property
+    def _places(self) -> dict[tuple[tuple[type, Any], ...], int]:
+        columns = [self.columns[name] for name in self._key_columns]
+        keys = zip(*columns, strict=True) if columns else [()]
+        return {tuple((type(part), part) for part in key): k for k, key in enumerate(keys)}
+
+    @property
+    def presentation(self) -> Presentation:
+        """Title, labels, source and notes of the page, separator and decimal mark of the CSVs."""
+        return Presentation.of_record(self.record)
+
+    def presented(self, **words: Unpack[PresentationParts]) -> Release:
+        """The same release with words of your own on its page, and with other marks in its CSVs. They cost nothing.
+
+        title      the heading of the page
+        source     where the data come from. "Register of residents, 1 January 2026"
+        notes      a text, or a list of texts, for the reader of the page
+        labels     what the page calls columns and statistics. {"sex": "Sex at birth"}
+        separator  what separates the fields of the CSVs. "," or ";", "|" or "tab"; ";" beside a decimal comma
+        decimal    the decimal mark of the CSVs. "." or ","
+        """
+        asked = Presentation.of(labelled(self.record), **words)
+        return replace(self, record={**self.record, "presentation": asked.to_dict()}).for_operator(
+            self.operator, self.dropped, self.unread
+        )
+
     def csv_text(self) -> str:
         """All rows as CSV, numbers in full."""
-        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+        marks = self.presentation
+        return csv_lines(self.columns, zip(*self.columns.values(), strict=True), marks.separator, marks.decimal)
 
     def to_arrow(self) -> Any:
         """All rows as an Arrow table."""
 
         return arrow_table(self.columns)
+
+    def to_pandas(self) -> Any:
+        """All rows as a DataFrame of pandas."""
+        return _frame("pandas", self.columns)
+
+    def to_polars(self) -> Any:
+        """All rows as a DataFrame of Polars."""
+        return _frame("polars", self.columns)
+
+    def plot(self) -> Any:
+        """A dot with whiskers for each group: the published number and its interval; the totals beside. Saved by `.save(path)`."""
+        from .pictures import release_picture
+
+        return release_picture(self)
 
     def error_statement(self) -> Any:
         """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
@@ -181,15 +284,23 @@ class Release(Result):
 
         return difference(self, earlier, confidence=confidence)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        bom: bool = False,
+        **words: Unpack[PresentationParts],
+    ) -> list[Path]:
         """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.
 
         `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
-        `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
+        `overwrite`; then the totals of an earlier release that this one does not have are removed. Title, source, notes and
+        labels of the page, separator and decimal mark of the CSVs are those that `presented` takes. Returns the files.
         """
         from ..saved.release_files import save_release
 
-        return save_release(self, path, overwrite=overwrite, bom=bom)
+        return save_release(self.presented(**words) if words else self, path, overwrite=overwrite, bom=bom)
 
     def __str__(self) -> str:
         return text(self.view(), _PRINTED)
@@ -201,21 +312,23 @@ class Release(Result):
 
     def view(self) -> View:
         """The first rows in the columns for people, the totals, what protects them and what they cost."""
-        names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
+        names = tuple(name for name in self.columns if name not in _FOR_STATISTICIANS)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
         by = set(self.record["by"])
         rows = tuple(
             tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first
         )
+        words = total_words(self.record["statistics"])
+        headed = words[0] if len(words) == 1 else "value"
         totals = tuple(
             replace(
                 View.of(
-                    f"{totals_title(margin)}, matching the fitted parts:",
+                    f"{totals_title(margin, self.record)}, matching the fitted parts:",
                     [
                         {
-                            n: _short(x if n in OF_TOTALS else key_for_people(x))
+                            headed if n == TOTAL else n: _short(x if n in OF_TOTALS else key_for_people(x))
                             for n, x in line.items()
-                            if n not in _FOR_MACHINES
+                            if n not in _FOR_STATISTICIANS
                         }
                         for line in lines
                     ],
@@ -295,9 +408,34 @@ def asked_in_words(record: Mapping[str, Any]) -> str:
     )
 
 
-def totals_title(margin: str) -> str:
-    """What the totals of a margin are called."""
-    return "The grand total" if margin == TOTAL else f"Totals by {_short(margin.replace('+', ' and '))}"
+def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None, by: str = "") -> str:
+    """What the totals of a margin are called, of all statistics or of the one with this name: of a mean it is a mean, and only
+    where nothing is left out it is of all. `by` is what its columns are called, where they have other names."""
+    statistics = [each for each in record["statistics"] if name in (None, each["name"])]
+    words = [word if margin == TOTAL else f"{word}s" for word in total_words(statistics)]
+    named = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    if margin == TOTAL:
+        return f"{named.capitalize()} {of_which(record)}"
+    declared = "" if of_which(record) == OF_ALL else f", {of_which(record)}"
+    return f"{named.capitalize()} by {_short(by or margin.replace('+', ' and '))}{declared}"
+
+
+OF_ALL = "of all"
+
+
+def of_which(record: Mapping[str, Any]) -> str:
+    """Of which groups totals are: of all where nothing can be left out, whatever the data."""
+    if not record["left_out"]:
+        return OF_ALL
+    return "of all groups" if record["question"]["pool_other"] else "of the declared groups"
+
+
+def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What a total of these statistics is: a total, a mean or a share; each word once."""
+    return list(dict.fromkeys(_TOTALS.get(statistic["kind"], TOTAL) for statistic in statistics))
+
+
+_TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
 
 
 def key_for_people(key: Any) -> Any:

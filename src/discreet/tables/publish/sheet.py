@@ -21,7 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling, groups_of_one
+from ..ask.asked import Asked, Spelling, contribution
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
@@ -81,8 +81,7 @@ class Sheet:
         independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
         readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
-        columns = _fixed_columns(question, terms, measures, sizes, charge)
-        columns |= {"fitted": []} if margins or tiers else {}
+        columns = _fixed_columns(question, terms, measures, sizes, charge, bool(groups))
         own = [
             [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
         ]
@@ -96,7 +95,7 @@ class Sheet:
         )
         record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
-        record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
+        record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
         return cls(
@@ -130,6 +129,11 @@ class Sheet:
     def drawn_by(self) -> Document:
         """All of the answer but its reports, for the ledger and for the record."""
         return drawn_by(self.question, self.measures, self.spelling.contents, self.sizes, self.tiers, self.checked)
+
+    @property
+    def advice(self) -> str | None:
+        """What would make the totals that are asked for more accurate at the same price; for whoever has not paid yet."""
+        return None if self.sums is None else self.sums.advice()
 
     @property
     def draws_nothing(self) -> bool:
@@ -172,9 +176,14 @@ class Sheet:
         ]
         for name in set().union(*shown):
             columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
+        columns["published"] = list(columns["report"])
+        if not self.coarse:
+            self._publish_possible(columns)
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
             columns["fitted"], fitted = self.sums.filled(self.places, parts, totals)
+            if not self.coarse:
+                self._publish_fitted(columns)
         record = {
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
@@ -187,6 +196,31 @@ class Sheet:
             "answer": {**self.drawn_by, **reports_of(drawn, totals)},
         }
         return Release(columns, fitted, record, self.make_table)
+
+    @staticmethod
+    def _publish_possible(columns: dict[str, list[Any]]) -> None:
+        """A report outside its interval, such as a negative mean of incomes, is published as the end that is next to it."""
+        for k, (report, low, high) in enumerate(zip(*(columns[n] for n in ("report", "low", "high")), strict=True)):
+            if report is not None and low is not None and report < low:
+                columns["published"][k] = low
+            elif report is not None and high is not None and report > high:
+                columns["published"][k] = high
+
+    def _publish_fitted(self, columns: dict[str, list[Any]]) -> None:
+        """Counts and sums are published as they were fitted, so that the table adds up to its totals. The interval is stretched
+        to hold the number beside it where fitting moved that outside."""
+        for statistic, start in zip(
+            self.question.statistics, range(0, len(columns["fitted"]), len(self.sizes)), strict=True
+        ):
+            if statistic.kind not in ("count", "sum"):
+                continue
+            for k in range(start, start + len(self.sizes)):
+                fitted, low, high = (columns[name][k] for name in ("fitted", "low", "high"))
+                if fitted is None:
+                    continue
+                columns["published"][k] = fitted
+                columns["low"][k] = None if low is None else min(low, fitted)
+                columns["high"][k] = None if high is None else max(high, fitted)
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -263,20 +297,22 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
 
 
 def _fixed_columns(
-    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
+    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
 ) -> dict[str, list[Any]]:
-    """The columns in their order, those that do not depend on the reports already filled."""
+    """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
+    number, interval and public size; then what statisticians need."""
     keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
         columns[question.name_column] = [statistic.name for statistic in asked for _ in keys]
-    columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
+    columns |= {name: [] for name in ("published", "low", "high")}
     if terms.relation == "change-one":
         columns["n"] = sizes.tolist() * len(asked)
+    columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
     labels = [
-        str(charge * statistic.weight * question.cells_part / groups_of_one(question, terms)) for statistic in asked
+        str(charge * statistic.weight * question.cells_part / contribution(question, terms)) for statistic in asked
     ]
     columns["mechanism"] = [family_of(m) for row in used for m in row]
     columns["digest"] = [digest_of(m) for row in used for m in row]

@@ -25,7 +25,7 @@ from ...ledger.ledger import Entry, Head, Ledger, opened_ledger
 from ...ledger.periods import Running
 from ...measure.privacy import check_privacy
 from ...present.views import Result, View, plain
-from ...present.words import csv_lines
+from ...present.words import csv_cell, csv_lines
 from ..ask.asked import Correction
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
@@ -277,9 +277,11 @@ def _unlike_csv(case: Case, file: str, columns: list[str], must: list[tuple[Any,
     if text is None:
         yield Unknown(f"{file} is not there.")
         return
-    if text == csv_lines(columns, must):
+    marks = case.rebuilt.release.presentation
+    separator, decimal = marks.separator, marks.decimal
+    if text == csv_lines(columns, must, separator, decimal):
         return
-    head, *rows = _cells(file, text)
+    head, *rows = _cells(file, text, separator)
     if head != columns:
         yield f"{file} has the columns {', '.join(head)}, but must have {', '.join(columns)}."
     if len(rows) != len(must):
@@ -287,19 +289,20 @@ def _unlike_csv(case: Case, file: str, columns: list[str], must: list[tuple[Any,
     keys = len(case.saved.record["by"]) if file == case.saved.rows_name else 0
     for k, (row, values) in enumerate(zip(rows, must, strict=False), 1):
         for name, cell, value in zip(columns, row, values, strict=True):
-            if cell != _cell(value) and not (cell and _is_near(name, _float(cell), value)):
-                named = f" ({', '.join(map(_cell, values[:keys]))})" if keys else ""
-                yield f"{file}, row {k}{named}: {name} is {cell or 'missing'}, but must be {_cell(value) or 'missing'}."
-    if text != csv_lines(head, rows):
+            due = csv_cell(value, decimal)
+            if cell != due and not (cell and _is_near(name, _float(cell, decimal), value)):
+                named = f" ({', '.join(map(csv_cell, values[:keys]))})" if keys else ""
+                yield f"{file}, row {k}{named}: {name} is {cell or 'missing'}, but must be {due or 'missing'}."
+    if text != csv_lines(head, rows, separator):
         yield case.unless_ours(
             f"{file} is not spelled as it was written: its quotation marks, line ends or empty lines differ."
         )
 
 
-def _cells(file: str, text: str) -> list[list[str]]:
+def _cells(file: str, text: str, separator: str) -> list[list[str]]:
     """The rows of a CSV, the heading first. A file that is no such table is a ValueError."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error as error:
         raise ValueError(f"{file} is not a CSV file ({error})") from None
     if not rows or any(len(row) != len(rows[0]) for row in rows):
@@ -307,23 +310,18 @@ def _cells(file: str, text: str) -> list[list[str]]:
     return rows
 
 
-def _cell(value: Any) -> str:
-    """A value as a CSV has it."""
-    return "" if value is None else str(value)
-
-
-def _float(cell: str) -> float | None:
+def _float(cell: str, decimal: str) -> float | None:
     """A number as this program writes it; each has one spelling."""
     try:
-        number = float(cell)
+        number = float(cell.replace(decimal, "."))
     except ValueError:
         return None
-    return number if cell == str(number) else None
+    return number if cell == csv_cell(number, decimal) else None
 
 
 def _is_near(name: str, found: Any, must: Any) -> bool:
-    """Do two floats differ in their last digits at most? Reports are compared exactly."""
-    both = isinstance(found, float) and isinstance(must, float) and not name.startswith("report")
+    """Do two floats differ in their last digits at most? Reports, and what is published of them, are compared exactly."""
+    both = isinstance(found, float) and isinstance(must, float) and not name.startswith(("report", "published"))
     return both and abs(found - must) <= 1e-9 * max(abs(must), 1e-9)
 
 
@@ -340,7 +338,7 @@ def _words(case: Case) -> Iterator[str | Unknown]:
         yield "It has other fields than a record, or in another order."
 
 
-_WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate"}
+_WORDS = {"protects", "person", "beware", "interval", "estimate", "published", "fitted", "no_estimate"}
 
 
 def _uncited(mechanisms: Any) -> str:

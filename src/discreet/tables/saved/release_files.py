@@ -130,7 +130,8 @@ def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, s
     page, *totals, rows, record = outputs(path, list(made.margins))
     mark = MARK if bom else ""
     contents = {page: release_page(made)}
-    contents |= {f: mark + csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
+    marks = made.presentation.separator, made.presentation.decimal
+    contents |= {f: mark + csv_text(lines, *marks) for f, lines in zip(totals, made.margins.values(), strict=True)}
     contents |= {rows: mark + made.csv_text()}
     listed = {file.name: digest_of(text.encode()) for file, text in contents.items()}
     return {**contents, record: record_text({**made.record, "files": listed}, made.margins)}

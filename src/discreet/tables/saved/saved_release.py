@@ -122,11 +122,12 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
     asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    public = (*question.by, *([question.counted_column] if question.counted_column else []))
     terms = Terms(
         record["dataset"],
         number_in(record["budget"]["budget"]),
         record["relation"],
-        question.by,
+        public,
         record["unit"],
         "",
         parts=record["parts"],
@@ -148,6 +149,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
+    release = release.presented(**record["presentation"])
     corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
     said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
     return Rebuilt(sheet, replace(release, record={**release.record, **said}))
