@@ -354,6 +354,8 @@ class Release(Result):
             notes.append(
                 f"Empty groups: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Check their spelling."
             )
+        if (record["confidence"], record["simultaneous"]) != ("19/20", False):
+            notes.append(f"Intervals: {record['interval']}.")
         cost, audience = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
         if audience is not None:
             own, charged = amount(audience["epsilon"]), amount(audience["charged"])
