@@ -89,6 +89,8 @@ TESTED_IN = {
     "tables.saved.checking": "tables/test_checking.py tables/test_purpose.py tables/test_forgeries.py",
     "tables.publish.error_statement": "tables/test_confidence.py present/test_results.py",
     "tables.publish.expected_errors": "tables/test_confidence.py",
+    "tables.publish.pictures": "tables/test_table.py",
+    "tables.publish.presentation": "tables/test_table.py tables/test_pages.py",
     "tables.publish.previews": "tables/test_statistics.py tables/test_release.py tables/test_confidence.py",
     "tables.count.true_numbers": "tables/test_statistics.py",
     "tables.draw.measures": "tables/test_measures.py tables/test_statistics.py",

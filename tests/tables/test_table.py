@@ -7,6 +7,7 @@ import datetime
 import decimal
 import io
 import json
+import types
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow
 import pytest
 
 import discreet as dt
+from discreet import verify
 from discreet.errors import ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 from tests.cells import for_each
@@ -135,7 +137,13 @@ def test_a_key_that_no_row_has_is_answered_by_how_a_key_looks(made, key, words):
     assert key not in made
 
 
-def test_as_frames(made, several):
+def test_as_frames(made, several, book):
+    given = {"dataset": "town", "ledger": book, "count": "ill", "epsilon": "1/2", **ASKED}
+    hidden = dt.release(PEOPLE, **given, hide_below=15)
+    assert None in hidden.columns["published"]
+    for frame in (hidden.to_pandas(), hidden.table):  # whole numbers stay whole where some are hidden
+        assert [None if x is pandas.NA else x for x in frame["published"]] == hidden.columns["published"]
+        assert frame["published"].dtype == "Int64"
     assert made.to_polars().to_dict(as_series=False) == dict(made.columns)
     assert made.to_pandas()["published"].tolist() == made.columns["published"]
     assert isinstance(several.to_pandas(), pandas.DataFrame)
@@ -326,6 +334,10 @@ def test_csvs_with_other_marks_say_the_same_and_are_checked(several, book, tmp_p
     assert any(mark in line["low"] for line in lines)
     totals = (tmp_path / "x-by-age.csv").read_text("utf-8-sig")
     assert len(next(csv.reader(io.StringIO(totals), delimiter=separator))) == len(several.margins["age"][0])
+    alone = verify.Release(json.loads((tmp_path / "x.json").read_text()), str(tmp_path / "x.json"))
+    assert [line["low"] for line in alone.table("x.csv")] == [
+        "" if row["low"] is None else str(row["low"]) for row in several
+    ]
     profile = dt.profile(tmp_path / "x.csv", separator=separator, decimal=mark)  # and discreet reads them back
     assert not profile.grave
     assert profile.names == tuple(several.columns)
@@ -341,6 +353,22 @@ def test_a_changed_number_of_such_a_csv_is_found(several, tmp_path):
         (tmp_path / "x.csv").write_text(text.replace(line, other))
         checks = {check.matter: check for check in dt.check_release(tmp_path / "x.json").checks}
         assert checks["rows, intervals and estimates"].held is False
+    alone = verify.Release(json.loads((tmp_path / "x.json").read_text()), str(tmp_path / "x.json"))
+    (tmp_path / "x.csv").write_text(text.replace(line, ";".join([*cells[:4], "3.25", *cells[5:]])))
+    with pytest.raises(verify.Fault, match="has a decimal point"):
+        alone.table("x.csv")
+
+
+def test_the_lone_verifier_knows_which_number_is_to_be_printed(made, several, tmp_path):
+    for name, release in (("made", made), ("several", several)):
+        release.save(tmp_path / f"{name}.csv")
+        alone = verify.Release(json.loads((tmp_path / f"{name}.json").read_text()), str(tmp_path / f"{name}.json"))
+        for line in alone.table(f"{name}.csv"):
+            kind = {"ill": "count", "pay": "sum", "mean": "mean"}[line.get("statistic", "ill")]
+            said = types.SimpleNamespace(kind=kind)
+            assert line["published"] == alone._to_print(line, said)
+            assert alone._to_print({**line, "fitted": "", "report": "999999"}, said) == (line["high"] or "999999")
+            assert alone._to_print({**line, "fitted": "7"}, said) == (line["published"] if kind == "mean" else "7")
 
 
 def test_words_of_the_publisher_are_in_the_record_and_the_page_is_made_again_with_them(made, book, tmp_path):

@@ -78,8 +78,9 @@ def test_a_true_release_holds(shelf, what):
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.
 BEYOND = {
     ("discreet",), ("repeated",), ("version",), ("protects",), ("person",), ("beware",), ("interval",), ("estimate",),
-    ("fitted",), ("no_estimate",), ("mechanisms", "citation"), ("table_columns",), ("audience", "name"),
+    ("published",), ("fitted",), ("no_estimate",), ("mechanisms", "citation"), ("table_columns",), ("audience", "name"),
     ("question", "domain", "source"), ("question", "domain", "recodings"), ("question", "domain", "containers"),
+    *(("presentation", words) for words in ("title", "source", "notes", "labels")),  # the publisher's own, with no proof
     ("purpose",), ("question", "purpose"), ("question", "mechanism"),  # which mechanism a question chooses
     ("answer", "measures", "statistic", "where"),  # where the commitment is not opened
     ("audiences",),  # the levels of those who are more private than this one

@@ -344,7 +344,10 @@ def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
     if option in _TERMS:
         return f"{option} is fixed when the data set is created (discreet ledger create); leave it out"
     if option in _READING and chain[0] != "admit":
-        return f"{option} is fixed at admission (discreet admit): the file is read as it was read there; leave it out"
+        written = (
+            f"; for the CSV that is written, give --out-{option[2:]}" if option in ("--separator", "--decimal") else ""
+        )
+        return f"{option} is fixed at admission (discreet admit): the file is read as it was read there; leave it out{written}"
     return None
 
 

@@ -33,7 +33,9 @@ def release_picture(release: Release) -> Any:
         for margin, totals in release.margins.items():
             own = [row for row in totals if several is None or row[several] == name]
             keys = [column for column in (own or [{}])[0] if column not in (*OF_TOTALS, several)]
-            panels += _panel(own[:_MOST], keys, "total", _titled(what, totals_title(margin)), unit, len(own))
+            panels += _panel(
+                own[:_MOST], keys, "total", _titled(what, totals_title(margin, record, name)), unit, len(own)
+            )
     if not panels:
         raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
