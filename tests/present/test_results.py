@@ -60,8 +60,6 @@ def record(**other: Any) -> dict[str, Any]:
         "empty_groups": [[EVIL]],
         "margins": [],
         "measured": [],
-        "confidence": "19/20",
-        "simultaneous": False,
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",

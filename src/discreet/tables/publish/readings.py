@@ -38,7 +38,7 @@ def members(sizes: Indices) -> dict[int, Indices]:
     """The positions of the groups of each size, in one pass: there may be as many sizes as groups."""
     order = np.argsort(sizes, kind="stable")
     different, starts = np.unique(sizes[order], return_index=True)
-    return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
+    return dict(zip(different.tolist(), np.split(order, starts[1:]) if len(order) else [], strict=True))
 
 
 @dataclass(frozen=True)
