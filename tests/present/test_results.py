@@ -60,6 +60,7 @@ def record(**other: Any) -> dict[str, Any]:
         "empty_groups": [[EVIL]],
         "margins": [],
         "measured": [],
+        "question": {"domain": {}},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",

@@ -19,7 +19,16 @@ from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
-from .released import Release, amount, asked_in_words, checked_words, correction_words, key_for_people, totals_title
+from .released import (
+    Release,
+    amount,
+    asked_in_words,
+    checked_words,
+    correction_words,
+    key_for_people,
+    labelled_key,
+    totals_title,
+)
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -84,7 +93,7 @@ def rows_table(
         numbers = [*([_number(row["n"])] if sized else []), report]
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
-        names = [" ".join([str(key_for_people(row[k])), codes.get(k, {}).get(str(row[k]), "")]).strip() for k in keys]
+        names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
         lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
     counted = [*([size] if sized else []), kind if value == "published" else value, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
