@@ -443,6 +443,11 @@ def key_for_people(key: Any) -> Any:
     return MISSING if key is None else key
 
 
+def labelled_key(key: Any, labels: Mapping[str, str]) -> str:
+    """A key with its label, where a code list has one."""
+    return " ".join([str(key_for_people(key)), labels.get(str(key), "")]).strip()
+
+
 def _short(value: Any) -> Any:
     """A key as it is printed: a long text is cut."""
     return f"{value[:_LONGEST]}..." if isinstance(value, str) and len(value) > _LONGEST else value
