@@ -2490,6 +2490,9 @@ class Release:
                 if (id(drawn), s.pair) not in reading:
                     reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair and not together else 1))
                 ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
+            if s.pair and size == 0:
+                self._cell(line, "low", line["report"] == line["low"] == line["high"] == "")
+                continue
             if s.pair:
                 nothing = line["low"] == line["high"] == ""
                 self._cell(line, "low", nothing if size == 0 else _is_ratio_interval(line, s, ends))

@@ -93,7 +93,8 @@ def test_intervals_that_hold_at_once_are_checked(shelf, tmp_path):
 
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.
 BEYOND = {
-    ("left_out",), ("published",), ("presentation", "title"), ("presentation", "source"), ("presentation", "notes"), ("presentation", "labels"),
+    ("left_out",), ("published",),
+    ("presentation", "title"), ("presentation", "source"), ("presentation", "notes"), ("presentation", "labels"),
     ("discreet",), ("repeated",), ("errors",), ("version",), ("protects",), ("person",), ("beware",), ("interval",), ("estimate",),
     ("fitted",), ("no_estimate",), ("mechanisms", "citation"), ("table_columns",), ("audience", "name"),
     ("question", "domain", "source"), ("question", "domain", "recodings"), ("question", "domain", "containers"),
