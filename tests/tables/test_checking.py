@@ -365,13 +365,14 @@ def test_a_charge_is_what_its_level_is_worth(epsilon):
 
 
 def test_a_table_is_rows_as_long_as_their_heading():
-    assert _cells("x.csv", 'a,b\n1,"2,3"\n\n4,\n') == [["a", "b"], ["1", "2,3"], ["4", ""]]
+    assert _cells("x.csv", 'a,b\n1,"2,3"\n\n4,\n', ",") == [["a", "b"], ["1", "2,3"], ["4", ""]]
+    assert _cells("x.csv", "a;b\n1;2,3\n\n4;\n", ";") == [["a", "b"], ["1", "2,3"], ["4", ""]]
     for text in ("", "\n\n", "a,b\n1\n", "a,b\n1,2\n1,2,3\n", "a\n1,2\n1,2\n"):
         with pytest.raises(ValueError, match=r"x\.csv has rows that are not as long as its heading"):
-            _cells("x.csv", text)
+            _cells("x.csv", text, ",")
     for text in ('a,b\n1,"2\n', 'a,b\n"1"0,2\n'):
         with pytest.raises(ValueError, match=r"x\.csv is not a CSV file"):
-            _cells("x.csv", text)
+            _cells("x.csv", text, ",")
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,8 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         with pytest.raises(BudgetError, match="1/2 left of the 22 that may be spent in the month"):
             dt.release("february.csv", **new, epsilon="1")
         assert book.verify("town").count == 1 + 2 + 2 * 3
-    assert "count of people (n), count of alter >= 65 (old)" in run("ledger", "history", "town")
+    assert "count of units of person (n), count of units of person with alter >= 65 (old)" in run(
+        "ledger", "history", "town"
+    )
     assert json.loads(run("ledger", "export", "town"))["head"]["count"] == 9
     assert "all in order" in run("ledger", "verify", "town")
