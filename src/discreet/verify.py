@@ -2081,8 +2081,9 @@ class Release:
             grid = low, high, step
         right = what in _declared(told, grid) and told["what"] == self._in_words(what, grid is not None)
         _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
-        pair = not self.changes_one and kind in ("mean", "share")
-        change, origin = _change(kind, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
+        some = told["missing"] == "out" or told["among" if kind == "share" else "where"] is not None
+        pair = kind in ("mean", "share") and (some or not self.changes_one)
+        change, origin = _change(pair, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
         _claim(told["pair"] is pair, f"{_named(name)}: it is drawn as two numbers, or as one, where it should not.")
         _same(
             told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
@@ -2285,8 +2286,14 @@ class Release:
             s, plan = by_name[name], dict[int, _Drawn]()
             drawn_of = measure["statistic"]
             must_be = {"kind": s.kind, "part": s.told["part"], "where": drawn_of["where"]}
+            if s.kind == "share":
+                must_be |= {"among": drawn_of["among"], "missing": s.told["missing"]}
+                _claim(
+                    (drawn_of["among"] is None) is (s.told["among"] is None), f"{_named(name)}: it is of other people."
+                )
             if s.grid is not None:
-                must_be |= {"column": drawn_of["column"], "missing": s.told["missing"]}
+                anyway = s.kind == "mean" and not self.changes_one and s.told["missing"] == "out"
+                must_be |= {"column": drawn_of["column"], "missing": None if anyway else s.told["missing"]}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
             share = self.amount("epsilon_charged") * s.weight * part / self.contribution
@@ -2476,6 +2483,9 @@ class Release:
                 if (id(drawn), s.pair) not in reading:
                     reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair else 1))
                 ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
+            if s.pair and size == 0:
+                self._cell(line, "low", line["report"] == line["low"] == line["high"] == "")
+                continue
             if s.pair:
                 self._cell(line, "low", _is_ratio_interval(line, s, ends))
                 continue
@@ -2580,7 +2590,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[
 
 
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
-_STATISTIC = "name kind what where column low high step missing part epsilon alpha change pair"
+_STATISTIC = "name kind what where among column low high step missing part epsilon alpha change pair"
 
 
 def _sum(amounts: Iterable[Fraction]) -> Fraction:
@@ -2593,29 +2603,36 @@ def _sum(amounts: Iterable[Fraction]) -> Fraction:
 
 
 def _change(
-    kind: str, grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, everybody: bool
+    pair: bool, grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, everybody: bool
 ) -> tuple[int, Fraction]:
     """How many steps one person can move a number of a group by (the two of a pair together), and what values count from.
 
     A person who is counted anyway moves a sum from one bound to the other; one who may also add nothing, from 0 to the farther one.
+    Of a pair somebody who comes or goes moves both together by the range, and somebody who changes each of them by it.
     """
+    times = 2 if pair and changes_one else 1
     if grid is None:
-        return 1, Fraction(0)
+        return times, Fraction(0)
     low, high, step = grid
-    if everybody if changes_one else kind == "mean":
-        return math.ceil((high - low) / step), low
+    if pair or (everybody and changes_one):
+        return times * math.ceil((high - low) / step), low
     far = max(high, Fraction(0)) - min(low, Fraction(0)) if changes_one else max(abs(low), abs(high))
     return math.ceil(far / step), Fraction(0)
 
 
 def _declared(told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None) -> tuple[str, ...]:
     """How the question must declare a statistic: a condition, or a column with its bounds; none where fields do not fit."""
-    column, where, missing = told["column"], told["where"], told["missing"]
+    column, where, missing, among = told["column"], told["where"], told["missing"], told["among"]
     if grid is None:
-        plain = all(told[name] is None for name in ("column", "low", "high", "step", "missing"))
-        return (
-            () if not plain or (where is None and told["kind"] != "count") else ("*" if where is None else str(where),)
-        )
+        share = told["kind"] == "share"
+        plain = all(told[name] is None for name in ("column", "low", "high", "step"))
+        plain = plain and (missing in (None, "out") if share else missing is among is None)
+        if not plain or (where is None and told["kind"] != "count"):
+            return ()
+        of_whom = "" if among is None else f" where {among}"
+        return ("*" if where is None else f"{where}{of_whom}{'' if missing is None else ' missing out'}",)
+    if among is not None or (missing == "out" and told["kind"] == "sum"):
+        return ()
     low, high, step = grid
     slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
     rest = "" if where is None else f" where {where}"

@@ -36,6 +36,8 @@ _ROUNDING = 2.0**-48  # of the scale: more than the few roundings of a ratio in 
 
 def members(sizes: Indices) -> dict[int, Indices]:
     """The positions of the groups of each size, in one pass: there may be as many sizes as groups."""
+    if not len(sizes):
+        return {}
     order = np.argsort(sizes, kind="stable")
     different, starts = np.unique(sizes[order], return_index=True)
     return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
@@ -196,9 +198,13 @@ def _over_size(measure: Measure, part: Part, sizes: Indices) -> Published:
 
 
 def _unless_empty(shown: Published, sizes: Indices) -> Published:
+    """Without what would be said of an empty group; that the two numbers of a pair are 0 there is public."""
     empty = (sizes == 0).tolist()
     return {
-        name: [None if none else x for none, x in zip(empty, values, strict=True)] for name, values in shown.items()
+        name: values
+        if name in ("report_u", "report_v")
+        else [None if none else x for none, x in zip(empty, values, strict=True)]
+        for name, values in shown.items()
     }
 
 
