@@ -38,3 +38,54 @@ def test_what_cannot_be_checked_is_bad_input(run, survey):  # noqa: F811
         assert_one_good_error(run("check-release", *words))
     assert run("release", *survey, "-o", "out.csv").code == 0
     assert_one_good_error(run("check-release", "out.json", "--ledger", "none.db"))
+
+
+def test_words_for_the_page_and_marks_of_the_csvs(run, survey):  # noqa: F811
+    words = [
+        "--title",
+        "Who <earns> much",
+        "--source",
+        "Register",
+        "--note",
+        "First.",
+        "--note",
+        "Second.",
+        "--label",
+        "sex=Sex = at birth",
+    ]
+    told = run("release", *survey, "--margins", "total", *words, "--out-decimal", ",", "-o", "out.csv")
+    assert told.code == 0
+    assert run("check-release", "out.json", "--ledger", "b.db").code == 0
+    page = Path("out.html").read_text()
+    for part in (
+        "<h1>Who &lt;earns&gt; much</h1>",
+        "Source: Register",
+        "<p>First.</p>\n<p>Second.</p>",
+        "Sex = at birth</th>",
+    ):
+        assert part in page
+    heading, row, *_ = Path("out.csv").read_text().splitlines()
+    assert heading.startswith("sex;education;published;low;high;")
+    assert "," in row
+    assert run("release", *survey, "--out-separator", "tab", "-o", "-").out.startswith(
+        "sex\teducation\tpublished\tlow\thigh"
+    )  # stored
+
+
+def test_words_that_cannot_be_shown_are_refused_before_anything_is_charged(run, survey):  # noqa: F811
+    for words, answer in [
+        (["--title", "x"], "--title is for the page: write it with -o FILE.csv."),
+        (["--out-decimal", ","], "--out-separator and --out-decimal are for CSVs"),
+        (
+            ["-o", "out.csv", "--label", "town=x"],
+            "There is no column or statistic 'town' to label; there are sex, education, count.",
+        ),
+        (["-o", "out.csv", "--label", "sex"], "A label is a name and what to call it"),
+        (["-o", "out.csv", "--out-decimal", ";"], "The decimal mark of a CSV is"),
+        (["-o", "out.csv", "--separator", ";"], "for the CSV that is written, give --out-separator"),
+    ]:
+        told = run("release", *survey, *words)
+        assert_one_good_error(told)
+        assert answer in told.err
+    assert not Path("out.csv").exists()
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"

@@ -453,3 +453,22 @@ def test_the_sheets_own_dates_stand_beside_those_written_as_texts(tmp_path):
     bands = Domain.of({"born": {"old": {"dates": [None, "1999-12-31"]}, "new": {"dates": ["2000-01-01", None]}}})
     how = {"predicate": None, "by": ["born"], "domain": bands}
     assert count_groups(tmp_path / "p.xlsx", reading=Reading.of(header_row=2), **how).sizes.tolist() == [0, 2]
+
+
+def test_a_table_in_memory_is_released_with_its_dates(in_memory):
+    table, dates = pa.table(PEOPLE), {"born": "dd.mm.yyyy"}
+    with dt.Ledger(in_memory / "b.db") as book:
+        book.create("town", 999, relation="add-remove")
+        asked = {"dataset": "town", "ledger": book, "count": "born < '1990-01-02'", "epsilon": 60}
+        made = dt.release(table, dates=dates, **asked)
+        assert made.rows()[0]["report"] == 3  # another number with a probability of some e^-60
+        assert {f.what: f.count for f in made.operator.findings if f.column == "born"}["no date as dd.mm.yyyy"] == 2
+        assert dt.preview(table, dates=dates, check=True, **asked).check.findings == ()
+        assert dt.preview(table, check=True, **asked).check.findings[0].what == "dates"
+        with pytest.raises(TableInputError, match="declared when it is admitted"):
+            dt.release("p.csv", dates=dates, **asked)
+        with pytest.raises(TableInputError, match="There is no column 'x'"):
+            dt.release(table, dates={"x": "d.m.yyyy"}, **asked)
+        with pytest.raises(TableInputError, match="1925 or 2025"):
+            dt.release(table, dates={"born": "d.m.yy"}, **asked)
+        assert book.balance("town").spent == 60

@@ -5,6 +5,7 @@ Each holds for the geometric mechanism there; where it holds for any channel it 
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from itertools import pairwise
 
@@ -192,15 +193,17 @@ def _best(channel: Finite, q: np.ndarray) -> float:
     def slope(p):
         return -(matrix[:, q > 0] @ (q[q > 0] / np.maximum(p @ matrix[:, q > 0], 1e-300)))
 
-    found = minimize(
-        minus,
-        np.full(n, 1 / n),
-        jac=slope,
-        bounds=[(1e-9, 1)] * n,
-        method="SLSQP",
-        constraints={"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(n)},
-        options={"ftol": 1e-12, "maxiter": 300},
-    )
+    with warnings.catch_warnings():  # older versions of SciPy step over the bounds and say so; they come back
+        warnings.filterwarnings("ignore", "Values in x were outside bounds", RuntimeWarning)
+        found = minimize(
+            minus,
+            np.full(n, 1 / n),
+            jac=slope,
+            bounds=[(1e-9, 1)] * n,
+            method="SLSQP",
+            constraints={"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(n)},
+            options={"ftol": 1e-12, "maxiter": 300},
+        )
     p = np.maximum(found.x, 0)
     return -minus(p / p.sum())
 

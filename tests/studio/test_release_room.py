@@ -268,3 +268,22 @@ def test_a_page_names_no_file_of_this_machine(guest, table, tmp_path):
             assert answer.status_code == 422
             assert "names no file" in answer.text
             assert "secret" not in answer.text
+
+
+def test_a_page_says_where_the_names_stand_and_which_columns_are_dates(guest):
+    lines = "A title\ndistrict,born\nnorth,31.12.1989\nnorth,31.02.1990\nsouth,01.01.1990\n"
+    name = guest.post("/api/upload/table?kind=csv", content=lines).json()["name"]
+    terms = {"ledger": "b.db", "dataset": "births", "budget": "40", "relation": "add-remove"}
+    assert guest.post("/api/release/open", json=terms).status_code == 200
+    way = {"header_row": "2", "dates": ["born:dd.mm.yyyy"]}
+    admitted = guest.post(
+        "/api/release/admit", json={"ledger": "b.db", "dataset": "births", "table": name, "way": way}
+    ).json()
+    assert (admitted["columns"], admitted["grave"]) == (["district", "born"], False)
+    assert "no date as dd.mm.yyyy" in admitted["told"]
+    asked = {"ledger": "b.db", "table": name, "dataset": "births", "epsilon": "30", "count": "born < '1990-01-01'"}
+    made = guest.post("/api/release/ask", json=asked).json()
+    assert made["sheet"]["rows"][0][0] == 1  # another one with a probability of some e^-30
+    wrong = guest.post("/api/release/look", json={"table": name, "way": {**way, "dates": ["born:dd.mm.yy"]}})
+    assert wrong.status_code == 422
+    assert "1925 or 2025" in wrong.text

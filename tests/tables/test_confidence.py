@@ -394,3 +394,37 @@ def test_errors_at_several_epsilons_are_a_table_and_a_picture(book):
         with pytest.raises(ReleaseError, match="for example epsilons="):
             dt.preview_epsilons(PEOPLE, dataset="town", ledger=book, epsilons=bad, **asked)
     assert book.balance("town").spent == 0
+
+
+def test_the_command_line_reads_the_confidence_exactly_and_draws_the_errors(tmp_path, capsys):
+    from discreet.cli.app import main
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--ledger", str(tmp_path / "budget.db")])
+        return ended.value.code, *capsys.readouterr()
+
+    table, keys = tmp_path / "people.csv", tmp_path / "domain.json"
+    table.write_text("town,y\n" + "a,yes\nb,no\n" * 40)
+    keys.write_text('{"town": ["a", "b"]}')
+    assert run("ledger", "create", "town", "--budget", "2", "--relation", "add-remove")[0] == 0
+    assert run("admit", str(table), "--dataset", "town")[0] == 0
+    asked = [str(table), "--dataset", "town", "--count", "y = 'yes'", "--by", "town", "--domain", str(keys)]
+    code, told, _ = run("preview", *asked, "--epsilon", "1/2", "--confidence", "0.999")
+    assert code == 0
+    assert "999 of 1,000 cases" in told
+    code, told, _ = run("preview", *asked, "--epsilons", "1/4,1/2", "-o", str(tmp_path / "errors.svg"))
+    assert code == 0
+    assert "all at once within (95 %)" in told
+    assert (tmp_path / "errors.svg").read_text().startswith("<svg")
+    for wrong in (
+        ["--epsilon", "1", "-o", "x.svg"],
+        ["--epsilons", "1,2", "-o", "-"],
+        ["--epsilons", "1", "--epsilon", "1"],
+    ):
+        assert run("preview", *asked, *wrong)[0] == 2
+    made = tmp_path / "released.csv"
+    assert run("release", *asked, "--epsilon", "1/2", "--confidence", "0.99", "--simultaneous", "-o", str(made))[0] == 0
+    assert '"confidence": "99/100"' in made.with_suffix(".json").read_text()
+    assert "99 % interval, all at once" in made.with_suffix(".html").read_text()
+    assert run("check-release", str(made.with_suffix(".json")))[0] == 0

@@ -527,7 +527,8 @@ def _checked_outputs(
 
     names = names_of_totals(listed(asked.margins), question)
     try:
-        inputs = [table, asked.domain, asked.mechanism, ledger, str(book.secret_file)]
+        groups = None if asked.domain is None else asked.domain.rpartition("=file:")[2]
+        inputs = [table, groups, asked.mechanism, ledger, str(book.secret_file)]
         return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
     except FileError as error:
         raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None

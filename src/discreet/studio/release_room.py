@@ -70,6 +70,8 @@ class ReadingForm(Form):
     decimal: Text | None = None
     quote: Text = '"'
     null: Text = ""
+    header_row: Text = "1"
+    dates: list[Text] = Field(default_factory=list, max_length=50)
 
 
 class ProfileForm(Form):

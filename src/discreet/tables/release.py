@@ -20,6 +20,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.dates import Dates
 from ..engines.reading import Reading
 from ..engines.sources import check_file, stamp, whole_table
 from ..errors import ReleaseError, TableInputError
@@ -60,6 +61,7 @@ def release(
     alpha: LevelLike | None = None,
     version: str = "1",
     part: str | None = None,
+    dates: Dates = (),
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -85,6 +87,7 @@ def release(
 
         version     your name for this version of the data
         part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
+        dates       of a table in memory: columns of dates with their form. {"born": "dd.mm.yyyy"}
         fresh       draw anew on changed data, and pay again
         confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
@@ -108,7 +111,7 @@ def release(
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -121,6 +124,7 @@ def release_to(
     audiences: Mapping[str, Any],
     version: str = "1",
     part: str | None = None,
+    dates: Dates = (),
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -150,7 +154,7 @@ def release_to(
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress)
+    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -164,6 +168,7 @@ def preview(
     alpha: LevelLike | None = None,
     version: str = "1",
     part: str | None = None,
+    dates: Dates = (),
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -188,7 +193,7 @@ def preview(
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins)
+        allowed = _allowed(table, book, asked, margins, dates=dates)
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, shown, progress)
         compared = _compared(table, asked, allowed, ready, progress) if check else None
@@ -205,6 +210,7 @@ def preview_epsilons(
     epsilons: Sequence[LevelLike],
     version: str = "1",
     part: str | None = None,
+    dates: Dates = (),
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
@@ -221,7 +227,7 @@ def preview_epsilons(
     asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked[0], margins)
+        allowed = _allowed(table, book, asked[0], margins, dates=dates)
         table = whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
     first, others = (
@@ -288,10 +294,11 @@ def _walked(
     corrects: Correction | None,
     confirm: Confirm | None,
     progress: Progress | None,
+    dates: Dates,
 ) -> _Walk:
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins, corrects)
+        allowed = _allowed(table, book, asked, margins, corrects, dates)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
@@ -320,23 +327,31 @@ class _Allowed:
     spelling: Spelling | None = None  # of files that were admitted
     answer: Answer | None = None
     corrects: Correction | None = None
+    reading: Reading | None = None  # as the file was admitted; the dates of a table in memory
 
     @property
     def terms(self) -> Terms:
         return self.said.terms
 
 
-def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None) -> _Allowed:
+def _allowed(
+    table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None, dates: Dates = ()
+) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
+    reading = Reading.of(dates=dates)
+    if reading.dates and isinstance(table, (str, os.PathLike)):
+        raise TableInputError("The dates of a file are declared when it is admitted (admit); leave them out here.")
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
         if admission is None:
-            return _Allowed(said, names, corrects=corrects)
+            return _Allowed(said, names, corrects=corrects, reading=reading)
         spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
-        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number), corrects)
+        reading = Reading.from_dict(admission.reading)
+        stored = said.stored(spelling.question, admission.number)
+        return _Allowed(said, names, admission, spelling, stored, corrects, reading)
 
 
 @dataclass(frozen=True)
@@ -358,7 +373,7 @@ def _counted(
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
-    reading = None if admission is None else Reading.from_dict(admission.reading)
+    reading = allowed.reading if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
         question,
         terms,
@@ -381,7 +396,7 @@ def _counted(
         cascades,
         numbers,
         spelling,
-        _operator(table, terms, question, numbers) if path is None else None,
+        _operator(table, terms, question, numbers, reading or Reading()) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
@@ -401,9 +416,8 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     """The question beside the data that it was counted in, for whoever holds them; nothing of it is kept."""
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    reading = None if allowed.admission is None else Reading.from_dict(allowed.admission.reading)
     unknown_part = None if ready.numbers.has_rows else asked.part_of(allowed.terms)
-    findings = question_findings(table, reading, asked.question, progress, unknown_part)
+    findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
@@ -517,7 +531,7 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     return reports
 
 
-def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers) -> Profile | None:
+def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers, reading: Reading) -> Profile | None:
     """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
@@ -529,7 +543,7 @@ def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers
         *(name for names in numbers.columns.values() for name in names),
     }
     try:
-        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(numbers.dropped)
+        return examined(table, reading, None, terms.unit, only=used).with_dropped(numbers.dropped)
     except Exception:  # in whatever library, for whatever value
         return None
 

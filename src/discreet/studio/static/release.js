@@ -9,7 +9,8 @@ let dropped = null, file = null, made = null, admitted = false;
 
 const way = () => {
   const given = Object.fromEntries(new FormData($("#way")));
-  return { encoding: given.encoding || "utf-8", separator: given.separator || null, decimal: given.decimal || null, null: given.null };
+  const dates = given.dates.split(",").map((text) => text.trim()).filter((text) => text);
+  return { encoding: given.encoding || "utf-8", separator: given.separator || null, decimal: given.decimal || null, null: given.null, header_row: given.header_row || "1", dates };
 };
 const book = () => Object.fromEntries([...new FormData($("#book"))].map(([name, value]) => [name, value.trim()]));
 

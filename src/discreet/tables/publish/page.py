@@ -27,6 +27,7 @@ from .released import (
     checked_words,
     correction_words,
     key_for_people,
+    labelled_key,
     of_which,
     total_words,
     totals_title,
@@ -95,7 +96,7 @@ def rows_table(
         numbers = [*([_number(row["n"])] if sized else []), report]
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
-        names = [" ".join([str(key_for_people(row[k])), codes.get(k, {}).get(str(row[k]), "")]).strip() for k in keys]
+        names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
         lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
     headed = {"published": kind, TOTAL: total_words([{"kind": kind}])[0]}.get(value, value)
     counted = [*([size] if sized else []), headed, interval]

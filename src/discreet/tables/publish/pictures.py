@@ -9,7 +9,7 @@ from ...errors import ReleaseError
 from ...present import plot
 from ...questions.margins import OF_TOTALS
 from .readings import Confidence
-from .released import asked_in_words, key_for_people, totals_title
+from .released import asked_in_words, labelled_key, totals_title
 
 if TYPE_CHECKING:
     from .released import Release
@@ -24,18 +24,19 @@ def release_picture(release: Release) -> Any:
     labels, asked = dict(words.labels), record["statistics"]
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     size, panels = release.size // max(len(asked), 1), []
+    codes = record["question"]["domain"].get("labels", {})
     for k, statistic in enumerate(asked):
         name = statistic["name"]
         what, unit = labels.get(name, name) if several else "", _unit(statistic)
         rows = release.rows(_MOST, start=k * size)[:size]
         by = ", ".join(labels.get(column, column) for column in record["by"])
-        panels += _panel(rows, record["by"], "published", _titled(what, f"by {by}" if by else ""), unit, size)
-        for margin, totals in release.margins.items():
-            own = [row for row in totals if several is None or row[several] == name]
+        panels += _panel(rows, record["by"], "published", _titled(what, f"by {by}" if by else ""), unit, size, codes)
+        for margin, lines in release.margins.items():
+            own = [row for row in lines if several is None or row[several] == name]
             keys = [column for column in (own or [{}])[0] if column not in (*OF_TOTALS, several)]
-            panels += _panel(
-                own[:_MOST], keys, "total", _titled(what, totals_title(margin, record, name)), unit, len(own)
-            )
+            by = " and ".join(labels.get(column, column) for column in keys)
+            totals = f"Totals by {by}" if by else totals_title(margin, record, name)
+            panels += _panel(own[:_MOST], keys, "total", _titled(what, totals), unit, len(own), codes)
     if not panels:
         raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
@@ -47,7 +48,13 @@ def release_picture(release: Release) -> Any:
 
 
 def _panel(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, title: str, unit: str, size: int
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    value: str,
+    title: str,
+    unit: str,
+    size: int,
+    codes: Mapping[str, Mapping[str, str]],
 ) -> list[Any]:
     """One picture, or none where no row has a number."""
     known = [row for row in rows if row[value] is not None]
@@ -56,7 +63,7 @@ def _panel(
     ends = [float(row[name]) for row in known for name in (value, "low", "high") if row[name] is not None]
     dots = [
         {
-            "name": ", ".join(str(key_for_people(row[key])) for key in keys) or "all",
+            "name": ", ".join(labelled_key(row[key], codes.get(key, {})) for key in keys) or "all",
             "series": unit,
             "value": row[value],
             "low": float(min(ends) if row["low"] is None else row["low"]),  # an open end reaches that of the picture

@@ -40,7 +40,7 @@ def members(sizes: Indices) -> dict[int, Indices]:
         return {}
     order = np.argsort(sizes, kind="stable")
     different, starts = np.unique(sizes[order], return_index=True)
-    return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
+    return dict(zip(different.tolist(), np.split(order, starts[1:]) if len(order) else [], strict=True))
 
 
 @dataclass(frozen=True)

@@ -354,6 +354,8 @@ class Release(Result):
             notes.append(
                 f"Empty groups: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Check their spelling."
             )
+        if (record["confidence"], record["simultaneous"]) != ("19/20", False):
+            notes.append(f"Intervals: {record['interval']}.")
         cost, audience = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
         if audience is not None:
             own, charged = amount(audience["epsilon"]), amount(audience["charged"])
@@ -439,6 +441,11 @@ _TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
 def key_for_people(key: Any) -> Any:
     """A key for people: that of missing values has a name."""
     return MISSING if key is None else key
+
+
+def labelled_key(key: Any, labels: Mapping[str, str]) -> str:
+    """A key with its label, where a code list has one."""
+    return " ".join([str(key_for_people(key)), labels.get(str(key), "")]).strip()
 
 
 def _short(value: Any) -> Any:

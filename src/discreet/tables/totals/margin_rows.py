@@ -164,7 +164,7 @@ class Adding:
             reach = float(max(by_sum.below, by_sum.above))
             way = Way(float(by_sum.below + by_sum.above), reach, "", drawn)
             if not misses.alone:
-                alike = members(self.sizes[drawn])
+                alike = members(self.sizes[drawn]) if len(drawn) else {}
                 reach = sum((len(own) * self._reach_of(n, misses) for n, own in alike.items()), 0.0)
                 image = Way(2 * reach, reach, IMAGE, drawn)
                 way = image if len(drawn) < 2 or image.width < way.width else way
