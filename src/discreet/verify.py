@@ -2267,6 +2267,11 @@ class Release:
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
+        unit, most = self.field("unit"), self.question["max_count"]
+        left_out = ["rows with keys that were not declared"] if self.by and not self.question["pool_other"] else []
+        left_out += [] if unit is None else [f"rows without {unit}"]
+        left_out += [] if most is None else [f"what a group counts beyond {most}"]
+        _same(self.field("left_out"), left_out, "The record says of something else that totals leave it out.")
         checked = self.field("answer").get("checked") is True
         _claim(
             (self.field("checked") is not None) is checked, "It says in two ways whether it was checked before payment."
