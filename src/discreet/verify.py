@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
@@ -1658,6 +1658,23 @@ def _same(found: Any, must: Any, words: str) -> None:
 # An exported ledger
 
 
+class _Spent:
+    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent."""
+
+    def __init__(self) -> None:
+        self.every, self.most = Fraction(0), Fraction(0)
+        self.parts: dict[str, Fraction] = {}
+
+    def add(self, epsilon: Fraction, part: str | None) -> Fraction:
+        """One more charge; what is spent then."""
+        if part is None:
+            self.every += epsilon
+        else:
+            self.parts[part] = self.parts.get(part, Fraction(0)) + epsilon
+            self.most = max(self.most, self.parts[part])
+        return self.every + self.most
+
+
 class History:
     """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
 
@@ -1666,7 +1683,8 @@ class History:
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
         self.caps: dict[str, Fraction] = {}
-        self.in_period: dict[tuple[str, str], Fraction] = {}
+        self.ever = _Spent()
+        self.in_period: dict[tuple[str, str], _Spent] = {}
         self.lines: list[dict[str, Any]] = []
         self.links: list[str] = []
         self.sums: list[Fraction] = []  # spent after each line
@@ -1720,19 +1738,30 @@ class History:
         caps = facts.get("per", {})
         _shape(isinstance(caps, dict) and set(caps) <= set(_MONTHS), f"Line {number} has unreadable caps.")
         self.caps = {kind: _amount(cap, "cap", CHARGE_BITS) for kind, cap in caps.items()}
+        parts, public = facts.get("parts", ""), _list(facts["public"], "public columns")
+        _shape(
+            isinstance(parts, str) and all(isinstance(x, str) for x in public), f"Line {number} has unreadable columns."
+        )
+        _claim(
+            not parts or facts["relation"] == "add-remove" or parts.lower() in [x.lower() for x in public],
+            f"Line {number} declares parts by a column that is not public, and one person may change it.",
+        )
         self.terms, self.there = facts, True
 
     def _charge(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """What was spent, within the budget and the caps of the periods of its time (UTC)."""
         epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
         _claim(epsilon > 0, f"Line {number} charges nothing.")
-        self.spent += epsilon
+        part = facts.get("part")
+        right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
+        _claim(right, f"Line {number} charges for a part that the data set does not have.")
+        self.spent = self.ever.add(epsilon, part)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            self.in_period[period] = self.in_period.get(period, Fraction(0)) + epsilon
-            _claim(self.in_period[period] <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
+            spent = self.in_period.setdefault(period, _Spent()).add(epsilon, part)
+            _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
         self.charges[number] = epsilon
         if facts.get("basis") == "stated, unverified":
             self.stated[number] = epsilon
@@ -1758,6 +1787,13 @@ class History:
         _claim(not self.charges, f"Line {number} removes a data set that was charged.")
         self.there = False
 
+    def sums_of(self, part: str | None) -> list[Fraction]:
+        """What counted as spent after each line, of a part; of none, in the one that had spent most."""
+        if part is None:
+            return self.sums
+        own = (self.charges.get(k, 0) if x.get("part") in (None, part) else 0 for k, x in enumerate(self.lines, 1))
+        return list(accumulate(map(Fraction, own)))
+
     def has(self, count: Any, link: Any) -> bool:
         """Was this the end of the history once?"""
         return type(count) is int and 0 < count <= len(self.links) and self.links[count - 1] == link
@@ -1765,9 +1801,9 @@ class History:
 
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
-    "create": ("name budget relation public unit version salt", "per"),
+    "create": ("name budget relation public unit version salt", "per parts"),
     "admitted": ("fingerprint commitment", ""),
-    "charge": ("epsilon question", "fingerprint admission words basis"),
+    "charge": ("epsilon question", "fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }
@@ -1822,18 +1858,25 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
     told = found[0]
     stated = f", of which {_short_text(sum(told.stated.values(), Fraction(0)))} was stated and drawn elsewhere"
     waiting = len(told.charges) - len(told.stated) - len(told.answers)
+    column, several = told.terms.get("parts"), len(told.ever.parts)
+    divided, beyond = "", list(_BEYOND_LEDGER)
+    if column is not None:
+        divided = (
+            f"; each part by {_named(column)} has this budget, {several} were charged alone, and the largest sum counts"
+        )
+        beyond.append(f"that nobody is in two parts by {_named(column)}, from version to version too, which is stated")
     findings.append(
         Finding(
             True,
             f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent, in {len(told.charges)} charges"
-            f"{stated if told.stated else ''}; {waiting} without an answer",
+            f"{stated if told.stated else ''}; {waiting} without an answer{divided}",
         )
     )
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
     if head is not None:
         findings.append(_judged(lambda: _kept_head(told, head)))
-    return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), _BEYOND_LEDGER), told
+    return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), tuple(beyond)), told
 
 
 def _kept_head(told: History, head: str) -> str:
@@ -2489,7 +2532,8 @@ class Release:
         """The line that charged for it, the head of the history then, and the answer that the ledger is committed to."""
         terms = told.terms
         _claim(self.field("dataset") == told.name, f"The ledger is that of {_named(told.name)}, another data set.")
-        same = (terms["relation"], terms["unit"]) == (self.field("relation"), self.field("unit"))
+        names, part = ("relation", "unit", "parts"), self.field("part")
+        same = [terms.get(name) for name in names] == [self.field(name) for name in names]
         _claim(same and self._of_budget("budget") == told.budget, "The ledger has other terms for the data set.")
         line, head, audience = (self.field(name) for name in ("ledger_line", "ledger_head", "audience"))
         if line is None:
@@ -2503,10 +2547,13 @@ class Release:
             else _amount(_field(audience, "charged", "audience"), "charge")
         )
         _claim(told.charges[line] == paid, f"Line {line} charged {told.charges[line]}, not {paid}.")
+        _claim(told.lines[line - 1].get("part") == part, f"Line {line} charged another part of the data set.")
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(self._of_budget("spent") in told.sums[line - 1 :], "That much was not spent at that line or later.")
+        _claim(
+            self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent at that line or later."
+        )
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened:
             return f"{words}; the commitment to its reports was not opened"

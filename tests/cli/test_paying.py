@@ -106,6 +106,48 @@ def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
     assert json.loads(Path("out.json").read_text())["record"]["checked"]
 
 
+def test_a_part_is_named_where_it_is_paid_for(run, typed):  # noqa: F811
+    Path("births.csv").write_text("month,sex\n2026-01,f\n2026-02,m\n")
+    Path("keys.json").write_text('{"sex": ["f", "m"]}')
+    made = run(
+        "ledger",
+        "create",
+        "births",
+        "--budget",
+        "2",
+        "--relation",
+        "add-remove",
+        "--parts",
+        "month",
+        "--ledger",
+        "p.db",
+    )
+    assert "parts by month, each with this budget" in made.out
+    assert run("admit", "births.csv", "--dataset", "births", "--ledger", "p.db").code == 0
+    asked = ["births.csv", "--dataset", "births", "--count", "*", "--by", "sex", "--domain", "keys.json"]
+    asked += ["--epsilon", "1/2", "--ledger", "p.db"]
+    typed("y\n")
+    told = run("release", *asked, "--part", "2026-01", "-o", "january.csv")
+    assert "Pay 1/2 of 2 for part 2026-01? [y/N]" in told.err
+    assert run("check-release", "january.json", "--ledger", "p.db").code == 0
+    typed("n\n")
+    told = run("release", *asked, "--part", "2026-1")
+    assert "no row names it" in told.err
+    told = run("release", *asked)
+    assert "Pay 1/2 of 3/2 for every part? [y/N]" in told.err
+    shown = json.loads(run("ledger", "show", "births", "--ledger", "p.db", "--json").out)
+    assert [(row["part"], row["left"]) for row in shown] == [("", "3/2"), ("2026-01", "3/2"), ("(any other)", "2")]
+    charged = run(
+        "ledger", "charge", "births", "--epsilon", "2", "--what", "x", "--part", "2026-02", "--ledger", "p.db"
+    )
+    assert "2 of 2 spent, 0 left in part 2026-02" in charged.out
+    assert run("ledger", "verify", "births", "--ledger", "p.db").code == 0
+    terms = ["--budget", "2", "--relation", "change-one", "--public", "sex", "--parts", "month", "--ledger", "p.db"]
+    refused = run("ledger", "create", "moving", *terms)
+    assert_one_good_error(refused)
+    assert "one person may change" in refused.err
+
+
 def test_a_preview_compares_too(run, asked):  # noqa: F811
     told, same = run("preview", *asked, "--check"), run("release", *asked, "--check")
     assert (told.code, told.out) == (1, same.out)

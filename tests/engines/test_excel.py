@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import marshal
 import os
 import random
+import re
 import subprocess
 import sys
 import zipfile
@@ -399,3 +401,49 @@ def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
         assert part[0].tolist() == rows
         for column, place in zip(part[1], (3, 0), strict=True):
             assert column.to_pylist() == [str(at[row, place]) if (row, place) in at else None for row in rows]
+
+
+def damaged(draw, sheet):
+    """A sheet after one to three accidents: bytes changed, cut out or put in, places of rows and cells mixed up."""
+    pieces = [b'r="1"', b'r="0"', b'r="99"', b'r="A0"', b'r="AZ3"', b"<row>", b"</row>", b"<c/>", b'<row r="3"/>']
+    pieces += [b't="s"', b't="e"', b"<v>1e999</v>", b"&#0;", b"\xff", b"<!--", b'<dimension ref="B5:C9"/>']
+    for _ in range(draw.randrange(1, 4)):
+        at, kind = draw.randrange(len(sheet)), draw.randrange(4)
+        places = [found.span() for found in re.finditer(rb'r="[^"]*"', sheet)]
+        start, end = draw.choice(places) if kind == 3 and places else (at, at + (0, 1, 25, 0)[kind])
+        sheet = sheet[:start] + draw.choice(pieces) * (kind != 2) + sheet[end:]
+    return sheet
+
+
+def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path, monkeypatch):
+    """No other error leaves the reader, and what it reads are texts below the row of names, as many as there are names."""
+    monkeypatch.setattr(excel_child, "_limit", lambda what, own: None)  # of this process
+    draw, path, ends = random.Random(28), tmp_path / "t.xlsx", {"read": 0, "refused": 0}
+    rows = [["Residents", "", ""], ["", "", ""], ["town", "age"], ["a", 30.0], ["b", ""], ["b", 7.0]]
+    placed = [[text(value, "ABC"[k] + str(n)) for k, value in enumerate(row)] for n, row in enumerate(rows, 1)]
+    for tries in range(40):
+        workbook(path, people=rows if tries % 2 else placed)
+        with zipfile.ZipFile(path) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        parts["xl/worksheets/sheet1.xml"] = damaged(draw, parts["xl/worksheets/sheet1.xml"])
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, content)
+        for row in (1, 3, 4, 7, 2**20):
+            try:
+                sheet = excel_child._Read(path, "t.xlsx", None, False, row)
+            except TableInputError:
+                ends["refused"] += 1
+                continue
+            ends["read"] += 1
+            assert all(isinstance(name, str) and name.strip() for name in sheet.header)
+            for numbers, *columns in map(marshal.loads, sheet.parts):
+                assert len(columns) == len(sheet.header)
+                assert min(numbers) > row
+                assert all(isinstance(cell, str) for column in columns for cell in column)
+    assert min(ends.values()) > 5
+
+
+def text(value, place):
+    """A cell that says where it stands."""
+    return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'

@@ -294,6 +294,7 @@ TOWNS = pa.table(
 )
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
+BY_AGE = Domain.of({"age": {"young": [0, 29], "old": [30, None]}})
 ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)), Joint((), ("pay > 900 OR age < 9",))]
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
@@ -312,6 +313,8 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "max_groups": 2,
         },
         {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+        {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
+        {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
         {
             "predicates": ["age < 40", None],
             "sums": [PAY],
@@ -356,6 +359,8 @@ PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
             "sums of rows",
             "people",
             "names",
+            "a part",
+            "people of a part",
             "rows of units",
             "days of units",
             "people who answered",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
+from discreet import verify
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import periods
 from discreet.ledger.ledger import Ledger
@@ -142,6 +144,9 @@ def test_charges_are_granted_as_a_list_of_them_says(tmp_path_factory, charges):
         ledger.verify("births")
         with Ledger(folder / "b.db") as again:
             assert again.verify("births") == ledger.head("births")
+        told = verify.history(ledger.export("births"))  # with the standard library alone
+        assert told.spent == max(map(charged, "abcd"))
+        assert [told.sums_of(p)[-1] for p in "abcd"] == list(map(charged, "abcd"))
 
 
 def test_processes_race_for_the_same_part_and_for_different_ones(births, tmp_path):
@@ -221,3 +226,76 @@ def test_an_audit_adds_up_each_part():
     with pytest.raises(LedgerError, match="charges for a part that the data set does not have") as caught:
         without.audited()
     assert caught.value.line == 2
+
+
+def exported(facts: list[dict]) -> dict:
+    """Lines with the hashes that follow, as an export has them: SHA-256(previous || line), computed from the definition."""
+    previous, entries = bytes(32), []
+    for number, each in enumerate(facts, 1):
+        line = {**each, "number": number, "when": f"2026-11-0{number}T00:00:00+00:00"}
+        text = json.dumps(line, sort_keys=True, separators=(",", ":"))
+        previous = hashlib.sha256(previous + text.encode()).digest()
+        entries.append({"entry": line, "hash": previous.hex()})
+    head = {"count": len(entries), "hash": previous.hex()}
+    return {"format": "discreet-ledger", "version": 1, "name": "births", "head": head, "entries": entries}
+
+
+TERMS = {
+    "kind": "create",
+    "name": "births",
+    "budget": "1/1",
+    "relation": "change-one",
+    "public": ["month"],
+    "unit": None,
+    "version": 1,
+    "salt": "",
+    "parts": "Month",
+    "per": {"month": "1/1"},
+}
+
+
+def test_a_journalist_adds_up_parts_too():
+    def judged(*charges: tuple[str, str | None], **terms: object) -> list[str]:
+        """What does not hold of a ledger with these terms and charges."""
+        created = {name: value for name, value in {**TERMS, **terms}.items() if value is not None or name == "unit"}
+        lines = [
+            {"kind": "charge", "epsilon": x, "question": ""} | ({"part": p} if p is not None else {})
+            for x, p in charges
+        ]
+        verdict, _ = verify.check_ledger(exported([created, *lines]))
+        return [finding.words for finding in verdict.findings if not finding.held]
+
+    many = (("1/2", "a"), ("2/3", "b"), ("1/3", None))
+    assert judged(*many) == []
+    verdict, told = verify.check_ledger(
+        exported([TERMS, {"kind": "charge", "epsilon": "1/2", "question": "", "part": "a"}])
+    )
+    assert told.spent == HALF
+    assert "1/2 of 1 is spent, in 1 charges" in verdict.findings[1].words
+    assert "1 were charged alone, and the largest sum counts" in verdict.findings[1].words
+    assert "that nobody is in two parts by 'Month'" in verdict.beyond[-1]
+    wrong = {
+        "more than the budget had left": [judged(*many, ("1/6", "b")), judged(*many, ("1/9", None))],
+        "more than the month 2026-11 had left": [judged(*many, per={"month": "3/4"})],
+        "a part that the data set does not have": [
+            judged(("1/2", "a"), parts=None),
+            judged(("1/2", "")),
+            judged(("1/2", 1)),
+        ],
+        "not public, and one person may change it": [judged(public=["sex"]), judged(public=[])],
+    }
+    for words, verdicts in wrong.items():
+        for said in verdicts:
+            assert len(said) == 1, words
+            assert words in said[0]
+    assert judged(*many, public=[], relation="add-remove") == []
+
+
+def test_the_promise_of_a_data_set_with_parts(births):
+    births.charge("births", epsilon=HALF, what="January", part="2026-01")
+    said = str(births.promise("births"))
+    assert "Each part by month has this budget" in said
+    assert "is stated, not checked" in said
+    assert "Spent so far: 1/2." in said
+    births.create("town", 1, relation="add-remove")
+    assert "Each part" not in str(births.promise("town"))

@@ -53,6 +53,7 @@ def record(**other: Any) -> dict[str, Any]:
         "statistics": [ASKED],
         "by": [EVIL],
         "protects": "All of it.",
+        "left_out": [],
         "person": "A row.",
         "beware": [EVIL],
         "checked": EVIL,
@@ -60,6 +61,8 @@ def record(**other: Any) -> dict[str, Any]:
         "empty_groups": [[EVIL]],
         "margins": [],
         "measured": [],
+        "confidence": "19/20",
+        "simultaneous": False,
         "question": {"domain": {}},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
@@ -73,8 +76,6 @@ def record(**other: Any) -> dict[str, Any]:
         "groups": 3,
         "mechanisms": [{"family": "geometric"}],
         "interval": EVIL,
-        "confidence": "19/20",
-        "simultaneous": False,
         "errors": [
             {"statistic": ASKED["name"], "of": of, "numbers": 3, "each": 6, "all": 9.5, "least": 6, "by_size": False}
             for of in ("groups", EVIL)
@@ -203,7 +204,12 @@ RESULTS: dict[str, Callable[[], Result]] = {
             "high": [2, 1],
         },
         {EVIL: [{EVIL: EVIL, "difference": 1}]},
-        {"later": {"dataset": EVIL, "version": EVIL}, "earlier": {"dataset": EVIL, "version": EVIL}, "notes": [EVIL]},
+        {
+            "later": {"dataset": EVIL, "version": EVIL},
+            "earlier": {"dataset": EVIL, "version": EVIL},
+            "notes": [EVIL],
+            "totals": {EVIL: EVIL},
+        },
     ),
     "a look": lambda: dt.profile(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.profile(pyarrow.table({"id": ["a"] * 30}), unit="id"),

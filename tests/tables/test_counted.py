@@ -237,7 +237,7 @@ def test_what_cannot_be_counted_is_refused_before_anything_is_charged(ledger, da
 
 
 def test_rows_of_a_part_are_those_of_the_units_whose_part_it_is():
-    """Units of up to three rows in two parts or none: each counts in the smallest part of its rows, with rows of that part alone."""
+    """Units of up to three rows in two parts or none: each counts in the smallest part of its rows, with rows of that part."""
     kinds = list(itertools.product("abz", ("1", "2", None)))  # z is no declared group
     units = [rows for size in (1, 2, 3) for rows in itertools.combinations_with_replacement(kinds, size)]
     table = pandas.DataFrame(

@@ -20,6 +20,7 @@ import polars
 import pytest
 
 import discreet as dt
+from discreet import verify
 from discreet.engines.duckdb import count_each
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.ledger.ledger import Ledger, Terms
@@ -334,6 +335,22 @@ def test_a_saved_release_of_a_part_is_checked_with_it(births, tmp_path):
     ):
         replace(made, record={**made.record, **forged}).save(tmp_path / f"y{k}.csv")
         assert not dt.check_release(tmp_path / f"y{k}.json", ledger=births), forged
+
+
+def test_a_journalist_compares_a_release_of_a_part_with_its_line(births, tmp_path):
+    made = dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-01")
+    dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-02")
+    history = verify.history(births.export("births", published=[made.record["ledger_line"]]))
+
+    def failing(record):
+        replace(made, record=record).save(tmp_path / "x.csv", overwrite=True)
+        document = verify._document(str(tmp_path / "x.json"))[1]
+        verdict = verify.check_release(document, str(tmp_path / "x.json"), history)
+        return [finding.words for finding in verdict.findings if not finding.held]
+
+    assert failing(made.record) == []
+    for forged in ({"part": "2026-02"}, {"part": None}, {"parts": "town"}, {"parts": None}):
+        assert len(failing({**made.record, **forged})) == 1, forged
 
 
 def test_audiences_previews_and_confirmation_know_the_part(births):

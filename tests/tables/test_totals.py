@@ -116,7 +116,7 @@ def test_a_containing_column_does_not_take_the_name_of_a_result(people, ledger, 
 
 def test_totals_of_people_in_several_groups_are_memberships(people, ledger):
     made = released(people, ledger, dataset="ids", max_groups=2, margins=["total"])
-    assert any("memberships, not people" in text for text in made.record["beware"])
+    assert any("memberships, not units" in text for text in made.record["beware"])
     alone = released(people, ledger, dataset="ids", max_groups=2)
     assert not any("memberships" in text for text in alone.record["beware"])
 
@@ -351,3 +351,103 @@ def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, 
     made = released(people, ledger, max_count=3, margins="total", measure_totals=measure)
     assert max(made.columns["high"]) <= 3
     assert made.margins["total"][0]["high"] <= 3 * made.size
+
+
+@pytest.mark.parametrize(
+    ("asked", "title", "headed", "caption", "left_out"),
+    [
+        ({}, "Total of the declared groups", "total", "in the declared groups", "keys that were not declared, whether"),
+        ({"pool_other": True}, "Total of all", "total", "in all", None),
+        (
+            {"pool_other": True, "dataset": "ids", "max_groups": 3},
+            "Total of all groups",
+            "total",
+            "in all groups",
+            "rows without id, whether",
+        ),
+        (
+            {"pool_other": True, "max_count": 90},
+            "Total of all groups",
+            "total",
+            "in all groups",
+            "what a group counts beyond 90, whether",
+        ),
+        (
+            {"dataset": "ids", "max_groups": 2, "mean": "age:0..90"},
+            "Mean of the declared groups",
+            "mean",
+            "in the declared groups",
+            "keys that were not declared and rows without id, whether",
+        ),
+        ({"pool_other": True, "share": "sick = 'yes'"}, "Share of all", "share", "in all", None),
+        (
+            {"pool_other": True, "count": "*", "mean": "age:0..90", "share": "sick = 'yes'"},
+            "Total, mean and share of all",
+            "value",
+            "in all",
+            None,
+        ),
+    ],
+)
+def test_totals_say_what_they_are_and_what_they_leave_out(people, ledger, asked, title, headed, caption, left_out):
+    """By what is declared, whatever the data: no row of these has an undeclared key."""
+    made = released(people, ledger, **{"margins": [[]], **asked})
+    view = made.view()
+    assert view.parts[0].title == f"{title}, matching the fitted parts:"
+    assert headed in view.parts[0].columns
+    assert ("total" in view.parts[0].columns) == (headed == "total")
+    page = made.to_html()
+    assert f"<h2>{title}, matching its parts</h2>" in page
+    assert f" {caption}<" in page
+    sentences = [text for text in made.record["beware"] if text.startswith("Totals leave out")]
+    assert all(text in str(made) for text in sentences)
+    assert all(f"matching its parts</h2>\n<p class='small'>{text}</p>" in page for text in sentences)
+    assert len(sentences) == (left_out is not None)
+    assert left_out is None or left_out in sentences[0]
+
+
+def test_totals_by_a_column_are_of_the_declared_groups_too(people, ledger):
+    made = released(people, ledger, margins=["sex"], mean="age:0..90")
+    assert made.view().parts[0].title == "Means by sex, of the declared groups, matching the fitted parts:"
+    assert not any("Totals" in text for text in released(people, ledger, mean="age:0..90").record["beware"])
+
+
+# Counts that are drawn for reading, and their totals
+
+
+def small_groups(people):
+    return people.groupby(["town", "sex"]).head(30)
+
+
+@pytest.mark.parametrize("kind", ["count", "share"])
+def test_whoever_asks_for_totals_is_told_before_paying_what_adding_would_gain(people, ledger, kind):
+    some = small_groups(people)
+    asked = {"dataset": "public", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2", kind: "sick = 'yes'"}
+    told = dt.preview(some, ledger=ledger, margins=["district", []], check=True, **asked)
+    sizes = some.groupby(["town", "sex"]).size().tolist()
+    unit = sum(sizes) if kind == "share" else 1
+    level = dt.Level.of(epsilon="1/2").alpha
+
+    def error(family):
+        """Of the total, from the standard errors of both families' estimates in each group."""
+        return math.sqrt(sum(family(n, alpha=level).channel.standard_error ** 2 for n in sizes)) / unit
+
+    now, then = error(dt.explicit_fair), error(dt.geometric)
+    assert now > 2 * then
+    assert f"the standard error of the total is at most {then:.3g} instead of {now:.3g}" in told.advice
+    for text in (str(told), str(told.check), json.dumps(told.to_dict()), json.dumps(told.check.to_dict())):
+        assert told.advice in text.replace('\\"', '"')
+    assert not told.check.proposals
+    made = [dt.release(some, ledger=ledger, margins=[[]], **asked, **more) for more in ({}, {"purpose": "adding"})]
+    assert ["smaller errors" in " ".join(one.record["beware"]) for one in made] == [True, False]
+
+
+def test_nothing_is_advised_where_nothing_would_be_gained(people, ledger):
+    some = small_groups(people)
+    asked = {"dataset": "public", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2", "count": "sick = 'yes'"}
+    for more in ({}, {"margins": [[]], "purpose": "adding"}, {"margins": [[]], "purpose": "reading"}):
+        assert dt.preview(some, ledger=ledger, **asked, **more).advice is None
+    assert dt.preview(some, ledger=ledger, **{**asked, "by": ["sex"]}, margins=[[]]).advice is None  # larger groups
+    asked = {"dataset": "people", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2", "margins": [[]]}
+    assert dt.preview(some, ledger=ledger, **asked).advice is None
+    assert "at most" in dt.preview(some, ledger=ledger, max_count=30, **asked).advice  # small by declaration

@@ -480,7 +480,7 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
 
     def ask(check: QuestionCheck) -> bool:
         with bar.paused():
-            if check.findings or not yes:
+            if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
             whose = f" for {check.paid_by}" if check.paid_by else ""
             return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")

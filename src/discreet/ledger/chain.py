@@ -17,7 +17,7 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, begun_and_removed, is_time, part_name, rational, read_caps
+from .periods import Caps, Period, Running, begun_and_removed, is_part_name, is_time, parts_words, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -70,11 +70,6 @@ class Terms(Result):
             "per": {kind: str(cap) for kind, cap in self.per},
             "parts": self.parts,
         }
-
-
-def parts_words(column: object) -> str:
-    """That each value of a column is a part."""
-    return f"parts by {column}, each with this budget"
 
 
 @dataclass(frozen=True, repr=False)
@@ -486,14 +481,6 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
 
 
-def _is_part(part: object) -> bool:
-    """Is this a part by its one name?"""
-    try:
-        return part_name(part) == part
-    except LedgerError:
-        return False
-
-
 def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, words: Rows, head: Head | None) -> Head:
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
@@ -545,7 +532,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if epsilon is None or epsilon <= 0:
                     bad(name, k, "has an unreadable charge")
                 part = facts.get("part")
-                if part is not None and (parts is None or not _is_part(part)):
+                if part is not None and (parts is None or not is_part_name(part)):
                     bad(name, k, "charges for a part that the data set does not have")
                 most = running.counted(spent, part) + epsilon
                 if most > budget:

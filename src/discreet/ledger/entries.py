@@ -238,7 +238,7 @@ def balance_of(account: Account, terms: Terms, when: str, settled: int, part: ob
     counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
     if part is not None or terms.parts is None:
         return Balance(budget, counted, budget - counted, pending, found, part)
-    by_part = tuple((each, running.counted(spent, each)) for each, *_ in running.parts)
+    by_part = tuple((each, running.counted(spent, each)) for each in sorted(running.parts))
     others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
     return Balance(budget, counted, budget - counted, pending, found, None, by_part, others)
 
@@ -268,9 +268,8 @@ def charge(
         if epsilon > period.left:
             raise _capped(whose, epsilon, period, ahead=when > periods.clock())
     after = running.charged(terms.per, when, epsilon, stated=facts.get("basis") == STATED, part=part)
-    own = [(total, sums) for name, total, sums in after.parts if name == part]
-    sums = [sum_ for each in (after.spent, *(sums for _, sums in own)) for *_, sum_ in each]
-    if not all(fits(x, TOTAL_BITS) for x in (total, *(x for x, _ in own), *sums)):
+    own, in_periods = (Fraction(0), ()) if part is None else after.parts[part]
+    if not all(fits(x, TOTAL_BITS) for x in (total, own, *(x for *_, x in (*after.spent, *in_periods)))):
         raise LedgerError(
             f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
             "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."

@@ -86,14 +86,12 @@ from .entries import charge as charge_line
 from .periods import Running, begun_and_removed
 from .postgres import Postgres
 from .secret import Secret, fingerprint_of
-from .sqlite import Sqlite
+from .sqlite import Sqlite, near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
     from .promise import Promise
     from .spending import Paid
-
-_SQLITE = b"SQLite format 3\0"  # how every file of SQLite begins
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -131,7 +129,7 @@ class Ledger:
         name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
-                f"There is no ledger {name}; check the path.{_near_ledger(Path(name))} A new ledger is made with: "
+                f"There is no ledger {name}; check the path.{near_ledger(Path(name))} A new ledger is made with: "
                 f"discreet ledger create NAME --ledger {name} ..."
             )
         return cls(place, secret=secret)
@@ -565,23 +563,6 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def _near_ledger(path: Path) -> str:
-    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
-    try:
-        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
-    except OSError:
-        return ""
-    return did_you_mean(path.name, names)
-
-
-def _is_database(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -167,6 +167,19 @@ def part_name(part: object) -> str:
     return f"{number[1] or ''}{number[2]}" if number else text
 
 
+def is_part_name(part: object) -> bool:
+    """Is this a part by its one name?"""
+    try:
+        return part_name(part) == part
+    except LedgerError:
+        return False
+
+
+def parts_words(column: object) -> str:
+    """That each value of a column is a part."""
+    return f"parts by {column}, each with this budget"
+
+
 @dataclass(frozen=True)
 class Running:
     """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
@@ -180,7 +193,10 @@ class Running:
     stated: int = 0
     begun: int = 1
     removed: bool = False
-    parts: tuple[tuple[str, Fraction, PeriodSums], ...] = ()  # by name: the whole sum, and those of periods
+    parts: Mapping[str, tuple[Fraction, PeriodSums]] = field(
+        default_factory=dict
+    )  # of each its sum, and those of periods
+    most: Fraction = Fraction(0)  # the largest of these whole sums
 
     @classmethod
     def of(cls, text: str, caps: Caps | None) -> Running | None:
@@ -188,17 +204,16 @@ class Running:
         try:
             told = dict(json.loads(text))
             stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
-            parts = tuple(
-                (part, rational(sums.pop("spent")), _period_sums(sums)) for part, sums in told.pop("parts", {}).items()
-            )
+            read = {p: (rational(sums.pop("spent")), _period_sums(sums)) for p, sums in told.pop("parts", {}).items()}
             sums = _period_sums(told)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
-        found = cls(sums, stated, begun, removed, tuple((p, x, s) for p, x, s in parts if x is not None))
+        parts = {part: (x, s) for part, (x, s) in read.items() if x is not None}
+        found = cls(sums, stated, begun, removed, parts, max((x for x, _ in parts.values()), default=Fraction(0)))
         known = (
             (type(stated), type(begun), type(removed)) == (int, int, bool)
             and begun > 0
-            and {kind for each in (sums, *(s for *_, s in parts)) for kind, *_ in each}
+            and {kind for each in (sums, *(s for _, s in parts.values())) for kind, *_ in each}
             <= {kind for kind, _ in (caps if caps is not None else MONTHS.items())}
         )
         return found if known and found.text == text else None
@@ -206,7 +221,7 @@ class Running:
     @property
     def text(self) -> str:
         told = _written_sums(self.spent)
-        parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, x, sums in self.parts}
+        parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, (x, sums) in self.parts.items()}
         told |= {"parts": parts} if parts else {}
         told |= {"stated": self.stated} if self.stated else {}
         told |= {"begun": self.begun} if self.begun != 1 else {}
@@ -216,7 +231,8 @@ class Running:
     def periods(self, caps: Caps, when: str, part: str | None = None) -> tuple[Period, ...]:
         """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one. Of a part, or else of the one
         that has spent most in each."""
-        own = [sums for name, _, sums in self.parts if part in (None, name)]
+        asked = self.parts.values() if part is None else [self.parts[part]] if part in self.parts else []
+        own = [sums for _, sums in asked]
         found = []
         for kind, cap in caps:
             name = name_of(kind, when)
@@ -226,20 +242,20 @@ class Running:
 
     def counted(self, spent: Fraction, part: str | None) -> Fraction:
         """What counts for a part of `spent`, the largest of these sums; for no part in particular that itself."""
-        totals = {name: total for name, total, _ in self.parts}
         if part is None:
             return spent
-        return spent - max(totals.values(), default=Fraction(0)) + totals.get(part, Fraction(0))
+        return spent - self.most + (self.parts[part][0] if part in self.parts else 0)
 
     def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool, part: str | None = None) -> Running:
         """The totals after one more charge, for a part or for all."""
+        count = self.stated + stated
         if part is None:
-            return Running(_moved(self.spent, caps, when, epsilon), self.stated + stated, self.begun, parts=self.parts)
-        totals = {name: (total, sums) for name, total, sums in self.parts}
-        total, sums = totals.get(part, (Fraction(0), ()))
-        totals[part] = (total + epsilon, _moved(sums, caps, when, epsilon))
-        parts = tuple((name, *totals[name]) for name in sorted(totals))
-        return Running(self.spent, self.stated + stated, self.begun, parts=parts)
+            sums = _moved(self.spent, caps, when, epsilon)
+            return Running(sums, count, self.begun, parts=self.parts, most=self.most)
+        total, sums = self.parts.get(part, (Fraction(0), ()))
+        own = (total + epsilon, _moved(sums, caps, when, epsilon))
+        most = max(self.most, own[0])
+        return Running(self.spent, count, self.begun, parts={**self.parts, part: own}, most=most)
 
 
 def _period_sums(told: Mapping[str, Any]) -> PeriodSums:

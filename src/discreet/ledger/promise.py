@@ -39,6 +39,10 @@ CHANGED = {
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
+PARTS = (
+    "Each part by {column} has this budget; what is spent is that of the part that has spent most. The promise holds for whoever "
+    "is in one part alone: that nobody is in another part in another version of the data is stated, not checked."
+)
 PACING = "A cap paces spending and promises no privacy: the promise is the whole budget."
 ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
@@ -123,6 +127,7 @@ class Promise(Result):
             f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
             f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
             f"Spent so far: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
 
     def pacing(self) -> list[str]:

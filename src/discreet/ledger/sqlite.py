@@ -22,9 +22,11 @@ from typing import Any, final
 from urllib.parse import quote
 
 from ..errors import LedgerError
+from ..exact.written import did_you_mean
 from .stores import FULL, LOCKED, Outcome, Rows, Store, Unusable, single
 
 _DAMAGED = "is damaged. Bring back a copy from before the damage, and check it with the head you kept."
+_BEGINNING = b"SQLite format 3\0"  # of every file of SQLite
 _COMMIT = 2**18  # bytes of the journal, and of a line, beside an answer
 _ZEROS = bytes(2**16)
 _making = threading.Lock()
@@ -166,6 +168,23 @@ def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:
     points = (line.split(b" ")[4] for line in lines if line.count(b" ") > 4)
     plain = (re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), point) for point in points)
     return os.fsencode(path) in plain
+
+
+def near_ledger(path: Path) -> str:
+    """A question about a ledger beside the path that has nearly its name; empty where there is none."""
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.is_file() and _is_database(file)]
+    except OSError:
+        return ""
+    return did_you_mean(path.name, names)
+
+
+def _is_database(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_BEGINNING)) == _BEGINNING
+    except OSError:
+        return False
 
 
 def _identity(about: os.stat_result) -> tuple[int, int]:

@@ -188,8 +188,8 @@ def unknown_column(name: str, columns: Collection[str] | None) -> str:
     """What to say about a missing column; other columns are not named where their names may be somebody's data."""
     if columns is None:
         return (
-            f"There is no column {show(name)}. Check that the file's first line has the names of its columns, "
-            "including this one."
+            f"There is no column {show(name)}. Check that the file's first line, or the one that header_row says, has the names "
+            "of its columns, including this one."
         )
     guess = did_you_mean(name, columns)
     names = sorted(columns)

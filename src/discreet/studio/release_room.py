@@ -112,6 +112,7 @@ class OpeningForm(LedgerForm):
     relation: Literal["change-one", "add-remove"]
     public: list[Text] = Field(default_factory=list, max_length=50)
     unit: Text | None = None
+    parts: Text | None = None
 
 
 class AdmissionForm(LedgerForm):
@@ -127,6 +128,7 @@ class QuestionForm(LedgerForm):
     table: str = Field(max_length=40)
     dataset: Text
     version: Text = "1"
+    part: Text | None = None
     count: str | None = Field(None, max_length=2000)
     sum: list[Condition] = Field(default_factory=list, max_length=20)
     mean: list[Condition] = Field(default_factory=list, max_length=20)
@@ -158,6 +160,7 @@ class PriceReply(BaseModel):
 
     epsilon: str
     left: str
+    paid_by: str | None
     spellings: list[str]
 
 
@@ -260,7 +263,14 @@ def open_account(request: Request, asked: OpeningForm) -> AccountsReply:
     """Fix, once, what is protected in a data set and how much may be spent on it."""
     path = _place(request).ledger(asked.ledger)
     with Ledger(path) as book:
-        book.create(asked.dataset, asked.budget, relation=asked.relation, public=asked.public, unit=asked.unit or None)
+        book.create(
+            asked.dataset,
+            asked.budget,
+            relation=asked.relation,
+            public=asked.public,
+            unit=asked.unit or None,
+            parts=asked.parts or None,
+        )
     return _accounts(path)
 
 
@@ -314,7 +324,7 @@ def _question(asked: QuestionForm) -> Question:
 
 def _terms(asked: QuestionForm) -> dict[str, Any]:
     """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
-    names = ("dataset", "epsilon", "version", "margins", "round_to", "hide_below")
+    names = ("dataset", "epsilon", "version", "part", "margins", "round_to", "hide_below")
     return {name: getattr(asked, name) for name in names}
 
 
@@ -339,7 +349,8 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         expected = preview(path, _question(asked), ledger=book, check=True, progress=under_way(), **_terms(asked))
     check = expected.check
     assert check is not None
-    return PriceReply(epsilon=str(check.epsilon), left=str(check.left), spellings=list(map(str, check.findings)))
+    spellings = list(map(str, check.findings))
+    return PriceReply(epsilon=str(check.epsilon), left=str(check.left), paid_by=check.paid_by, spellings=spellings)
 
 
 @router.post("/release/ask")
@@ -351,7 +362,7 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         # whoever asks has seen the comparison before, and the record says that there was one
         made = release(path, _question(asked), ledger=book, confirm=lambda check: True, **_terms(asked))
-        left = str(book.balance(asked.dataset).left)
+        left = str(book.balance(asked.dataset, asked.part).left)
     view = made.view()
     return ReleaseReply(
         name=place.made.put(made),

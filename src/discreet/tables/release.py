@@ -406,8 +406,8 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     findings = question_findings(table, reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    left = allowed.said.totals_of(asked.part).left
-    return QuestionCheck(findings, asked.dataset, ready.sheets[0].charge, left, asked.paid_by(allowed.terms))
+    left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
+    return QuestionCheck(findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

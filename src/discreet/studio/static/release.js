@@ -19,7 +19,7 @@ function question() {
   if (given.domain.trim()) {
     try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
   }
-  return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(),
+  return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(), part: given.part.trim() || null,
     max_count: number(given.max_count), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below), counted: given.counted.trim() || "units", max_rows: number(given.max_rows) };
 }
 
@@ -111,7 +111,7 @@ doing("#ask", async () => {
   const mine = turn, asked = question(), found = await ask("/api/release/before", asked);
   if (mine !== turn) throw new Error("The question was changed meanwhile, and nothing was paid; press again for the one that stands there.");
   shown = asked;
-  $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left, for good; what was asked before costs nothing.`
+  $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left${found.paid_by ? ` in ${found.paid_by}` : ""}, for good; what was asked before costs nothing.`
     + (found.spellings.length ? " First look at what may be a mistake in the question (for you alone, not for publication):" : "");
   $("#spellings").replaceChildren(...found.spellings.map((text) => element("li", { text })));
   $("#confirm").hidden = false;
@@ -143,7 +143,7 @@ for (const button of document.querySelectorAll("[data-kind]")) {
 $("#fix").addEventListener("click", async () => {
   const given = Object.fromEntries(new FormData($("#open")));
   try {
-    await ask("/api/release/open", { ledger: book().ledger, dataset: book().dataset, budget: given.budget.trim(), relation: given.relation, public: words(given.public), unit: given.unit.trim() || null });
+    await ask("/api/release/open", { ledger: book().ledger, dataset: book().dataset, budget: given.budget.trim(), relation: given.relation, public: words(given.public), unit: given.unit.trim() || null, parts: given.parts.trim() || null });
     say();
     await terms();
   } catch (error) { say(error.message); }

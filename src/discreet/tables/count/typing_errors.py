@@ -84,6 +84,7 @@ class QuestionCheck(Result):
     epsilon: Fraction
     left: Fraction
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
+    advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -107,7 +108,7 @@ class QuestionCheck(Result):
             self._title(),
             tuple(rows[0]) if rows else (),
             tuple(tuple(row.values()) for row in rows),
-            (*([spelling] if rows else []), price),
+            (*([spelling] if rows else []), *([self.advice] if self.advice else []), price),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,6 +120,7 @@ class QuestionCheck(Result):
             "epsilon": str(self.epsilon),
             "left": str(self.left),
             "paid_by": self.paid_by,
+            **({} if self.advice is None else {"advice": self.advice}),
         }
 
 

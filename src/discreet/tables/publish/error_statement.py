@@ -63,7 +63,7 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "statistic": row["statistic"],
-            "of": "each group" if row["of"] == GROUPS else totals_title(row["of"]).lower(),
+            "of": "each group" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"]).lower(),
             "numbers": row["numbers"],
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
@@ -78,7 +78,10 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     confidence = Confidence.of(record["confidence"])
     kinds = {statistic["name"]: statistic for statistic in record["statistics"]}
     several = sum(row["numbers"] for row in record["errors"]) > 1
-    sentences = [_sentence(row, kinds[row["statistic"]], confidence, several) for row in record["errors"]]
+    sentences = []
+    for row in record["errors"]:
+        title = "" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"])
+        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, title))
     if several:
         sentences.append(
             f"At once: every number of this release together, in {_cases(confidence)}, whatever the true numbers are."
@@ -86,12 +89,14 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _sentence(row: Mapping[str, Any], statistic: Mapping[str, Any], confidence: Confidence, several: bool) -> str:
-    """Of one row; `several`: of a release of more than one number."""
-    kind, is_total, numbers = statistic["kind"], row["of"] != GROUPS, row["numbers"]
+def _sentence(
+    row: Mapping[str, Any], statistic: Mapping[str, Any], confidence: Confidence, several: bool, title: str
+) -> str:
+    """Of one row; `several`: of a release of more than one number; `title`: of totals."""
+    kind, is_total, numbers = statistic["kind"], bool(title), row["numbers"]
     named = "" if statistic["name"] == kind else f"{statistic['name']}: "
     people = f" of {PEOPLE} people" if row["by_size"] else ""
-    what = totals_title(row["of"]) if is_total else f"Each {kind}{people} is"
+    what = title if is_total else f"Each {kind}{people} is"
     if numbers == 0:
         return f"{named}{what if is_total else 'All groups'}: exact zeros, since empty groups are public."
     if row["each"] is None:

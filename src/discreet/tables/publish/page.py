@@ -17,6 +17,7 @@ from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
 from ..draw.measures import PUBLIC_ZERO
+from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
@@ -27,6 +28,8 @@ from .released import (
     correction_words,
     key_for_people,
     labelled_key,
+    of_which,
+    total_words,
     totals_title,
 )
 
@@ -95,7 +98,8 @@ def rows_table(
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
         lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
-    counted = [*([size] if sized else []), kind if value == "published" else value, interval]
+    headed = {"published": kind, TOTAL: total_words([{"kind": kind}])[0]}.get(value, value)
+    counted = [*([size] if sized else []), headed, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else written
@@ -170,14 +174,17 @@ def release_page(release: Release) -> str:
         statement(record),
     ]
     folded = []
+    left_out = [f"<p class='small'>{escape(text)}</p>" for text in left_out_words(record["left_out"])]
+    whole = f"in{of_which(record).removeprefix('of')}"
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
         keys = [name for name in (totals or [{}])[0] if name not in (*OF_TOTALS, several)]
         by = " and ".join(labels.get(key, key) for key in keys)
-        title = totals_title(margin) if margin == TOTAL else f"Totals by {by}"
+        title = totals_title(margin, record, by=by)
         parts.append(f"<h2>{escape(title)}, matching {_parts_of(record, margin)}</h2>")
+        parts += left_out
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
-            caption = _caption(statistic, f"by {by}" if keys else "in all", labels)
+            caption = _caption(statistic, f"by {by}" if keys else whole, labels)
             more = len(own) - most
             parts.append(
                 rows_table(

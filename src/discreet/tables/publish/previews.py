@@ -35,6 +35,7 @@ class Preview(Result):
     lines: tuple[Mapping[str, Any], ...]
     record: Mapping[str, Any]
     check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
+    advice: str | None = None  # what would make totals more accurate at the same price
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -74,6 +75,7 @@ class Preview(Result):
         whose = " of every part" if self.record["parts"] and not whose else whose
         notes = (
             *error_sentences(self.record),
+            *([self.advice] if self.advice else []),
             f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
@@ -95,7 +97,8 @@ class Preview(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have, without its answer; and the check, where it was asked for."""
-        checked = {} if self.check is None else {"check": self.check.to_dict()}
+        checked: dict[str, Any] = {} if self.check is None else {"check": self.check.to_dict()}
+        checked |= {} if self.advice is None else {"advice": self.advice}
         return {"rows": plain(self.rows()), "record": plain(self.record), **checked}
 
 
@@ -112,7 +115,7 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record, check)
+    return Preview(tuple(lines), sheet.record, check, sheet.advice)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
@@ -175,7 +178,7 @@ class EpsilonPreview(Result):
         people = PEOPLE if self.records[0]["errors"][own[0]]["by_size"] else 1
         rows = [
             {
-                "name": _line_name(row, which),
+                "name": _line_name(row, which, record),
                 "at": float(Fraction(record["epsilon_charged"])),
                 "value": row[which] / people,
             }
@@ -212,7 +215,7 @@ class EpsilonPreview(Result):
         }
 
 
-def _line_name(row: Mapping[str, Any], which: str) -> str:
+def _line_name(row: Mapping[str, Any], which: str, record: Mapping[str, Any]) -> str:
     if row["of"] != GROUPS:
-        return totals_title(row["of"]).lower()
+        return totals_title(row["of"], record, row["statistic"]).lower()
     return "each group" if which == "each" else f"all {row['numbers']:,} groups at once"

@@ -6,7 +6,7 @@ Its tables are of the kind that came in: narwhals only recognises kinds and buil
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -318,13 +318,15 @@ class Release(Result):
         rows = tuple(
             tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first
         )
+        words = total_words(self.record["statistics"])
+        headed = words[0] if len(words) == 1 else "value"
         totals = tuple(
             replace(
                 View.of(
-                    f"{totals_title(margin)}, matching the fitted parts:",
+                    f"{totals_title(margin, self.record)}, matching the fitted parts:",
                     [
                         {
-                            n: _short(x if n in OF_TOTALS else key_for_people(x))
+                            headed if n == TOTAL else n: _short(x if n in OF_TOTALS else key_for_people(x))
                             for n, x in line.items()
                             if n not in _FOR_STATISTICIANS
                         }
@@ -404,9 +406,34 @@ def asked_in_words(record: Mapping[str, Any]) -> str:
     )
 
 
-def totals_title(margin: str) -> str:
-    """What the totals of a margin are called."""
-    return "The grand total" if margin == TOTAL else f"Totals by {_short(margin.replace('+', ' and '))}"
+def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None, by: str = "") -> str:
+    """What the totals of a margin are called, of all statistics or of the one with this name: of a mean it is a mean, and only
+    where nothing is left out it is of all. `by` is what its columns are called, where they have other names."""
+    statistics = [each for each in record["statistics"] if name in (None, each["name"])]
+    words = [word if margin == TOTAL else f"{word}s" for word in total_words(statistics)]
+    named = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+    if margin == TOTAL:
+        return f"{named.capitalize()} {of_which(record)}"
+    declared = "" if of_which(record) == OF_ALL else f", {of_which(record)}"
+    return f"{named.capitalize()} by {_short(by or margin.replace('+', ' and '))}{declared}"
+
+
+OF_ALL = "of all"
+
+
+def of_which(record: Mapping[str, Any]) -> str:
+    """Of which groups totals are: of all where nothing can be left out, whatever the data."""
+    if not record["left_out"]:
+        return OF_ALL
+    return "of all groups" if record["question"]["pool_other"] else "of the declared groups"
+
+
+def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What a total of these statistics is: a total, a mean or a share; each word once."""
+    return list(dict.fromkeys(_TOTALS.get(statistic["kind"], TOTAL) for statistic in statistics))
+
+
+_TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
 
 
 def key_for_people(key: Any) -> Any:

@@ -95,7 +95,7 @@ class Sheet:
         )
         record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
-        record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
+        record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
         return cls(
@@ -129,6 +129,11 @@ class Sheet:
     def drawn_by(self) -> Document:
         """All of the answer but its reports, for the ledger and for the record."""
         return drawn_by(self.question, self.measures, self.spelling.contents, self.sizes, self.tiers, self.checked)
+
+    @property
+    def advice(self) -> str | None:
+        """What would make the totals that are asked for more accurate at the same price; for whoever has not paid yet."""
+        return None if self.sums is None else self.sums.advice()
 
     @property
     def draws_nothing(self) -> bool:

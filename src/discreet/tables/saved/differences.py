@@ -55,7 +55,7 @@ class Difference(Result):
         rows = tuple(
             tuple(key_for_people(x) if n not in _OF_DIFFERENCES else x for n, x in row.items()) for row in self.rows()
         )
-        totals = tuple(View.of(f"{totals_title(margin)}:", lines) for margin, lines in self.margins.items())
+        totals = tuple(View.of(f"{self.record['totals'][margin]}:", lines) for margin, lines in self.margins.items())
         return View(self._title(), names, rows, tuple(self.record["notes"]), totals)
 
     def _title(self) -> str:
@@ -98,7 +98,8 @@ def difference(
         if margin in shown[1].release.margins
     }
     lost = len(new.places) + len(old.places) - 2 * len(common)
-    return Difference(columns, margins, _record(records, Confidence(level), lost))
+    titles = {margin: totals_title(margin, records[0]) for margin in margins}
+    return Difference(columns, margins, {**_record(records, Confidence(level), lost), "totals": titles})
 
 
 def _rebuilt(record: Mapping[str, Any], level: Fraction) -> Rebuilt:

@@ -20,9 +20,10 @@ from ...channels import Channel
 from ...ledger.ledger import Terms
 from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
+from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
 from ..ask.asked import contribution
-from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
+from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, mechanisms_for, sizes_of
 from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
 
@@ -146,6 +147,14 @@ class Adding:
             )
             ways.append((one, other))
         return ways
+
+    def drawn_by(self, plan: Plan) -> Adding:
+        """The same of reports that other mechanisms draw."""
+        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self._merged, self.misses)
+
+    def errors_of(self, groups: Groups) -> Floats:
+        """The standard error of each total of the unbiased estimates of its parts, at most."""
+        return np.asarray(np.sqrt(np.bincount(groups.place, self._errors**2, len(groups.keys))))
 
     def _by_parts(self, drawn: Indices) -> tuple[Way, Way]:
         """The way of a total from the reports of its parts, in both senses. Where all intervals cover at once, those of its parts
@@ -370,6 +379,32 @@ class ReleaseTotals:
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
+    def advice(self) -> str | None:
+        """What the purpose "adding" would gain, in the margin with the fewest totals, where counts are drawn for reading because
+        nothing was said. Margins are no part of the question, so they do not choose the purpose themselves."""
+        question = self.question
+        read = [k for k, m in enumerate(self.measures) if m.counts_people and drawn_to_be_read(m)]
+        if question.purpose.declared or question.mechanism != "auto" or self.tiers or not read:
+            return None
+        which = min(range(len(self.margins)), key=lambda k: len(self.margins[k].keys))
+        groups = self.margins[which]
+        measure, now = self.measures[read[0]], self.adding[read[0]]
+        plan = mechanisms_for(question.changed(purpose=Purpose(ADDING)), measure.level, self.sizes)
+        then = now.drawn_by(plan)
+        worst = int(np.argmax(then.errors_of(groups)))
+        over = max(int(sizes_of(groups, self.terms, self.sizes)[worst]), 1) if measure.statistic.kind == "share" else 1
+        error, smaller = (each.errors_of(groups)[worst] / over for each in (now, then))
+        of = "the total" if not groups.margin else f"a total by {margin_name(groups.margin)}"
+        gain = f"the standard error of {of} is at most {_digits(smaller)}; now it has no value"
+        if math.isfinite(error):
+            width, narrower = (each.reaches[which][worst][0] / over for each in (now, then))
+            gain = (
+                f"the standard error of {of} is at most {_digits(smaller)} instead of {_digits(error)}, and its "
+                f"interval about +-{_digits(narrower)} instead of +-{_digits(width)}"
+            )
+        drawn = f"{measure.name}: these counts are drawn for reading one by one. Drawn for adding, {gain}"
+        return f'{drawn}: say purpose="adding" (--purpose adding).'
+
     def _fitted(self, measures: Sequence[Measure], fits: Sequence[NDArray[Any]]) -> list[Any]:
         if len(measures) == 1 and measures[0].counts_people and measures[0].statistic.kind == "count":
             return list(fits[0])
@@ -432,6 +467,7 @@ def totals_record(
     ]
     return {
         "margins": [list(margin) for margin in margins],
+        "left_out": left_out_of(question, terms),
         "measured": [
             *measured,
             {
@@ -471,13 +507,42 @@ def _all_margins(margins: Any, question: Question) -> list[Margin]:
     return list(reversed(first.values()))
 
 
-def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
-    """Caveats about totals."""
-    if any_totals and question.counted_column is not None:
-        return [f"One {question.counted} may be in several groups: totals add up memberships."]
-    if any_totals and terms.unit is not None and question.max_groups > 1:
-        return [f"A unit may be in {question.max_groups} groups: totals add up memberships, not units."]
-    return []
+def drawn_to_be_read(measure: Measure) -> bool:
+    """Are some of its reports drawn by a mechanism for small groups that are read one by one?"""
+    return any(m is not None and m.recipe.family == "explicit_fair" for m in measure.plan.values())
+
+
+def totals_beware(question: Question, terms: Terms, measures: Sequence[Measure], any_totals: bool) -> list[str]:
+    """Caveats about totals, the same whatever the data."""
+    if not any_totals:
+        return []
+    said = left_out_words(left_out_of(question, terms))
+    if question.counted_column is not None:
+        said.append(f"One {question.counted} may be in several groups: totals add up memberships.")
+    elif terms.unit is not None and question.max_groups > 1:
+        said.append(f"A unit may be in {question.max_groups} groups: totals add up memberships, not units.")
+    if question.mechanism == "auto" and any(map(drawn_to_be_read, measures)):
+        said.append(
+            "Counts of small groups are drawn for reading one by one; totals of counts drawn for adding have smaller errors."
+        )
+    return said
+
+
+def left_out_of(question: Question, terms: Terms) -> list[str]:
+    """What is in no total, by what is declared; whether the data have any of it is not looked at."""
+    left_out = ["rows with keys that were not declared"] if question.by and not question.pool_other else []
+    left_out += [f"rows without {terms.unit}"] if terms.unit is not None else []
+    return left_out + ([f"what a group counts beyond {question.max_count}"] if question.max_count is not None else [])
+
+
+def left_out_words(left_out: Sequence[str]) -> list[str]:
+    """The sentence that stands beside totals."""
+    return [f"Totals leave out {' and '.join(left_out)}, whether or not there are any."] if left_out else []
+
+
+def _digits(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _said(value: Any) -> Any:
