@@ -288,12 +288,43 @@ def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypat
     for version, admitted in (("a", "a-revised"), ("b c", "b c")):
         with pytest.raises(ReleaseError, match="discreet admit") as told:
             ask(march, book, version=version)
+        assert ("Admitted versions, from other files: 'a', 'a-revised'." in str(told.value)) == (version != "a")
         words = shlex.split(str(told.value).rpartition("discreet admit ")[2])
         with pytest.raises(SystemExit) as stopped:
             main(["admit", *words])
         assert (stopped.value.code, capsys.readouterr().err) == (0, "")
         assert ask(march, book, version=admitted).size == 4
         assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
+        march.write_bytes(march.read_bytes() + b"2;Bern;40;2,00\r\n")  # a file of its own under each version
+
+
+def test_a_file_has_one_version(office, book, tmp_path):
+    """The same bytes under a second version would be charged again for the same answers; read in another way they are told."""
+    dt.admit(office, dataset="town", ledger=book, version="2026-03", **OFFICE)
+    with pytest.raises(
+        ReleaseError, match="This very file was admitted as version '2026-03': say --version 2026-03"
+    ) as told:
+        ask(office, book)
+    assert "discreet admit" not in str(told.value)
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(office.read_bytes())
+    with pytest.raises(
+        TableInputError, match=r"'copy\.csv' was admitted before, as version '2026-03', and is the same file"
+    ):
+        dt.admit(copy, dataset="town", ledger=book, **OFFICE)
+    assert [each.version for each in book.admissions("town")] == ["2026-03"]
+    dt.admit(copy, dataset="town", ledger=book, version="2026-03", **OFFICE)  # the same version: nothing changes
+    report = dt.admit(copy, dataset="town", ledger=book, version="2", **{**OFFICE, "null": "NA"})
+    assert ("", "the file of version 2026-03, read in another way") in findings(report)
+    with book.consult("town") as said:
+        assert [each.version for each in said.admissions()] == ["2026-03", "2"]
+    other = tmp_path / "other.csv"
+    other.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    assert not [
+        what
+        for _, what in findings(dt.admit(other, dataset="town", ledger=book, version="3", **OFFICE))
+        if "of version" in what
+    ]
 
 
 def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):

@@ -24,7 +24,7 @@ from ...engines.sources import TableSource, file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...exact.written import did_you_mean
-from ...ledger.ledger import Ledger, Terms, opened_ledger
+from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
@@ -253,7 +253,9 @@ def admit(
     with opened_ledger(ledger) as book:
         terms, before = book.terms(dataset), stamp(path)
         report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
-        known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
+        with book.consult(dataset) as said:
+            admissions = said.admissions()
+        known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
         report = replace(report, findings=(*report.findings, *_about_public(terms, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
@@ -262,8 +264,23 @@ def admit(
         digest = file_digest(path)
         if stamp(path) != before:
             raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+        for earlier in admissions:
+            if earlier.version != version and said.is_admitted(earlier, digest):
+                report = replace(report, findings=(*report.findings, _admitted_before(earlier, path, reading)))
         book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
     return report
+
+
+def _admitted_before(earlier: Admission, path: Path, reading: Reading) -> Finding:
+    """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
+    is refused, and in another way told."""
+    if dict(earlier.reading) == reading.to_dict():
+        raise TableInputError(
+            f"{show(path.name)} was admitted before, as version {show(earlier.version)}, and is the same file: ask about that "
+            "version. Under another one the same answers would be charged again. Nothing was changed."
+        )
+    advice = "questions about this version are charged anew: use it only where that one was read wrongly"
+    return Finding("", f"the file of version {earlier.version}, read in another way", 1, (), advice)
 
 
 def examined(

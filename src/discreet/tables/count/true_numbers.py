@@ -4,7 +4,7 @@ is then added to. All of it is private."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from ...questions.question import Question
 from ..draw.measures import Measure, change_of
 
 Indices = NDArray[np.int64]
+_MOST_VERSIONS = 10  # named in a message
 
 
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
@@ -40,21 +41,37 @@ def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admi
     The command reads the file as the version that was admitted, or else the last one, was read.
     """
     dataset = said.terms.name
-    like = book.admissions(dataset)[-1:] if admission is None else [admission]
+    admitted = book.admissions(dataset) if admission is None else [admission]
+    like = admitted[-1:]
     options = "".join(Reading.from_dict(each.reading).options() for each in like)
     words = [str(path), "--dataset", dataset, "--ledger", book.place]
     how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
-        raise ReleaseError(
-            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
-            f"the file runs: {how} {shlex.quote(version)}"
-        )
+        not_admitted = f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged."
+        same = versions_of(said, admitted, file_digest(path))
+        if same:  # under another name its answers would be charged again
+            raise ReleaseError(
+                f"{not_admitted} This very file was admitted as version {show(same[-1])}: say --version {shlex.quote(same[-1])}"
+            )
+        others = f" Admitted versions, from other files: {_some_versions(admitted)}." if admitted else ""
+        raise ReleaseError(f"{not_admitted}{others} Whoever holds the file runs: {how} {shlex.quote(version)}")
     if not said.is_admitted(admission, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
+
+
+def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
+    """The versions, of those admitted, whose file had this digest."""
+    return [each.version for each in admitted if said.is_admitted(each, data)]
+
+
+def _some_versions(admitted: Sequence[Admission]) -> str:
+    names = [show(each.version) for each in admitted]
+    more = f"{len(names) - _MOST_VERSIONS} earlier ones and " if len(names) > _MOST_VERSIONS else ""
+    return f"{more}{', '.join(names[-_MOST_VERSIONS:])}"
 
 
 @dataclass(frozen=True)
