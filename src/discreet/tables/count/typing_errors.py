@@ -58,6 +58,7 @@ _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
 }  # as the engine reads them, in any case
 _LONGEST_TRUTH = max(map(len, _BOOLEANS))
 _BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
+_RUNS, _DIGITS = re.compile(r"\d{1,18}(?:[-/._ ]\d{1,18})+"), re.compile(r"\d+")  # 2026-01
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
@@ -156,6 +157,8 @@ def _unreadable() -> TableInputError:
 def form(text: str) -> str:
     """What is the same for texts that differ only in case or form.
 
+    >>> form("2026-1") == form("2026/01"), form("2026-1") == form("2026-10")
+    (True, False)
     >>> form("  JA\u0308HRLICH ") == form("jaehrlich"), form("02") == form("2.0"), form("1.2.1990") == form("1990-02-01")
     (True, True, True)
     """
@@ -170,6 +173,8 @@ def form(text: str) -> str:
             return f"day {day}"
         if plainer.isascii() and _NUMBER.fullmatch(plainer):
             return f"number {Decimal(plainer.replace(',', '.')).normalize() + 0:f}"
+        if plainer.isascii() and _RUNS.fullmatch(plainer):
+            return f"runs {'-'.join(str(int(run)) for run in _DIGITS.findall(plainer))}"
     return f"text {plainer}"
 
 
