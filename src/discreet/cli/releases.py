@@ -475,7 +475,6 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
     """Show what was found, and ask once whether to pay."""
-    from ..exact.arithmetic import show_amount
     from . import terminal
 
     def ask(check: QuestionCheck) -> bool:
@@ -483,7 +482,7 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
             if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
             whose = f" for {check.paid_by}" if check.paid_by else ""
-            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
+            return yes or terminal.agrees(f"Pay {check.price}{whose}?")
 
     return ask
 

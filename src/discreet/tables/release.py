@@ -425,7 +425,10 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
-    return QuestionCheck(findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice)
+    periods = allowed.said.periods_of(asked.part)
+    return QuestionCheck(
+        findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice, periods
+    )
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

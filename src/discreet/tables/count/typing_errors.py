@@ -29,6 +29,7 @@ from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
 from ...errors import TableInputError
 from ...exact.arithmetic import show, show_amount
+from ...ledger.periods import Period
 from ...present.views import Result, View, plain
 from ...progress import Progress, tell
 from ...questions.predicate import Node, find_column, parse
@@ -86,11 +87,22 @@ class QuestionCheck(Result):
     left: Fraction
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
     advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
+    periods: tuple[Period, ...] = ()  # what is left by the caps, where there are some
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
         """The findings that propose a change; a key that no row has is to stay."""
         return tuple(finding for finding in self.findings if finding.what != _KEPT)
+
+    @property
+    def price(self) -> str:
+        """What is paid, of what: "1/2 of 2", and what caps leave of it now."""
+        caps = [
+            f"{show_amount(each.left)} of {show_amount(each.cap)} left in the {each.kind} {each.name}"
+            for each in self.periods
+        ]
+        by_caps = f" ({', '.join(caps)})" if caps else ""
+        return f"{show_amount(self.epsilon)} of {show_amount(self.left)}{by_caps}"
 
     def _title(self) -> str:
         n = len(self.proposals)
@@ -100,9 +112,10 @@ class QuestionCheck(Result):
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
+        caps = "".join(f" {period}." for period in self.periods)
         price = (
             f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
-            "nothing."
+            f"nothing.{caps}"
         )
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
@@ -121,6 +134,7 @@ class QuestionCheck(Result):
             "epsilon": str(self.epsilon),
             "left": str(self.left),
             "paid_by": self.paid_by,
+            **({"periods": [period.to_dict() for period in self.periods]} if self.periods else {}),
             **({} if self.advice is None else {"advice": self.advice}),
         }
 
