@@ -62,14 +62,14 @@ def profile(
 
     if out not in (None, "-") and Path(out).exists() and not overwrite:
         raise FileError(f"{out} is there already; choose another -o, or say --overwrite.", kind="missing")
-    apart(out, table, *filter(None, [domain]))
+    apart(out, table, *(domain or ()))
     with terminal.progress("reading") as advance:
         found = run(
             table,
             **vars(reading),
             dates=dates or (),
             unit=unit,
-            domain=None if domain is None else read_groups(domain),
+            domain=read_groups(domain) if domain else None,
             sum=sums,
             codes=listed(codes),
             progress=advance,
@@ -119,7 +119,7 @@ def admit(
             version=version,
             **vars(reading),
             dates=dates or (),
-            domain=None if domain is None else read_groups(domain),
+            domain=read_groups(domain) if domain else None,
             sum=sums,
             codes=listed(codes),
             progress=advance,

@@ -135,15 +135,16 @@ Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel."
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[
-    str | None,
+    list[str] | None,
     Parameter(
+        negative=(),
         help='A JSON file of declared keys, {"column": [values], ...}; or COLUMN=file:LIST.csv, a public code list with the '
-        "columns code, label and parent."
+        "columns code, label and parent. May be repeated.",
     ),
 ]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 
-SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
+SUM = Parameter(name="--sum", negative=(), help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
 
 # Budgets
 DATASET = Parameter(help="The name of the data set in the ledger.")

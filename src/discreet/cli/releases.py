@@ -81,8 +81,8 @@ class QuestionOptions:
         ),
     ] = None
     sum: Annotated[list[str] | None, SUM] = None
-    mean: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "mean"))] = None
-    share: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "share"))] = None
+    mean: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "mean"))] = None
+    share: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "share"))] = None
     by: Annotated[
         list[str] | None,
         Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
@@ -126,7 +126,7 @@ class QuestionOptions:
         return Question(
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
             by=columns,
-            domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
+            domain=declared.Domain.read(self.domain, columns) if self.domain else None,
             max_count=self.max_count,
             max_groups=self.max_groups,
             counted=self.counted,
@@ -526,8 +526,8 @@ def _checked_outputs(
 
     names = names_of_totals(listed(asked.margins), question)
     try:
-        groups = None if asked.domain is None else asked.domain.rpartition("=file:")[2]
-        inputs = [table, groups, asked.mechanism, ledger, str(book.secret_file)]
+        groups = [place.rpartition("=file:")[2] for place in asked.domain or ()]
+        inputs = [table, *groups, asked.mechanism, ledger, str(book.secret_file)]
         return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
     except FileError as error:
         raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None

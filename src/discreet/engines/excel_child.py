@@ -106,13 +106,18 @@ class _Read:
             which = "The first row" if header_row == 1 else f"Row {header_row}"
             raise TableInputError(
                 f"{which} of {shown} must hold the names of the columns, a text in each cell; if they stand in another row, say "
-                "which with header_row (--header-row 3)."
+                "which (--header-row 3)."
             )
         self.header = [str(name) for name in first]
         self.beyond: list[int] = []
         self.large: list[int] = []
         self.parts = [marshal.dumps(part) for part in self.columns(rows)]
-        self._refuse(self.beyond, "cells beside the named columns", "name their columns, or take them out")
+        title = (
+            "; if the first row is a title, say in which row the names stand (--header-row 3)"
+            if header_row == 1
+            else ""
+        )
+        self._refuse(self.beyond, "cells beside the named columns", f"name their columns, or take them out{title}")
         self._refuse(
             self.large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts"
         )

@@ -22,6 +22,7 @@ Indices = NDArray[np.int64]
 Margin = tuple[str, ...]  # the columns that a total is by; none for the grand total
 
 TOTAL, CELLS = "total", "cells"
+_LIKE_TOTAL = ("total", "totals", "all", "grand total", "gesamt", "insgesamt", "summe")
 _PARTS = 100  # epsilon is divided into so many parts, unless weights are given
 # columns of the rows of totals that are no keys
 OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism", "digest")
@@ -54,9 +55,10 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
             )
         unknown = [name for name in margin if name not in known]
         if unknown:
+            of_all = any(str(name).lower() in _LIKE_TOTAL for name in unknown)
             raise ReleaseError(
                 f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
-                f"{', '.join(str(name) for name in unknown)}."
+                f"{', '.join(str(name) for name in unknown)}.{' The grand total is called total.' if of_all else ''}"
             )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     kept = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
