@@ -2039,7 +2039,7 @@ class Release:
         unit, counted = self.field("unit"), _text(self.question["counted"], "counted")
         if counted in ("units", "rows"):
             return "people" if unit is None else f"units of {unit}" if counted == "units" else counted
-        return f"distinct {counted}"
+        return f"distinct values of {counted}"
 
     def _in_words(self, what: str, of_values: bool) -> str:
         """What the record says of a statistic that the question declares so: where there is a unit, what is counted, too."""

@@ -516,3 +516,22 @@ def test_a_report_that_fails_stops_no_release(book, monkeypatch):
     monkeypatch.setattr("discreet.tables.release.examined", broken)
     made = ask(pa.table({"Ort": ["Bern"], "Person": [1]}), book)
     assert (made.operator, made.size) == (None, len(made.columns["Ort"]))
+
+
+def test_words_for_missing_values_and_days_are_found_in_any_number(tmp_path):
+    """Also where they are more than a tenth of a column of numbers; a column named as codes is called so."""
+    path = tmp_path / "people.csv"
+    lines = [
+        f"{k % 90},{k % 28 + 1:02}.0{k % 9 + 1}.19{k % 100:02},0{k % 9},{'abcdefghij'[k % 10]}" for k in range(100)
+    ]
+    lines[:21] = [f"k.A.{line[line.index(',') :]}" for line in lines[:21]]
+    lines[50:] = [line[:-1] + str(k) for k, line in enumerate(lines[50:])]
+    path.write_text("\n".join(["age,born,kind,mixed", *lines]))
+    report = dt.profile(path, codes=["kind"])
+    found = findings(report)
+    assert found["age", "not a number in a column of numbers"].count == 21
+    assert found["age", "not a number in a column of numbers"].advice == 'use --null "k.A." if they mean missing'
+    assert "--dates born:dd.mm.yyyy" in found["born", "days as dd.mm.yyyy"].advice
+    assert {column["column"]: column["holds"] for column in report.columns}["kind"] == "codes"
+    assert not [what for column, what in found if column == "mixed"]  # ten kinds of texts are no words for missing
+    assert ("born", "days as dd.mm.yyyy") not in findings(dt.profile(path, dates="born:dd.mm.yyyy"))

@@ -8,6 +8,7 @@ be read but looks like a mistake is a finding, and a serious one keeps a file fr
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -324,11 +325,11 @@ def examined(
     findings += _about_sums(table, reading, sums, person)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
-    many = f"more than {MOST_VALUES}"
+    many, named = f"more than {MOST_VALUES}", {find_column(name, names) for name in codes}
     shown = tuple(
         {
             "column": c.name,
-            "holds": c.kind_in_words,
+            "holds": "codes" if c.name in named else c.kind_in_words,
             "different values": many if c.values is None else len(c.values),
             "missing": c.missing.count,
         }
@@ -423,7 +424,8 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
         advice = f"it would be read as missing: remove the separators{_OR_CODES}"
         findings += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
-    if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
+    numeric = (column.is_numeric and column.numbers.count > 0) or column.has_words_among_numbers
+    if numeric and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
         advice = (
             f'use --null "{",".join(words)}" if they mean missing'
@@ -444,6 +446,10 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
                     f'use --null "{word}" if it means missing',
                 )
             )
+        if untyped and 2 * column.dotted.count >= column.there:
+            declare = shlex.join(["--dates", f"{column.name}:dd.mm.yyyy"])
+            advice = f"they are compared as texts, from the left; {declare} has them compared as dates"
+            findings += _finding(column, "days as dd.mm.yyyy", column.dotted, advice)
         findings += _finding(
             column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
@@ -558,16 +564,17 @@ def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person:
         sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
     ):
         low, high = bounded.grid.reach
-        clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
+        who = "person" if person is None else "unit"
+        clamp = f"what a {who} adds is clamped to the bounds; take bounds from public knowledge, not from this report"
         missing = (
-            "they add nothing" if bounded.missing_steps is None else f"a person without a number adds {bounded.missing}"
+            "they add nothing" if bounded.missing_steps is None else f"a {who} without a number adds {bounded.missing}"
         )
         notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),
             ("no number to add", out.without, out.places[2], missing),
-            (f"people whose rows add up to less than {low}", out.people_below, (), clamp),
-            (f"people whose rows add up to more than {high}", out.people_above, (), clamp),
+            (f"units whose rows add up to less than {low}", out.people_below, (), clamp),
+            (f"units whose rows add up to more than {high}", out.people_above, (), clamp),
         )
         findings += [
             Finding(bounded.column, what, count, places, advice) for what, count, places, advice in notices if count

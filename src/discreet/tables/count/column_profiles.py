@@ -23,6 +23,7 @@ _GROUPED = (  # thousands separators: points, commas, or apostrophes and blanks
     r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
 )
 _SPACED = r"^\s|\s$"
+_DOTTED = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # a day as German offices write it
 
 Flags = NDArray[np.bool_]
 
@@ -54,6 +55,7 @@ class Column:
     texts: Tally = field(default_factory=Tally)  # no numbers
     grouped: Tally = field(default_factory=Tally)  # of these, numbers with thousands separators
     spaced: Tally = field(default_factory=Tally)
+    dotted: Tally = field(default_factory=Tally)  # of these, days as dd.mm.yyyy
     dated: Tally = field(default_factory=Tally)  # of a column of declared dates: texts that are one
     undated: Tally = field(default_factory=Tally)  # and those that are none
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
@@ -83,6 +85,7 @@ class Column:
             self.texts.add(~(is_own | is_other)[codes] & ~missing, numbers)
             self.grouped.add((matched(_GROUPED) & ~(is_own | is_other))[codes] & ~missing, numbers)
             self.spaced.add(spaced[codes] & ~missing, numbers)
+            self.dotted.add(matched(_DOTTED)[codes] & ~missing, numbers)
             odd = np.flatnonzero(~(is_own | is_other))
             if len(odd) <= MOST_WORDS >= len(self.words):
                 times = np.bincount(codes[~missing], minlength=len(is_own))
@@ -128,6 +131,13 @@ class Column:
     def is_numeric(self) -> bool:
         """Are at least nine in ten of the texts numbers?"""
         return 10 * self.texts.count <= self.there
+
+    @property
+    def has_words_among_numbers(self) -> bool:
+        """Are at least half of the texts numbers, and the others a few words without digits? Then these may mean missing."""
+        words = [word for word in self.words if not any(c.isdigit() for c in word)]
+        few = 0 < len(self.words) == len(words) <= MOST_PLACES
+        return few and 2 * self.numbers.count >= self.there and self.words.total() == self.texts.count
 
 
 def _plain(values: Any) -> list[Any]:
