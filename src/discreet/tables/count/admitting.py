@@ -31,10 +31,9 @@ from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column, unknown_column
 from ...questions.statistic import SumOf, read_sums
-from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
+from .column_profiles import MOST_VALUES, Column, Tally, proposed_keys, seen_columns
 
 ALONE = "For you alone, not for publication."
-_MOST_KEYS = 100  # a column of more different values gets no proposed keys
 _MOST_TOLD = 10  # values named in a finding
 _NULLS = (
     "NA",
@@ -335,7 +334,7 @@ def examined(
         }
         for c in columns
     )
-    keys = {c.name: _keys(c) for c in columns if c.name != person}
+    keys = {c.name: proposed_keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
     return Profile(
         "a table" if path is None else path.name,
@@ -593,23 +592,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _keys(column: Column) -> tuple[Any, ...]:
-    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and columns of many values."""
-    values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
-    if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
-        return ()
-    if len(values) > 1 and max((column.values or Counter()).values()) == 1:
-        return ()  # every row has its own
-    if all(isinstance(v, str) and _is_plain_whole(v) for v in values):
-        values = [int(v) for v in values]
-    return (*sorted(values), *([None] if column.missing.count else []))
-
-
-def _is_plain_whole(text: str) -> bool:
-    """A whole number as it is mostly written; 01 is a code."""
-    return len(text) < 19 and text.isascii() and text.isdigit() and str(int(text)) == text
 
 
 def _numbers(finding: Finding) -> str:

@@ -16,6 +16,7 @@ from ...progress import Progress, tell
 
 MOST_VALUES = 1000  # different values of a column that are kept apart
 MOST_WORDS = 50  # texts among numbers that are kept
+_MOST_KEYS = 100  # a column of more different values gets no proposed keys
 MOST_PLACES = 5  # lines that are named
 BY_POINT = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 BY_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
@@ -196,3 +197,20 @@ def _batches_with_progress(source: TableSource, progress: Progress | None) -> It
         tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
         if len(numbers):
             yield numbers, arrays
+
+
+def proposed_keys(column: Column) -> tuple[Any, ...]:
+    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and columns of many values."""
+    values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
+    if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
+        return ()
+    if len(values) > 1 and max((column.values or Counter()).values()) == 1:
+        return ()  # every row has its own
+    if all(isinstance(v, str) and _is_plain_whole(v) for v in values):
+        values = [int(v) for v in values]
+    return (*sorted(values), *([None] if column.missing.count else []))
+
+
+def _is_plain_whole(text: str) -> bool:
+    """A whole number as it is mostly written; 01 is a code."""
+    return len(text) < 19 and text.isascii() and text.isdigit() and str(int(text)) == text

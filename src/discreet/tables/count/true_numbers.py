@@ -25,7 +25,7 @@ from ...ledger.ledger import Admission, Ledger, Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of
-from .typing_errors import form
+from .forms import form
 
 Indices = NDArray[np.int64]
 _MOST_VERSIONS = 10  # named in a message

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from ...questions.question import Question
 from ...questions.recoding import Recoding
 from .admitting import ALONE
 from .column_profiles import BY_COMMA, BY_POINT
+from .forms import day_of, form
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
@@ -47,9 +47,6 @@ _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
 _MOST_HELD = 2**18  # different texts of a column that are held until their forms are compared
 _MOST_ALIKE = 20  # spellings of one form that are held
 
-_NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
-_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False,
     "f": False,
@@ -59,8 +56,6 @@ _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
 }  # as the engine reads them, in any case
 _LONGEST_TRUTH = max(map(len, _BOOLEANS))
 _BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
-_RUNS, _DIGITS = re.compile(r"\d{1,18}(?:[-/._ ]\d{1,18})+"), re.compile(r"\d+")  # 2026-01
-_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
 
@@ -166,42 +161,6 @@ def question_findings(
 
 def _unreadable() -> TableInputError:
     return TableInputError("The table could not be compared with the question: it is damaged. Repair it.")
-
-
-def form(text: str) -> str:
-    """What is the same for texts that differ only in case or form.
-
-    >>> form("2026-1") == form("2026/01"), form("2026-1") == form("2026-10")
-    (True, False)
-    >>> form("  JA\u0308HRLICH ") == form("jaehrlich"), form("02") == form("2.0"), form("1.2.1990") == form("1990-02-01")
-    (True, True, True)
-    """
-    plainer = text.lower()
-    if not text.isascii():
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-        plainer = folded.casefold().translate(_GERMAN)
-    plainer = " ".join(plainer.split())
-    if plainer[:1].isdigit() or plainer[:1] in ("+", "-"):
-        day = _day(plainer)
-        if day is not None:
-            return f"day {day}"
-        if plainer.isascii() and _NUMBER.fullmatch(plainer):
-            return f"number {Decimal(plainer.replace(',', '.')).normalize() + 0:f}"
-        if plainer.isascii() and _RUNS.fullmatch(plainer):
-            return f"runs {'-'.join(str(int(run)) for run in _DIGITS.findall(plainer))}"
-    return f"text {plainer}"
-
-
-def _day(text: str) -> str | None:
-    """A day as ISO writes it, from that or from day, month and year with points; None where it is none."""
-    dotted, iso = _DOTTED.fullmatch(text), _ISO.fullmatch(text)
-    if not dotted and not iso:
-        return None
-    year, month, day = (int(part) for part in (reversed(dotted.groups()) if dotted else iso.groups()))  # type: ignore[union-attr]
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return None
 
 
 @dataclass
@@ -355,7 +314,7 @@ class _Column:
         """A key of a column that has a type, as its rows have it."""
         if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
             return int(key)  # a code of a list
-        return (_day(key) or key) if isinstance(key, str) else key
+        return (day_of(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:
         """Has a row this key or code, or one that the check proposes in its place?"""
@@ -389,7 +348,7 @@ class _Column:
                 clean = "if they mean the same, write them alike in the file and admit it as a new version"
                 yield QuestionFinding(both, f"{where} {show(text)}", f"the data also have {_listed(others)}", clean)
             elif not is_there and others:
-                kind = "dates" if _day(text) else "spelling"
+                kind = "dates" if day_of(text) else "spelling"
                 whole = form(text).removeprefix("number ")
                 as_number = f", or {whole} without quotes" if whole.lstrip("-").isdigit() and self.untyped else ""
                 write = f"write {show(others[0])}{as_number}" if len(others) == 1 else "write it as the data do"
@@ -468,7 +427,7 @@ class _Column:
             for where in self.days_in:
                 yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
-            day = _day(text)
+            day = day_of(text)
             if name != ISO and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"
