@@ -150,6 +150,44 @@ def test_what_has_no_difference_is_refused(book):
         made.difference(_released(book, _table(2, 2), "3"), confidence=2)
 
 
+def test_releases_that_count_different_things_have_no_difference(book):
+    book.create("units", 100, relation="add-remove", unit="x", parts="ill")
+    asked = {"dataset": "units", "count": "*", "epsilon": 1}
+    table = _table(2, 2)
+    made = {
+        "units": _released(book, table, "1", **asked),
+        "rows": _released(book, table, "2", **asked, counted="rows", max_rows=3),
+        "fewer rows": _released(book, table, "3", **asked, counted="rows", max_rows=2),
+        "a part": _released(book, table, "4", **asked, part="yes"),
+    }
+    for later, earlier in itertools.combinations(made, 2):
+        with pytest.raises(ReleaseError, match=r"count different things|of a part alone"):
+            made[later].difference(made[earlier])
+    other = _released(book, table, "5", **asked, part="no")
+    assert "version 4 of part yes minus version 5 of part no" in str(made["a part"].difference(other))
+
+
+def test_differences_are_of_published_numbers(book):
+    """Fitted to their totals, they differ from the reports; an interval holds the difference of what readers see."""
+    asked = {"by": ["g", "ill"], "domain": {"g": ["a"], "ill": ["yes", "no"]}, "margins": [[]], "dataset": "open"}
+    made = [
+        dt.release(_table(4, 5), ledger=book, epsilon="1/10", version=v, **asked, max_count=20, measure_totals="total")
+        for v in ("2", "1")
+    ]
+    found = made[0].difference(made[1])
+    assert found.columns["later"] == made[0].columns["published"]
+    assert found.columns["earlier"] == made[1].columns["published"]
+    for row in found.rows():
+        assert row["low"] <= row["later"] - row["earlier"] == row["difference"] <= row["high"]
+
+
+def test_bands_with_other_bounds_are_named(book):
+    bands = [{"x": {"low": [0, high], "rest": [high + 1, None]}} for high in (5, 6)]
+    asked = {"dataset": "open", "ledger": book, "epsilon": 1, "by": "x", "max_count": 9}
+    made = [dt.release(_table(1, 2, 3), version=str(k), domain=domain, **asked) for k, domain in enumerate(bands)]
+    assert "The groups of x have other bounds" in str(made[1].difference(made[0]))
+
+
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     both = {"by": "g", "dataset": "public", "ledger": book, "epsilon": 1, "count": "ill = 'yes'"}
     later = dt.release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)

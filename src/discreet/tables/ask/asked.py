@@ -361,7 +361,8 @@ class Correction:
         if part is not None:
             raise ReleaseError(
                 "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
-                "part, and is charged to all of them. Leave out the part."
+                "part, and is charged to all of them. Leave out the part; to correct one alone, name it in the question, "
+                "such as count=\"month = '2026-01'\"."
             )
         if version == own:
             raise ReleaseError(

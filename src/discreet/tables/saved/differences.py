@@ -60,7 +60,11 @@ class Difference(Result):
 
     def _title(self) -> str:
         later, earlier = self.record["later"], self.record["earlier"]
-        return one_line(f"{later['dataset']}: version {later['version']} minus version {earlier['version']}")
+        new, old = (
+            f"version {each['version']}{'' if each['part'] is None else ' of part ' + each['part']}"
+            for each in (later, earlier)
+        )
+        return one_line(f"{later['dataset']}: {new} minus {old}")
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
@@ -88,8 +92,10 @@ def difference(
     ends = _convolved(shown[0], shown[1], new, old, common, 1 - level)
     rows = []
     for key in common:
+        numbers = _numbers(old.number(key), new.number(key))
         low, high = ends.get(key) or _apart(new_half.ends(key), old_half.ends(key))
-        rows.append((*key, *_numbers(old.report(key), new.report(key)), low, high))
+        # fitted to totals, numbers may lie beyond: then the interval is stretched, as it is in the releases
+        rows.append((*key, *numbers, *_stretched(low, high, numbers[2])))
     names = [*new.names, *_OF_DIFFERENCES]
     columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     margins = {
@@ -116,8 +122,27 @@ def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> N
             "The two releases answer different questions, so that there is no difference between them: compare releases with "
             "the same statistics, by the same columns in the same order."
         )
+    counted = [(q.counted_words(r["unit"]), q.max_rows, q.max_groups) for q, r in ((new, later), (old, earlier))]
+    if counted[0] != counted[1]:
+        raise ReleaseError(
+            f"The two releases count different things: {_counting(*counted[0])}, and {_counting(*counted[1])}. Compare releases "
+            "with the same counted, max_rows and max_groups."
+        )
+    if (later["part"] is None) != (earlier["part"] is None):
+        raise ReleaseError(
+            "One of the releases is of a part alone, the other of all parts; compare two parts, or two wholes."
+        )
     if later["ledger_head"] is not None and later["ledger_head"] == earlier["ledger_head"]:
         raise ReleaseError("Both are the answer to one charge: the numbers behind them are the same.")
+
+
+def _counting(what: str, rows: int | None, groups: int) -> str:
+    """What a release counts, and how much of a unit."""
+    return (
+        f"{what}, at most {rows} of a unit"
+        if rows is not None
+        else f"{what}, in at most {groups} group{'s'[: groups > 1]}"
+    )
 
 
 @dataclass(frozen=True)
@@ -135,8 +160,9 @@ class _Rows:
         keys = zip(*(release.columns[name] for name in names), strict=True) if names else [()]
         return cls(release, names, {key: place for place, key in enumerate(keys)})
 
-    def report(self, key: tuple[Any, ...]) -> Any:
-        return self.release.columns["report"][self.places[key]]
+    def number(self, key: tuple[Any, ...]) -> Any:
+        """The published one."""
+        return self.release.columns["published"][self.places[key]]
 
     def ends(self, key: tuple[Any, ...]) -> tuple[Any, Any]:
         low, high = (self.release.columns[name][self.places[key]] for name in ("low", "high"))
@@ -145,6 +171,12 @@ class _Rows:
 
 def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
     return earlier, later, None if earlier is None or later is None else later - earlier
+
+
+def _stretched(low: Any, high: Any, number: Any) -> tuple[Any, Any]:
+    if number is None:
+        return low, high
+    return None if low is None else min(low, number), None if high is None else max(high, number)
 
 
 def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -255,11 +287,20 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
 
 def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
     """What was compared, for people and machines."""
-    said = [{name: record[name] for name in ("dataset", "version", "released", "ledger_line")} for record in records]
+    said = [
+        {name: record[name] for name in ("dataset", "version", "part", "released", "ledger_line")} for record in records
+    ]
     notes = [
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are; where it holds 0, the reports do not show a change."
     ]
+    by = records[0]["by"]
+    new, old = (record["question"]["domain"]["recodings"] or [None] * len(by) for record in records)
+    for column, *bands in zip(by, new, old, strict=True):
+        if bands[0] != bands[1]:
+            notes.append(
+                f"The groups of {column} have other bounds in the two releases: one label stands for two things."
+            )
     if lost:
         notes.append(f"{lost} rows are in one of the releases only, and were left out.")
     if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:
