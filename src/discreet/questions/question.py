@@ -156,6 +156,8 @@ class Question:
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
         groups = whole(max_groups, "max_groups", error=ReleaseError)
         rows = None if max_rows is None else whole(max_rows, "max_rows", example=6, error=ReleaseError)
+        if isinstance(counted, str) and counted.lower() in (UNITS, ROWS):
+            counted = counted.lower()  # the ledger knows no case: a column Rows would be one question with the rows
         _check_counted(counted, rows, groups)
         columns = tuple([by] if isinstance(by, str) else by)
         if domain is None and columns:
