@@ -270,3 +270,11 @@ def test_rows_are_one_question_in_whatever_case_they_are_written(tmp_path):
     assert (again.record["repeated"], again.columns) == (True, first.columns)
     assert again.record["counted"] == first.record["counted"] == "rows"
     assert dt.Question(counted="Units") == dt.Question()
+
+
+@pytest.mark.parametrize("many", [{"counted": "rows", "max_rows": 10**99}, {"max_groups": 10**99}])
+def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path, many):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="u")
+        with pytest.raises(ReleaseError, match="an epsilon below 2"):
+            dt.release(pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, **many)
