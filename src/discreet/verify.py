@@ -2284,6 +2284,9 @@ class Release:
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
         _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
+        _claim(
+            None in (self.field("part"), self.field("supersedes")), "A correction is of all parts, not of one of them."
+        )
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")

@@ -134,6 +134,22 @@ def test_empty_groups_of_shares_and_totals_by_containers_hold(tmp_path, relation
         assert failing(judged(tmp_path, resigned(document, record=record), exported))
 
 
+def test_a_correction_of_one_part_is_refused(tmp_path):
+    """It may move people between parts, so that it is of all of them."""
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", parts="p")
+        table = pandas.DataFrame({"p": ["a", "b"]})
+        dt.release(table, dataset="d", ledger=ledger, epsilon=1)
+        made = dt.release(table, dataset="d", ledger=ledger, epsilon=1, part="a")
+        made.save(tmp_path / "x.csv")
+        exported = ledger.export("d", published=[made.record["ledger_line"]])
+    document = document_of(tmp_path)
+    assert failing(judged(tmp_path, document, exported)) == []
+    forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
+    found = failing(judged(tmp_path, resigned(document, record=forged), exported))
+    assert found == ["A correction is of all parts, not of one of them."]
+
+
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.
 BEYOND = {
     ("left_out",), ("published",),
