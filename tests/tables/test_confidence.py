@@ -335,12 +335,19 @@ def test_audiences_have_the_same_confidence(book):
         assert made[name].record["errors"][0]["all"] == k
 
 
-@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", float("nan"), True])
+@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", "1e-400", float("nan"), True])
 def test_a_confidence_that_is_none_is_refused_with_the_next_step(book, bad):
     with pytest.raises(ReleaseError, match="write for example confidence="):
         dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence=bad)
     with pytest.raises(ReleaseError, match="all intervals of the release cover at once"):
         dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, simultaneous="yes")
+    assert book.balance("town").spent == 0
+
+
+@for_each("asked", [{"round_to": "1e-400"}, {"round_to": "1e400"}, {"hide_below": "1e400"}, {"hide_below": "1/3e90"}])
+def test_numbers_that_no_record_can_hold_are_refused_before_anything_is_paid(book, asked):
+    with pytest.raises(ReleaseError, match="write for example"):
+        dt.release(PEOPLE, dataset="town", ledger=book, **ASKED, **asked)
     assert book.balance("town").spent == 0
 
 

@@ -212,6 +212,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
+    level_of(asked, terms, Fraction(1))  # refuses more groups or rows of a unit than any epsilon is divided among
 
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
