@@ -150,6 +150,33 @@ def test_what_has_no_difference_is_refused(book):
         made.difference(_released(book, _table(2, 2), "3"), confidence=2)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{"counted": "rows", "max_rows": 1, "max_groups": 1}, {"max_groups": 1}, {"pool_other": True}],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_is_counted_in_another_way_has_no_difference(book, other):
+    book.create("homes", 100, relation="add-remove", unit="home")
+    homes = _table(4, 4).append_column("home", pa.array([k // 2 for k in range(8)]))
+    asked = {"dataset": "homes", "max_groups": 2}
+    with pytest.raises(ReleaseError, match="counted in the same way"):
+        _released(book, homes, "2", **{**asked, **other}).difference(_released(book, homes, "1", **asked))
+
+
+def test_the_notes_say_what_is_not_the_same_in_both(book):
+    book.create("months", 100, relation="add-remove", parts="g")
+    both = {"ledger": book, "epsilon": 1, "by": "x"}
+    young = {"x": {"young": [0, 17], "old": [18, None]}}
+    later = dt.release(_table(2, 2), dataset="months", part="a", version="2", max_count=9, domain=young, **both)
+    domain = {"x": {"young": [0, 29], "old": [30, None]}}
+    text = str(later.difference(dt.release(_table(2, 2), dataset="open", version="1", domain=domain, **both)))
+    assert "Groups by x, such as 'young', stand for other values" in text
+    assert "max_count: 9, before: no bound" in text
+    assert "other parts: a, before: all parts" in text
+    same = dt.release(_table(2, 2), dataset="months", part="a", version="3", max_count=9, domain=young, **both)
+    assert len(later.difference(same).record["notes"]) == 1
+
+
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     both = {"by": "g", "dataset": "public", "ledger": book, "epsilon": 1, "count": "ill = 'yes'"}
     later = dt.release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)

@@ -20,6 +20,7 @@ from ...channels import Channel
 from ...channels.noisy import Additive
 from ...errors import ReleaseError
 from ...exact.aliases import Rational
+from ...exact.arithmetic import show
 from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
@@ -111,10 +112,12 @@ def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> N
     """Refuse two releases that are of different questions, or of one draw."""
     new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
     asked = [{(s.name, s.kind, s.words()) for s in question.statistics} for question in (new, old)]
-    if [name.lower() for name in new.by] != [name.lower() for name in old.by] or asked[0] != asked[1]:
+    ways = [(q.counted.lower(), q.max_rows, q.max_groups, q.pool_other) for q in (new, old)]
+    by = [[name.lower() for name in question.by] for question in (new, old)]
+    if by[0] != by[1] or asked[0] != asked[1] or ways[0] != ways[1]:
         raise ReleaseError(
             "The two releases answer different questions, so that there is no difference between them: compare releases with "
-            "the same statistics, by the same columns in the same order."
+            "the same statistics, by the same columns in the same order, of what is counted in the same way."
         )
     if later["ledger_head"] is not None and later["ledger_head"] == earlier["ledger_head"]:
         raise ReleaseError("Both are the answer to one charge: the numbers behind them are the same.")
@@ -264,4 +267,26 @@ def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: 
         notes.append(f"{lost} rows are in one of the releases only, and were left out.")
     if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:
         notes.append("The two data sets protect different things: one counts what the other may count in another way.")
+    notes += _unlike(*records)
     return {"later": said[0], "earlier": said[1], "confidence": str(confidence.level), "notes": notes}
+
+
+def _unlike(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[str]:
+    """What is not the same in both questions, so that the numbers may differ where nobody has changed."""
+    new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
+    before = {r.column.lower(): r.declared() for r in old.domain.recodings if r is not None}
+    after = {r.column.lower(): r.declared() for r in new.domain.recodings if r is not None}
+    notes = []
+    for name in new.by:
+        one, other = before.get(name.lower(), {}), after.get(name.lower(), {})
+        moved = [label for label, what in other.items() if label in one and one[label] != what]
+        if moved or bool(one) != bool(other):
+            which = f", such as {show(moved[0])}," if moved else ""
+            notes.append(f"Groups by {name}{which} stand for other values in one release than in the other.")
+    if new.max_count != old.max_count:
+        counts = [str(q.max_count or "no bound") for q in (new, old)]
+        notes.append(f"Counts were cut at other bounds, max_count: {counts[0]}, before: {counts[1]}.")
+    if later["part"] != earlier["part"]:
+        parts = [record["part"] or "all parts" for record in (later, earlier)]
+        notes.append(f"They count people of other parts: {parts[0]}, before: {parts[1]}.")
+    return notes
