@@ -96,6 +96,34 @@ def test_attributes_are_two_changes_apart_where_presence_is_protected(tmp_path):
     assert [row["epsilon"] for row in told.rows()] == ["1/2", "0", "1", "0"]
 
 
+@for_each(
+    "per, words",
+    [
+        ({"year": 2}, "10 years"),
+        ({"year": 12, "month": "1/2"}, "4 years"),  # 6 in a year
+        ({"year": 2, "month": "1/2"}, "10 years"),
+        ({"quarter": 7, "month": 1}, "7 quarters"),
+        ({"year": 20, "quarter": 3, "month": 2}, "2 years"),
+        ({"month": 20}, "1 month"),
+    ],
+)
+def test_all_of_the_budget_may_be_spent_after_as_long_as_the_caps_together_say(per, words, tmp_path):
+    """Greedily month by month: in the last period named all is spent, and not before."""
+    length = {"month": 1, "quarter": 3, "year": 12}
+    spent, month, used = Fraction(0), 0, {}
+    while spent < 20:
+        caps = [Fraction(cap) - used.get((kind, month // length[kind]), 0) for kind, cap in per.items()]
+        now = min(Fraction(20) - spent, *caps)
+        for kind in per:
+            used[kind, month // length[kind]] = used.get((kind, month // length[kind]), 0) + now
+        spent, month = spent + now, month + 1
+    number, kind = words.split()
+    assert -(-month // length[kind.removesuffix("s")]) == int(number)
+    with Ledger(tmp_path / "l.db") as ledger:
+        ledger.create(f"town {words} {per}", 20, relation="add-remove", per=per)
+        assert f"After {words} all of 20 may be spent." in str(ledger.promise(f"town {words} {per}"))
+
+
 def test_terms_decide_the_words(town):
     text = str(town.promise("bits"))
     assert page.CHANGED["change-one"] in text

@@ -18,6 +18,7 @@ import flint
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_amount
 from ..present.views import Result, View
 from .chain import STATED, Balance, Entry, Terms, total_of
+from .periods import MONTHS
 
 HEADINGS = (
     "What is promised",
@@ -157,8 +158,9 @@ class Promise(Result):
         if not self.terms.per:
             return ["There is no cap: all of the budget may be spent on one day."]
         paced = [f"At most {show_amount(cap)} is spent in a {kind} (UTC)." for kind, cap in self.terms.per]
-        kind, cap = self.terms.per[0]
-        periods = math.ceil(self.balance.budget / cap)
+        kind = self.terms.per[0][0]  # the longest period; shorter ones may leave less of it
+        most = min(cap * (MONTHS[kind] // MONTHS[shorter]) for shorter, cap in self.terms.per)
+        periods = math.ceil(self.balance.budget / most)
         after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {show_amount(self.balance.budget)} may be spent."
         return [*paced, PACING, after]
 
