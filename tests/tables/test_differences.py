@@ -84,7 +84,7 @@ def test_capped_counts_are_covered_and_one_step_less_is_not(book):
 def test_noise_without_ends_is_convolved_exactly(book):
     """Sums: both errors have one distribution, and the reach of their difference is that of the convolution, step by step."""
     asked = {"dataset": "open", "count": None, "sum": "x:0..5/1", "epsilon": 1}
-    later, earlier = (_released(book, _table(3, 3, 4), version, **asked) for version in ("2", "1"))
+    later, earlier = (_released(book, _table(300, 300, 4), version, **asked) for version in ("2", "1"))  # far from 0
     found = difference(later, earlier).rows()[0]
     noise = dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=5).channel.noise
     if later.columns["mechanism"] == ["geometric"]:
@@ -121,6 +121,31 @@ def test_shares_means_totals_and_rounded_reports_have_intervals_too(book):
     rounded = {"round_to": 5, "dataset": "open", "max_count": 60}
     for row in difference(*(_released(book, _table(20, 20), v, **rounded) for v in ("4", "3"))).rows():
         assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_the_numbers_are_those_that_were_published_and_add_up(book):
+    """With totals, fitted ones: the parts of a difference add up to that of the total, and each interval holds its own."""
+    table = pa.table({"g": list("aabc"), "ill": ["yes"] * 4})
+    for k in range(6):
+        later, earlier = (
+            dt.release(
+                table,
+                dataset="open",
+                ledger=book,
+                epsilon="1/4",
+                version=version,
+                by="g",
+                domain={"g": list("abc")},
+                margins=[[]],
+            )
+            for version in (f"{k} later", f"{k}")
+        )
+        found = later.difference(earlier)
+        assert found.columns["later"] == later.columns["published"]
+        assert found.columns["earlier"] == earlier.columns["published"]
+        (total,) = found.margins["total"]
+        assert sum(found.columns["difference"]) == total["difference"]
+        assert all(row["low"] <= row["difference"] <= row["high"] for row in (*found.rows(), total))
 
 
 def test_public_zeros_are_exact(book):

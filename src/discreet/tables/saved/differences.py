@@ -3,7 +3,8 @@
 Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
 difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
 difference is a total of two parts). Everywhere else, for means, shares, totals, mechanisms that are no noise and reports that were
-rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni).
+rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers
+beside it are those that were published; an interval is stretched to hold their difference, and covers no less often.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def difference(
     rows = []
     for key in common:
         low, high = ends.get(key) or _apart(new_half.ends(key), old_half.ends(key))
-        rows.append((*key, *_numbers(old.report(key), new.report(key)), low, high))
+        rows.append((*key, *_stretched(_numbers(old.printed(key), new.printed(key)), low, high)))
     names = [*new.names, *_OF_DIFFERENCES]
     columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     margins = {
@@ -138,8 +139,8 @@ class _Rows:
         keys = zip(*(release.columns[name] for name in names), strict=True) if names else [()]
         return cls(release, names, {key: place for place, key in enumerate(keys)})
 
-    def report(self, key: tuple[Any, ...]) -> Any:
-        return self.release.columns["report"][self.places[key]]
+    def printed(self, key: tuple[Any, ...]) -> Any:
+        return self.release.columns["published"][self.places[key]]
 
     def ends(self, key: tuple[Any, ...]) -> tuple[Any, Any]:
         low, high = (self.release.columns[name][self.places[key]] for name in ("low", "high"))
@@ -148,6 +149,14 @@ class _Rows:
 
 def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
     return earlier, later, None if earlier is None or later is None else later - earlier
+
+
+def _stretched(numbers: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, ...]:
+    """With an interval that holds the difference of what was published: fitting may have moved that outside."""
+    off = numbers[2]
+    if off is not None:
+        low, high = None if low is None else min(low, off), None if high is None else max(high, off)
+    return *numbers, low, high
 
 
 def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -252,7 +261,7 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
             old = before[key]
             numbers = _numbers(old["total"], row["total"])
             ends = _apart((row["low"], row["high"]), (old["low"], old["high"]))
-            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *numbers, *ends], strict=True)))
+            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *_stretched(numbers, *ends)], strict=True)))
     return rows
 
 
