@@ -84,7 +84,7 @@ def test_capped_counts_are_covered_and_one_step_less_is_not(book):
 def test_noise_without_ends_is_convolved_exactly(book):
     """Sums: both errors have one distribution, and the reach of their difference is that of the convolution, step by step."""
     asked = {"dataset": "open", "count": None, "sum": "x:0..5/1", "epsilon": 1}
-    later, earlier = (_released(book, _table(3, 3, 4), version, **asked) for version in ("2", "1"))
+    later, earlier = (_released(book, _table(300, 300, 4), version, **asked) for version in ("2", "1"))  # far from 0
     found = difference(later, earlier).rows()[0]
     noise = dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=5).channel.noise
     if later.columns["mechanism"] == ["geometric"]:
@@ -121,6 +121,31 @@ def test_shares_means_totals_and_rounded_reports_have_intervals_too(book):
     rounded = {"round_to": 5, "dataset": "open", "max_count": 60}
     for row in difference(*(_released(book, _table(20, 20), v, **rounded) for v in ("4", "3"))).rows():
         assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_the_numbers_are_those_that_were_published_and_add_up(book):
+    """With totals, fitted ones: the parts of a difference add up to that of the total, and each interval holds its own."""
+    table = pa.table({"g": list("aabc"), "ill": ["yes"] * 4})
+    for k in range(6):
+        later, earlier = (
+            dt.release(
+                table,
+                dataset="open",
+                ledger=book,
+                epsilon="1/4",
+                version=version,
+                by="g",
+                domain={"g": list("abc")},
+                margins=[[]],
+            )
+            for version in (f"{k} later", f"{k}")
+        )
+        found = later.difference(earlier)
+        assert found.columns["later"] == later.columns["published"]
+        assert found.columns["earlier"] == earlier.columns["published"]
+        (total,) = found.margins["total"]
+        assert sum(found.columns["difference"]) == total["difference"]
+        assert all(row["low"] <= row["difference"] <= row["high"] for row in (*found.rows(), total))
 
 
 def test_public_zeros_are_exact(book):
@@ -181,11 +206,29 @@ def test_differences_are_of_published_numbers(book):
         assert row["low"] <= row["later"] - row["earlier"] == row["difference"] <= row["high"]
 
 
-def test_bands_with_other_bounds_are_named(book):
-    bands = [{"x": {"low": [0, high], "rest": [high + 1, None]}} for high in (5, 6)]
-    asked = {"dataset": "open", "ledger": book, "epsilon": 1, "by": "x", "max_count": 9}
-    made = [dt.release(_table(1, 2, 3), version=str(k), domain=domain, **asked) for k, domain in enumerate(bands)]
-    assert "The groups of x have other bounds" in str(made[1].difference(made[0]))
+@pytest.mark.parametrize(
+    "other",
+    [{"counted": "rows", "max_rows": 1, "max_groups": 1}, {"max_groups": 1}, {"pool_other": True}],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_is_counted_in_another_way_has_no_difference(book, other):
+    book.create("homes", 100, relation="add-remove", unit="home")
+    homes = _table(4, 4).append_column("home", pa.array([k // 2 for k in range(8)]))
+    asked = {"dataset": "homes", "max_groups": 2}
+    with pytest.raises(ReleaseError, match=r"count different things|pooled group"):
+        _released(book, homes, "2", **{**asked, **other}).difference(_released(book, homes, "1", **asked))
+
+
+def test_the_notes_say_what_is_not_the_same_in_both(book):
+    both = {"ledger": book, "epsilon": 1, "by": "x"}
+    young = {"x": {"young": [0, 17], "old": [18, None]}}
+    later = dt.release(_table(2, 2), dataset="open", version="2", max_count=9, domain=young, **both)
+    domain = {"x": {"young": [0, 29], "old": [30, None]}}
+    text = str(later.difference(dt.release(_table(2, 2), dataset="open", version="1", domain=domain, **both)))
+    assert "Groups by x, such as 'young', stand for other values" in text
+    assert "max_count: 9, before: no bound" in text
+    same = dt.release(_table(2, 2), dataset="open", version="3", max_count=9, domain=young, **both)
+    assert len(later.difference(same).record["notes"]) == 1
 
 
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):

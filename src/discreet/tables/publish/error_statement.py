@@ -67,7 +67,11 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             "numbers": row["numbers"],
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
-            **({"over": "people" if row["by_size"] else ""} if any(x["by_size"] for x in record["errors"]) else {}),
+            **(
+                {"over": record["counted"] if row["by_size"] else ""}
+                if any(x["by_size"] for x in record["errors"])
+                else {}
+            ),
         }
         for row in record["errors"]
     ]
@@ -82,7 +86,7 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     sentences = []
     for row in record["errors"]:
         title = "" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"])
-        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title))
+        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title, record["counted"]))
     if several:
         sentences.append(
             f"At once: every number of this release together, in {_cases(confidence)}, whatever the true numbers are."
@@ -97,11 +101,13 @@ def _sentence(
     several: bool,
     fitted: bool,
     title: str,
+    counted: str,
 ) -> str:
-    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals."""
+    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals; `counted`:
+    what a mean is taken over."""
     kind, is_total, numbers = statistic["kind"], bool(title), row["numbers"]
     named = "" if statistic["name"] == kind else f"{statistic['name']}: "
-    people = f" of {PEOPLE} people" if row["by_size"] else ""
+    people = f" taken over {PEOPLE} {counted}" if row["by_size"] else ""
     what = title if is_total else f"Each {kind}{people} is"
     if numbers == 0:
         return f"{named}{what if is_total else 'All groups'}: exact zeros, since empty groups are public."
@@ -118,9 +124,7 @@ def _sentence(
         text += f"; {f'all {numbers:,}' if numbers > 1 else 'with all others'} at once within {about}{together}"
     if row["by_size"]:
         over = [words(row[which] * _PERCENT.get(kind, 1)) for which in ("each", "all")]
-        text += (
-            f". Of any number of people: {over[0]} over that number{f'; at once {over[1]} over it' if several else ''}"
-        )
+        text += f". Taken over any number of them: {over[0]} over that number{f'; at once {over[1]} over it' if several else ''}"
     return f"{text}."
 
 

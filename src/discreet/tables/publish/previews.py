@@ -191,7 +191,7 @@ class EpsilonPreview(Result):
             return None
         first, last = self.records[0], self.records[-1]
         ends = [words(record["errors"][own[0]]["each"] / people) for record in (last, first)]
-        of = f", of {PEOPLE} people" if people > 1 else ""
+        of = f", taken over {PEOPLE} {first['counted']}" if people > 1 else ""
         return plot.tracks(
             rows,
             one_line(

@@ -3,7 +3,8 @@
 Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
 difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
 difference is a total of two parts). Everywhere else, for means, shares, totals, mechanisms that are no noise and reports that were
-rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni).
+rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers
+beside it are those that were published; an interval is stretched to hold their difference, and covers no less often.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...channels import Channel
 from ...channels.noisy import Additive
 from ...errors import ReleaseError
 from ...exact.aliases import Rational
+from ...exact.arithmetic import show
 from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
@@ -117,10 +119,11 @@ def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> N
     """Refuse two releases that are of different questions, or of one draw."""
     new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
     asked = [{(s.name, s.kind, s.words()) for s in question.statistics} for question in (new, old)]
-    if [name.lower() for name in new.by] != [name.lower() for name in old.by] or asked[0] != asked[1]:
+    by = [[name.lower() for name in question.by] for question in (new, old)]
+    if by[0] != by[1] or asked[0] != asked[1] or new.pool_other != old.pool_other:
         raise ReleaseError(
             "The two releases answer different questions, so that there is no difference between them: compare releases with "
-            "the same statistics, by the same columns in the same order."
+            "the same statistics, by the same columns in the same order, with or without a pooled group."
         )
     counted = [(q.counted_words(r["unit"]), q.max_rows, q.max_groups) for q, r in ((new, later), (old, earlier))]
     if counted[0] != counted[1]:
@@ -281,7 +284,7 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
             old = before[key]
             numbers = _numbers(old["total"], row["total"])
             ends = _apart((row["low"], row["high"]), (old["low"], old["high"]))
-            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *numbers, *ends], strict=True)))
+            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *_stretched(numbers, *ends)], strict=True)))
     return rows
 
 
@@ -294,15 +297,27 @@ def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: 
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are; where it holds 0, the reports do not show a change."
     ]
-    by = records[0]["by"]
-    new, old = (record["question"]["domain"]["recodings"] or [None] * len(by) for record in records)
-    for column, *bands in zip(by, new, old, strict=True):
-        if bands[0] != bands[1]:
-            notes.append(
-                f"The groups of {column} have other bounds in the two releases: one label stands for two things."
-            )
     if lost:
         notes.append(f"{lost} rows are in one of the releases only, and were left out.")
     if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:
         notes.append("The two data sets protect different things: one counts what the other may count in another way.")
+    notes += _unlike(*records)
     return {"later": said[0], "earlier": said[1], "confidence": str(confidence.level), "notes": notes}
+
+
+def _unlike(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[str]:
+    """What is not the same in both questions, so that the numbers may differ where nobody has changed."""
+    new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
+    before = {r.column.lower(): r.declared() for r in old.domain.recodings if r is not None}
+    after = {r.column.lower(): r.declared() for r in new.domain.recodings if r is not None}
+    notes = []
+    for name in new.by:
+        one, other = before.get(name.lower(), {}), after.get(name.lower(), {})
+        moved = [label for label, what in other.items() if label in one and one[label] != what]
+        if moved or bool(one) != bool(other):
+            which = f", such as {show(moved[0])}," if moved else ""
+            notes.append(f"Groups by {name}{which} stand for other values in one release than in the other.")
+    if new.max_count != old.max_count:
+        counts = [str(q.max_count or "no bound") for q in (new, old)]
+        notes.append(f"Counts were cut at other bounds, max_count: {counts[0]}, before: {counts[1]}.")
+    return notes
