@@ -7,7 +7,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from discreet.engines.adding import SumSql
@@ -124,10 +123,7 @@ def by_runs(array):
 
 WAYS = {"plain": lambda a: a, "dictionary": by_dictionary, "runs": by_runs, "both": lambda a: by_runs(by_dictionary(a))}
 COLUMNS = {f"{name}, {way}": make(array) for way, make in WAYS.items() for name, array in PLAIN.items()}
-# Arrow before 21 hands out NumPy's numbers of 16 bits, which are no numbers to Python
-VALUES = {
-    name: [v.item() if isinstance(v, np.float16) else v for v in array.to_pylist()] for name, array in PLAIN.items()
-}
+VALUES = {name: array.to_pylist() for name, array in PLAIN.items()}
 
 
 def values_of(name):
