@@ -20,6 +20,7 @@ from ...channels import Channel
 from ...channels.noisy import Additive
 from ...errors import ReleaseError
 from ...exact.aliases import Rational
+from ...exact.arithmetic import show
 from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
@@ -116,6 +117,13 @@ def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> N
             "The two releases answer different questions, so that there is no difference between them: compare releases with "
             "the same statistics, by the same columns in the same order."
         )
+    for name, what in (("counted", "count"), ("part", "are of the part")):
+        told = [show(record[name]) for record in (later, earlier)]
+        if told[0] != told[1]:
+            raise ReleaseError(
+                f"The two releases {what} {told[0]} and {told[1]}, so that there is no difference between them: compare releases "
+                "that count the same, of the same part."
+            )
     if later["ledger_head"] is not None and later["ledger_head"] == earlier["ledger_head"]:
         raise ReleaseError("Both are the answer to one charge: the numbers behind them are the same.")
 
