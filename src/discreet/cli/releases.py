@@ -470,7 +470,7 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
         compared = run(table, question, check=True, progress=advance, **given).check
     assert compared is not None
     Output(compared).present(json, csv)
-    return 1 if compared.proposals else 0
+    return 1 if compared.proposals or not compared.is_affordable else 0
 
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:

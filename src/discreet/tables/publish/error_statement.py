@@ -63,7 +63,9 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "statistic": row["statistic"],
-            "of": "each group" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"]).lower(),
+            "of": "each group"
+            if row["of"] == GROUPS
+            else in_lower_case(totals_title(row["of"], record, row["statistic"])),
             "numbers": row["numbers"],
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
@@ -71,6 +73,11 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for row in record["errors"]
     ]
+
+
+def in_lower_case(title: str) -> str:
+    """A title within a line: its first letter alone is changed, since names of columns stand in it."""
+    return f"{title[0].lower()}{title[1:]}"
 
 
 def error_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -111,7 +118,7 @@ def _sentence(
     # an interval is around reports, and what is printed is fitted to the totals where there are any
     about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
     what += f"{f', each{people}' if numbers > 1 else people}:" if is_total else ""
-    what = f"{what[0].lower()}{what[1:]}" if named else what
+    what = in_lower_case(what) if named else what
     span = each if least == each else f"{least} to {each} (by the size of the group)"
     text = f"{named}{what} within {about}{span} of the truth in {_cases(confidence)}"
     if several and together is not None:
