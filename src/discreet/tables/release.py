@@ -424,7 +424,8 @@ def _compared(
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
     left = min([balance.left, *(period.left for period in balance.periods)])
-    return QuestionCheck(findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice)
+    charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
+    return QuestionCheck(findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

@@ -107,7 +107,7 @@ class QuestionCheck(Result):
         whose = f" in {self.paid_by}" if self.paid_by else ""
         price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}"
         price += "" if self.is_affordable else ", and so it would be refused"
-        price += "; the check charged nothing."
+        price = f"{price}; the check charged nothing." if self.epsilon else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
