@@ -333,6 +333,7 @@ def typing_errors(office: Office) -> None:
     assert "The last version that was admitted is '2026-01'." in told.err
     told = office.alone(*asked, *PEOPLE, "--epsilon", "5/2", "--check", code=1)
     assert "It would charge epsilon 5/2 of 2 left, and so it would be refused" in told.out  # of the year, not of the 20
+    assert office.alone("preview", *asked[1:], *PEOPLE, "--epsilon", "5/2", "--check", code=1).out == told.out
     for words, says in (
         (["--by", "Geschlecht", "--domain", "vertippt.json", "--max-count", 20000], "write 'männlich'"),
         ([*CODES, *few, "--share", "Erwerbstätig = 'Ja' missing out"], "write 'ja'"),
@@ -352,6 +353,9 @@ def previewed(office: Office) -> None:
     assert "Totals by Kreis, of the declared groups, each: within about" in told.out
     assert "totals by Kreis, of the declared groups" in told.out
     assert "nothing was drawn or charged" in told.out
+    errors = json.loads(office.does(*asked, "--epsilon", "1/2", "--json").out)["record"]["errors"]
+    assert [(row["of"], row["numbers"]) for row in errors] == [("groups", 5), ("Kreis", 2), ("total", 1)]
+    assert errors[0]["each"] == 36
     table = office.does(*asked, "--epsilons", "1/4,1/2,1")
     assert [line.split()[0] for line in table.out.splitlines() if "each group" in line] == ["1/4", "1/2", "1"]
 

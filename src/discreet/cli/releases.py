@@ -390,8 +390,8 @@ def preview(
             progress=advance,
         )
     if expected.check is not None:
-        return Output(expected.check, 1 if expected.check.proposals else 0)
-    return Output(expected, part="rows")
+        return Output(expected.check, _code_of(expected.check))
+    return Output(expected)
 
 
 def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
@@ -470,7 +470,12 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
         compared = run(table, question, check=True, progress=advance, **given).check
     assert compared is not None
     Output(compared).present(json, csv)
-    return 1 if compared.proposals or not compared.is_affordable else 0
+    return _code_of(compared)
+
+
+def _code_of(check: QuestionCheck) -> int:
+    """1 where something is proposed, or too little is left."""
+    return 1 if check.proposals or not check.is_affordable else 0
 
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
