@@ -278,6 +278,9 @@ def opened(office: Office) -> None:
     told = office.command("profile", file, *READ, *DATES, "--unit", "Haushalt")
     assert told.code == 0
     assert "Geburtsdatum  dates" in told.out
+    told = office.command("profile", file, *READ, "--domain", "merkmale.json", "-o", "gemeinden.csv", "--overwrite")
+    assert_one_good_error(told)
+    assert "gemeinden.csv is read by this command" in told.err
     terms = ["--budget", 20, "--per", "year", 2, "--relation", "add-remove"]
     office.does("ledger", "create", "einwohner", *terms, "--unit", "Haushlt")
     office.mistypes("admit", file, "--dataset", "einwohner", *READ, *DATES, says="no column 'Haushlt'")
@@ -318,11 +321,17 @@ def typing_errors(office: Office) -> None:
         ([*asked, *CODES, "--count", "Geburtsdatum < '01.01.1990'", *half], "such as '2020-01-31'"),
         ([*asked, *PEOPLE, *half, "--separator", ";"], "fixed at admission"),
         ([*asked, *PEOPLE, "--epsilon", "5/2"], "2 left of the 2 that may be spent in the year 2026"),
-        ([*asked, *PEOPLE, *half, "-o", "gemeinden.csv"], "gemeinden.csv"),
+        ([*asked, *PEOPLE, *half, "-o", "gemeinden.csv", "--overwrite"], "gemeinden.csv is read here"),
+        ([*asked, *AGES, *half, "-o", "merkmale.csv", "--overwrite"], "merkmale.json is read here"),
+        (
+            [*asked, *AGES, *half, "-o", "gemeinden.csv", "--overwrite"],
+            "gemeinden.csv is read here",
+        ),  # the domain names it
         (
             [*asked, *INCOMES, *half, "--label", "count=Einwohner", "-o", "x.csv"],
             "no column or statistic 'count' to label",
         ),
+        (["preview", *asked[1:], *AGES, "--epsilons", "1/4,1/2", "-o", "merkmale.json"], "is read by this command"),
         (["release", "einwohner.csv", "--dataset", "einwoner", *PEOPLE, *half], "Did you mean 'einwohner'?"),
         (["release", "einwoner.csv", *asked[2:], *PEOPLE, *half], "There is no file 'einwoner.csv'"),
     ):
@@ -417,8 +426,12 @@ def german_files() -> None:
             assert {row[0] for row in rows[1:]} == set(TOWNS)
     assert ",5" in Path("einkommen.csv").read_text(encoding="utf-8")
     page = Path("leute.html").read_text(encoding="utf-8")
-    for words in ("Einwohner nach Gemeinden", "Melderegister", *TOWNS.values(), *DISTRICTS.values()):
+    for words in ("Einwohner nach Gemeinden", "Melderegister", *DISTRICTS.values()):
         assert words in page
+    shown, folded = page.split("For statisticians")
+    for code, label in TOWNS.items():
+        assert f"{code} {label}" in shown
+        assert f"{code} {label}" in folded
 
 
 def district(office: Office) -> None:
@@ -490,6 +503,8 @@ def births(office: Office) -> None:
         read = office.reads_again("geburten", "1/2", *words)
         counts = Counter((sex,) for when, sex in rows if when == month)
         assert refuted(read, counts, ["Geschlecht"]) == []
+    compared = office.command("compare-releases", "geburten-2026-02.json", "geburten-2026-01.json").out
+    assert "geburten: version bis Februar (part 2026-02) minus version bis Januar (part 2026-01)" in compared
     words = ["geburten_Februar.csv", "--version", "bis Februar", *asked]
     office.mistypes("release", *words, "--dataset", "geburten", "--epsilon", "3/4", says="1/2 left")
     office.pays("geburten", "1/4", *words, "-o", "geburten-jahr.csv")

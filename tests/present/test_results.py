@@ -205,8 +205,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
         },
         {EVIL: [{EVIL: EVIL, "difference": 1}]},
         {
-            "later": {"dataset": EVIL, "version": EVIL},
-            "earlier": {"dataset": EVIL, "version": EVIL},
+            "later": {"dataset": EVIL, "version": EVIL, "part": EVIL},
+            "earlier": {"dataset": EVIL, "version": EVIL, "part": None},
             "notes": [EVIL],
             "totals": {EVIL: EVIL},
         },
