@@ -395,7 +395,7 @@ def preview(
             progress=advance,
         )
     if expected.check is not None:
-        return Output(expected.check, _code_of(expected.check))
+        return Output(expected.check, 0 if expected.check.passes else 1)
     return Output(expected)
 
 
@@ -478,12 +478,7 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
         compared = run(table, question, check=True, progress=advance, **given).check
     assert compared is not None
     Output(compared).present(json, csv)
-    return _code_of(compared)
-
-
-def _code_of(check: QuestionCheck) -> int:
-    """1 where something is proposed, or too little is left."""
-    return 1 if check.proposals or not check.is_affordable else 0
+    return 0 if compared.passes else 1
 
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:

@@ -93,9 +93,9 @@ class QuestionCheck(Result):
         return tuple(finding for finding in self.findings if finding.what != _KEPT)
 
     @property
-    def is_affordable(self) -> bool:
-        """Is as much left as it would charge?"""
-        return self.epsilon <= self.left
+    def passes(self) -> bool:
+        """Is nothing proposed, and as much left as it would charge?"""
+        return not self.proposals and self.epsilon <= self.left
 
     def _title(self) -> str:
         n = len(self.proposals)
@@ -106,7 +106,7 @@ class QuestionCheck(Result):
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
         price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}"
-        price += "" if self.is_affordable else ", and so it would be refused"
+        price += ", and so it would be refused" if self.epsilon > self.left else ""
         price = f"{price}; the check charged nothing." if self.epsilon else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(

@@ -35,6 +35,7 @@ class ErrorStatement(Result):
             _counted(record),
             _noise(record),
             *error_sentences(record),
+            *_fitted(record),
             *_relative(record),
             *_not_covered(record),
         ]
@@ -178,6 +179,17 @@ def _noise(record: Mapping[str, Any]) -> str:
         f"Random noise was added to every number before anyone saw it ({families}; epsilon "
         f"{amount(record['epsilon_charged'])} in all). From which distribution is public; which noise was drawn is not."
     )
+
+
+def _fitted(record: Mapping[str, Any]) -> list[str]:
+    """Why errors of a table with totals are "about" so large."""
+    kinds = {statistic["name"]: statistic["kind"] for statistic in record["statistics"]}
+    if not any(row["of"] != GROUPS and kinds[row["statistic"]] in ("count", "sum") for row in record["errors"]):
+        return []
+    return [
+        "About: the printed counts and sums are fitted to the noisy reports so that they add up to the totals, and may lie off the "
+        "middle of their intervals. The intervals in the table hold the truth as stated."
+    ]
 
 
 def _relative(record: Mapping[str, Any]) -> list[str]:
