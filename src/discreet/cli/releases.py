@@ -59,7 +59,7 @@ Check = Annotated[
     bool,
     switch(
         "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
-        "where there are any."
+        "where there are any, or too little is left."
     ),
 ]
 Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
