@@ -35,6 +35,7 @@ class ErrorStatement(Result):
             _counted(record),
             _noise(record),
             *error_sentences(record),
+            *_fitted(record),
             *_relative(record),
             *_not_covered(record),
         ]
@@ -63,7 +64,9 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "statistic": row["statistic"],
-            "of": "each group" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"]).lower(),
+            "of": "each group"
+            if row["of"] == GROUPS
+            else in_lower_case(totals_title(row["of"], record, row["statistic"])),
             "numbers": row["numbers"],
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
@@ -75,6 +78,11 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for row in record["errors"]
     ]
+
+
+def in_lower_case(title: str) -> str:
+    """A title within a line: its first letter alone is changed, since names of columns stand in it."""
+    return f"{title[0].lower()}{title[1:]}"
 
 
 def error_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -117,7 +125,7 @@ def _sentence(
     # an interval is around reports, and what is printed is fitted to the totals where there are any
     about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
     what += f"{f', each{people}' if numbers > 1 else people}:" if is_total else ""
-    what = f"{what[0].lower()}{what[1:]}" if named else what
+    what = in_lower_case(what) if named else what
     span = each if least == each else f"{least} to {each} (by the size of the group)"
     text = f"{named}{what} within {about}{span} of the truth in {_cases(confidence)}"
     if several and together is not None:
@@ -175,6 +183,17 @@ def _noise(record: Mapping[str, Any]) -> str:
         f"Random noise was added to every number before anyone saw it ({families}; epsilon "
         f"{amount(record['epsilon_charged'])} in all). From which distribution is public; which noise was drawn is not."
     )
+
+
+def _fitted(record: Mapping[str, Any]) -> list[str]:
+    """Why errors of a table with totals are "about" so large."""
+    kinds = {statistic["name"]: statistic["kind"] for statistic in record["statistics"]}
+    if not any(row["of"] != GROUPS and kinds[row["statistic"]] in ("count", "sum") for row in record["errors"]):
+        return []
+    return [
+        "About: the printed counts and sums are fitted to the noisy reports so that they add up to the totals, and may lie off the "
+        "middle of their intervals. The intervals in the table hold the truth as stated."
+    ]
 
 
 def _relative(record: Mapping[str, Any]) -> list[str]:

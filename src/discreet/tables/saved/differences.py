@@ -61,15 +61,17 @@ class Difference(Result):
         return View(self._title(), names, rows, tuple(self.record["notes"]), totals)
 
     def _title(self) -> str:
-        later, earlier = self.record["later"], self.record["earlier"]
-        new, old = (
-            f"version {each['version']}{'' if each['part'] is None else ' of part ' + each['part']}"
-            for each in (later, earlier)
-        )
-        return one_line(f"{later['dataset']}: {new} minus {old}")
+        later, earlier = (_named(self.record[which]) for which in ("later", "earlier"))
+        return one_line(f"{self.record['later']['dataset']}: {later} minus {earlier}")
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def _named(compared: Mapping[str, Any]) -> str:
+    """A release by its version, and by its part where it is of one."""
+    part = "" if compared["part"] is None else f" (part {compared['part']})"
+    return f"version {compared['version']}{part}"
 
 
 def difference(
@@ -297,9 +299,8 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
 
 def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
     """What was compared, for people and machines."""
-    said = [
-        {name: record[name] for name in ("dataset", "version", "part", "released", "ledger_line")} for record in records
-    ]
+    told = ("dataset", "version", "part", "released", "ledger_line")
+    said = [{name: record[name] for name in told} for record in records]
     notes = [
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are; where it holds 0, the reports do not show a change."
