@@ -75,6 +75,7 @@ class Row:
 
 GEOMETRIC, LARGE, UNBOUNDED = "geometric 0..100", "geometric 0..1000000", "geometric, unbounded"
 FAIR, SCRAMBLED, RESPONSE = "explicit fair 0..100", "explicit fair 0..100, scrambled", "randomised response 0..100"
+STAIRCASE = "staircase 0..100, sensitivity 5"
 
 
 def _scrambled() -> dt.Mechanism:
@@ -89,6 +90,7 @@ MAKE: dict[str, Callable[[], dt.Mechanism]] = {
     FAIR: lambda: dt.explicit_fair(100, epsilon=EPSILON),
     SCRAMBLED: _scrambled,
     RESPONSE: lambda: dt.randomized_response(100, epsilon="ln 2"),
+    STAIRCASE: lambda: dt.staircase(100, epsilon="ln 2", sensitivity=5),
 }
 
 
@@ -213,7 +215,7 @@ def speed_rows(rounds: int) -> list[Row]:
         rows.append(compared(case, "NumPy, insecure", partial(MAKE[case]().sample, given), floor, asked, rounds))
     geometric = MAKE[GEOMETRIC]()
     law = partial(geometric.sample, values)
-    for case in (FAIR, SCRAMBLED):
+    for case in (FAIR, SCRAMBLED, STAIRCASE):
         rows.append(compared(case, GEOMETRIC, partial(MAKE[case]().sample, values), law, 1, rounds, TABLE_NOISE))
     rows.append(keyed_row(rounds))
     rows.append(thread_row(geometric, values, rounds))

@@ -18,8 +18,23 @@ import _machine
 
 RESULTS = Path(__file__).parent / "results"
 MAIN = "import sys; from discreet.cli import main; main(sys.argv[1:])"
+ENGINES = "import duckdb, pyarrow, pyarrow.compute; pyarrow.scalar(1)"  # PyArrow itself imports pandas here, where it is installed
+RELEASE = """
+import pathlib, tempfile
+import discreet as dt
+with tempfile.TemporaryDirectory() as folder:
+    file, districts = pathlib.Path(folder) / "people.csv", [f"d{k}" for k in range(10)]
+    file.write_text("district,id\\n" + "".join(f"d{k % 10},{k}\\n" for k in range(1000)))
+    book = dt.Ledger(str(file.with_name("book.db")))
+    book.create("people", budget=10, relation="add-remove")
+    dt.admit(str(file), ledger=book, dataset="people")
+    dt.release(str(file), ledger=book, dataset="people", by="district", domain={"district": districts}, epsilon="1/2")
+"""
 CASES = {
     "python -c pass": ("pass", []),
+    "import discreet": ("import discreet", []),
+    "import DuckDB and PyArrow": (ENGINES, []),
+    "the same, and discreet's admission and first release": (f"{ENGINES}\n{RELEASE}", []),
     "import cyclopts, the parser of words": ("import cyclopts", []),
     "discreet --version": (MAIN, ["--version"]),
     "discreet --help": (MAIN, ["--help"]),

@@ -370,7 +370,10 @@ def _is_larger(ratio: Ratio, other: Ratio) -> bool:
 
 def plain(text: object) -> str:
     """One line of printable text."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    line = str(text)
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else " " for c in line)
+    return " ".join(line.split())
 
 
 def open_ends(grid: Grid) -> tuple[int | None, int | None]:

@@ -890,12 +890,31 @@ def test_a_folded_program_is_the_whole_one(monkeypatch, seed):
     assert folded.objective == pytest.approx(whole.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "require", "method"),
+    [("1/2", SEVEN, "simplex method"), ("9/10", SEVEN, "interior point"), ("1/2", ("WH",), "interior point")],
+)
+def test_the_quicker_solver_is_taken_and_both_are_close(alpha, require, method):
+    """At alpha 1/2 entries are far below the simplex method's tolerances; rows that summed to 1 lost 1e-7 in sealing."""
+    d = dt.design(40, alpha=alpha, loss="l2", require=require)
+    assert d.method == method
+    assert d.gap < 1e-8
+
+
+def test_rows_that_sum_to_one_would_leave_a_vertex_too_far_from_the_best(monkeypatch):
+    """The negative control: what the simplex method's tolerances let pass costs more than is allowed."""
+    monkeypatch.setattr("discreet.designs.simplex._WHOLE", 1.0)
+    monkeypatch.setattr(making, "_CLOSE", 1.0)  # no second opinion
+    with pytest.raises(DesignError, match="came no closer"):
+        dt.design(64, alpha="1/2", loss="l2", require=SEVEN)
+
+
 # Progress, and the same answer twice
 
 
 def test_progress_is_told_in_lines():
     told: list[str] = []
-    dt.design(20, alpha="9/10", loss="l2", require="WH", progress=told.append)
+    dt.design(30, alpha="9/10", loss="l2", require="WH", progress=told.append)
     assert len(told) >= 5
     assert all(isinstance(line, str) and line and "\n" not in line for line in told)
     assert len(set(told)) == len(told)
@@ -906,7 +925,7 @@ def test_what_progress_raises_is_not_swallowed():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dt.design(20, alpha="9/10", loss="l2", require="WH", progress=stop)
+        dt.design(30, alpha="9/10", loss="l2", require="WH", progress=stop)
 
 
 @pytest.mark.parametrize(

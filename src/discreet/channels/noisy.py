@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
 _DENSE = 2**24  # entries up to which push and pull multiply a matrix; beyond they convolve
+_SMALLEST = 1e-300  # its reciprocal is a float
 
 
 class Noisy(Channel):
@@ -383,30 +384,40 @@ class Geometric(Closed):
         weights[:, 0], weights[:, -1] = q * powers, q * powers[::-1]
         return weights, (q + p) * q**self.n
 
+    @cached_property
     def _end_weights(self) -> tuple[float, float]:
         return float(1 / (1 + self.a)), float((1 - self.a) / (1 + self.a))
 
     def _matrix(self) -> Floats:
-        end, middle = self._end_weights()
+        end, middle = self._end_weights
         # exp(d ln a) keeps its relative accuracy where a power of the rounded a would lose d units in the last place
         place = np.arange(self.rows)
         matrix = middle * np.exp(log_of(self.a) * np.arange(self.rows))[np.abs(place[:, None] - place[None, :])]
         matrix[:, [0, -1]] *= end / middle
         return np.asarray(matrix)
 
-    def _smooth(self, v: Floats, a: float | None = None) -> Floats:
-        """sum_i v_i a^|i-j| for every j: a recursion forwards and one backwards."""
-        from scipy.signal import lfilter  # a slow import, kept out of the way of those who do not need it
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        return self._factors_of(self.a)
 
-        a = float(self.a) if a is None else a
-        forward = lfilter([1.0], [1.0, -a], v)
-        backward = lfilter([1.0], [1.0, -a], v[..., ::-1])[..., ::-1]
-        return np.asarray(forward + backward - v)
+    def _factors_of(self, a: Fraction) -> tuple[Floats, Floats]:
+        """The inverse of the matrix a^|i-j| is tridiagonal, [1, -a], [-a, 1+a^2, -a], ..., [-a, 1] over 1-a^2: the diagonal
+        of its factor D, and what is below that of L."""
+        diagonal = np.full(self.rows, 1 / max(float(1 - a**2), _SMALLEST))
+        diagonal[-1] = 1.0
+        return diagonal, np.full(self.rows - 1, -float(a))
+
+    def _smooth(self, v: Floats, factors: tuple[Floats, Floats] | None = None) -> Floats:
+        """sum_i v_i a^|i-j| for every j, and every row of v: a recursion forwards and one backwards, in which nothing cancels
+        where v has one sign."""
+        from scipy.linalg.lapack import dpttrs  # a slow import, kept out of the way of those who do not need it
+
+        return np.asarray(dpttrs(*(factors or self._factors), v.T)[0].T)
 
     def _weigh(self, v: Floats) -> Floats:
-        end, middle = self._end_weights()
+        end, middle = self._end_weights
         weighed = middle * v
-        weighed[..., [0, -1]] = end * v[..., [0, -1]]
+        weighed[..., 0], weighed[..., -1] = end * v[..., 0], end * v[..., -1]
         return weighed
 
     def push(self, p: ArrayLike) -> Floats:
@@ -423,7 +434,7 @@ class Geometric(Closed):
 
     def pull_squares(self, v: Floats) -> Floats:
         """(w_y a^|x-y|)^2 is w_y^2 (a^2)^|x-y|: the recursions of a^2."""
-        return self._smooth(self._weigh(self._weigh(v)), float(self.a**2))
+        return self._smooth(self._weigh(self._weigh(v)), self._factors_of(self.a**2))
 
     def solve(self, q: ArrayLike) -> Floats:
         """q G^-1; G^-1 has the rows [1, -a]/(1-a), [-a, 1+a^2, -a]/(1-a)^2, [-a, 1]/(1-a)."""

@@ -143,6 +143,18 @@ Domain = Annotated[
     ),
 ]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
+Check = Annotated[
+    bool,
+    switch(
+        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
+        "where there are any, or too little is left."
+    ),
+]
+ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
+Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
+Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
+ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 SUM = Parameter(name="--sum", negative=(), help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
 

@@ -23,6 +23,8 @@ from .options import (
     RELEASE,
     SUM,
     Alpha,
+    ByteOrderMark,
+    Check,
     Csv,
     Dataset,
     DataVersion,
@@ -34,7 +36,11 @@ from .options import (
     Number,
     Overwrite,
     PresentationOptions,
+    Reason,
+    ShowDropped,
+    Supersedes,
     Table,
+    Yes,
     described,
     entry,
     listed,
@@ -53,19 +59,6 @@ if TYPE_CHECKING:
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
     from . import terminal
-
-ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
-Check = Annotated[
-    bool,
-    switch(
-        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
-        "where there are any."
-    ),
-]
-Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
-Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
-Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
-ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
 
 @Parameter(name="*")
@@ -371,7 +364,12 @@ def preview(
         if epsilon is not None or alpha is not None or check:
             raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
         return _previewed(
-            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+            table,
+            question,
+            asked.domain,
+            listed(epsilons),
+            out,
+            {"dataset": dataset, "ledger": ledger, **asked.keywords()},
         )
     if out is not None:
         raise ReleaseError(
@@ -390,14 +388,22 @@ def preview(
             progress=advance,
         )
     if expected.check is not None:
-        return Output(expected.check, 1 if expected.check.proposals else 0)
-    return Output(expected, part="rows")
+        return Output(expected.check, 0 if expected.check.passes else 1)
+    return Output(expected)
 
 
-def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+def _previewed(
+    table: str,
+    question: Question,
+    domain: list[str] | None,
+    epsilons: list[str],
+    out: str | None,
+    given: dict[str, Any],
+) -> Output:
     """The errors at several epsilons, and the picture of them where one is wanted."""
     from ..errors import FileError
     from ..present import plot
+    from ..questions.domain import files_of_groups
     from ..tables.release import preview_epsilons as run
     from . import terminal
 
@@ -405,7 +411,7 @@ def _previewed(table: str, question: Question, epsilons: list[str], out: str | N
         raise FileError(
             "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
         )
-    apart(out, table)
+    apart(out, table, given["ledger"], *map(str, files_of_groups(domain)))
     with terminal.progress("counting") as advance:
         expected = run(table, question, epsilons=epsilons, progress=advance, **given)
     if out is not None:
@@ -470,7 +476,7 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
         compared = run(table, question, check=True, progress=advance, **given).check
     assert compared is not None
     Output(compared).present(json, csv)
-    return 1 if compared.proposals else 0
+    return 0 if compared.passes else 1
 
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
@@ -521,13 +527,13 @@ def _checked_outputs(
 ) -> list[Path]:
     """Files of an earlier release that go when this one is written; what must not be written over is refused."""
     from ..errors import FileError
+    from ..questions.domain import files_of_groups
     from ..tables.saved.release_files import check_outputs
     from ..tables.totals.margin_rows import names_of_totals
 
     names = names_of_totals(listed(asked.margins), question)
     try:
-        groups = [place.rpartition("=file:")[2] for place in asked.domain or ()]
-        inputs = [table, *groups, asked.mechanism, ledger, str(book.secret_file)]
+        inputs = [table, *map(str, files_of_groups(asked.domain)), asked.mechanism, ledger, str(book.secret_file)]
         return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
     except FileError as error:
         raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None

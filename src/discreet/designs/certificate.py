@@ -151,8 +151,8 @@ def _least_favourable(problem: Problem, weights: Floats | None) -> tuple[Prior, 
 
 def _integers(values: NDArray[Any], bits: int) -> Integers:
     """Multiples of 2^-bits, rounded towards zero."""
-    flat = [int(math.ldexp(x, bits)) for x in np.asarray(values, dtype=np.float64).ravel().tolist()]
-    return np.array(flat, dtype=object).reshape(np.shape(values))
+    scaled = np.ldexp(np.asarray(values, dtype=np.float64), bits)
+    return np.array(list(map(int, scaled.ravel().tolist())), dtype=object).reshape(np.shape(values))
 
 
 def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int = _BITS) -> Fraction:

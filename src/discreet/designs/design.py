@@ -42,7 +42,7 @@ from .values import Values
 
 GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
-_FEW = 17  # values up to which the whole linear program is quicker
+_FEW = 17  # values up to which the whole linear program is quicker in any case: see _few
 _LONG = 2**12  # bits of a distribution's denominator beyond which it is sealed: its risk would be too long to write
 _SETS = 401  # values up to which there are designs for sets of priors: a row of every entry for each value
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps with properties, is solved
@@ -369,8 +369,9 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
     """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
     ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
     best, failed = None, None
-    ways = ways[::-1] if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]
-    if problem.size > _FEW and many_steps.suits(problem):
+    whole_first = problem.size <= _few(problem)
+    ways = ways[::-1] if whole_first else ways[: 2 if problem.size <= _GRAPH else 1]
+    if not whole_first and many_steps.suits(problem):
         ways = [lambda: many_steps.solve(problem, loss, progress), *(ways if problem.size <= _GRAPH else [])]
     for way in ways:
         try:
@@ -387,6 +388,17 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
         assert failed is not None  # at least one solver was tried
         raise failed
     return best
+
+
+def _few(problem: Problem) -> float:
+    """Up to how many values the simplex method is quicker, as benchmarks/design.py finds: more where neighbours are one step apart,
+    where entries fall steeply, and with CM, of which the interior point has dense blocks."""
+    if not problem.is_path:
+        return _FEW
+    alpha = float(problem.level.alpha)
+    if "CM" in problem.require and alpha <= 0.6 and problem.risk == "average":
+        return min(8 * _FEW, _GRAPH)
+    return 2 * _FEW if alpha <= (0.9 if "F" in problem.require else 0.7) else 1.5 * _FEW
 
 
 def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress | None) -> Design:

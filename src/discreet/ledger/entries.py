@@ -422,11 +422,6 @@ class Consulted:
         """The same of a part."""
         return self.account.totals_of(part)
 
-    def periods_of(self, part: str | None) -> tuple[Period, ...]:
-        """What the caps leave now, of a part or of the one that has spent most."""
-        when = time_of(self.run, self.account)  # its last line was read with it, so that no transaction is needed
-        return running_of(self.account, self.terms).periods(self.terms.per, when, part_given(self.terms, part))
-
     def admission(self, version: str) -> Admission | None:
         """How a version was admitted; None when it was not."""
         return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import mul
 
 import flint
 import numpy as np
@@ -20,6 +21,7 @@ from ..mechanism import Mechanism, Recipe
 from ..seal import largest_total, total_variation_above
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (EM)"
+_SUM_BITS = 128  # to which the sum of a row is computed before its classes are
 
 
 def explicit_fair(
@@ -93,16 +95,19 @@ def _rounded_classes(times: list[int], a: Fraction) -> list[int]:
     class would fall below the second, all classes are equal.
     """
 
+    p, q = a.numerator, a.denominator
+
     def classes(v: int) -> list[int]:
         values = [v]
         for _ in times[1:]:
-            values.append(-(-a.numerator * values[-1] // a.denominator))
+            v = -(-p * v // q)
+            values.append(v)
         return values
 
     def row(v: int) -> int:
-        return sum(t * w for t, w in zip(times, classes(v), strict=True))
+        return sum(map(mul, times, classes(v)))
 
-    low, high = 1, MAX_TOTAL  # the smallest v whose row is at least 2^63
+    low, high = _around(times, a)  # the smallest v whose row is at least 2^63 is among them
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if row(middle) >= MAX_TOTAL else (middle + 1, high)
@@ -113,3 +118,15 @@ def _rounded_classes(times: list[int], a: Fraction) -> list[int]:
     total = largest_total(sum(times), sum(times))
     assert total is not None  # at most 1024 reports
     return [total // sum(times)] * len(times)
+
+
+def _around(times: list[int], a: Fraction) -> tuple[int, int]:
+    """Between which first classes the row reaches 2^63, without trying them: with S the sum of a^e over the exponents of a row,
+    a row is at least v S, and at most the sum of the exponents above it, since class e was rounded up e times by less than 1."""
+    rounded = sum(e * t for e, t in enumerate(times))
+    unit = power = 2**_SUM_BITS
+    below = 0  # unit times S is this or up to `rounded` more: every power is rounded down
+    for t in times:
+        below += t * power
+        power = power * a.numerator // a.denominator
+    return max(1, (MAX_TOTAL - rounded) * unit // (below + rounded)), -(-MAX_TOTAL * unit // below)

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
-from .code_lists import MARK, with_code_lists
+from .code_lists import MARK, code_list_files, with_code_lists
 from .predicate import LONGEST_TEXT
 from .recoding import Recoding
 
@@ -225,6 +225,19 @@ def _read_one(path: str | os.PathLike[str]) -> Any:
             f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
         ) from None
     return with_code_lists(groups, Path(path).parent)
+
+
+def files_of_groups(given: Sequence[str] | None) -> list[Path]:
+    """The files from which `read_groups` read declared groups: the domains' own, and the code lists that they name."""
+    return [file for place in given or () for file in _files_of_one(place)]
+
+
+def _files_of_one(path: str) -> list[Path]:
+    _, is_list, listed = path.partition(f"={MARK}")
+    if is_list:
+        return [Path(listed)]
+    own = Path(path)
+    return [own, *code_list_files(json.loads(own.read_text(encoding="utf-8")), own.parent)]
 
 
 def declared_columns(groups: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReleaseError
 from ..exact.arithmetic import parse_exact, show
+from ..exact.written import did_you_mean
 from ..mechanism import Mechanism
 from .domain import Domain
 
@@ -22,7 +23,6 @@ Indices = NDArray[np.int64]
 Margin = tuple[str, ...]  # the columns that a total is by; none for the grand total
 
 TOTAL, CELLS = "total", "cells"
-_LIKE_TOTAL = ("total", "totals", "all", "grand total", "gesamt", "insgesamt", "summe")
 _PARTS = 100  # epsilon is divided into so many parts, unless weights are given
 # columns of the rows of totals that are no keys
 OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism", "digest")
@@ -55,10 +55,9 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
             )
         unknown = [name for name in margin if name not in known]
         if unknown:
-            of_all = any(str(name).lower() in _LIKE_TOTAL for name in unknown)
             raise ReleaseError(
                 f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
-                f"{', '.join(str(name) for name in unknown)}.{' The grand total is called total.' if of_all else ''}"
+                f"{', '.join(str(name) for name in unknown)}.{did_you_mean(str(unknown[0]), [*known, TOTAL])}"
             )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     kept = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)

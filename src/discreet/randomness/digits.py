@@ -24,10 +24,10 @@ from ..exact.grid import FARTHEST
 from .alias import RealAlias
 from .source import Stream
 
-_HIGH = 2**14  # magnitudes that the alias table of the high part holds on either side
+HIGH = 2**14  # magnitudes that the alias table of the high part holds on either side
 _DIGIT = 12  # bits of a low digit
 _GUARD = 192  # bits that integer recursions carry beyond the word
-_PRECISION = 1024
+PRECISION = 1024
 
 REACH = 2 * FARTHEST  # noise saturates here: from any position on a grid, beyond the farthest one on either side
 
@@ -51,7 +51,7 @@ def _powers_below(first: flint.arb, ratio: flint.arb, count: int, bits: int) -> 
     return floors
 
 
-def _powers(first: flint.arb, ratio: flint.arb, count: int) -> list[flint.arb]:
+def powers(first: flint.arb, ratio: flint.arb, count: int) -> list[flint.arb]:
     terms = []
     for _ in range(count):
         terms.append(first)
@@ -59,7 +59,7 @@ def _powers(first: flint.arb, ratio: flint.arb, count: int) -> list[flint.arb]:
     return terms
 
 
-def _needed(a: Fraction, word_bits: int) -> int:
+def needed(a: Fraction, word_bits: int) -> int:
     """Beyond this magnitude less than one word in 2^word_bits falls; at most REACH, however near to 1 a lies."""
     return int(min((word_bits + 1) / minus_log_above(a), REACH)) + 1
 
@@ -71,9 +71,9 @@ def low_digit(a: Fraction, position: int, width: int, word_bits: int = 64) -> Re
         ratio = ball(a) ** (2**position)
         return (1 - ratio) / (1 - ratio ** (2**width)), ratio
 
-    with precision(_PRECISION + a.denominator.bit_length()):
+    with precision(PRECISION + a.denominator.bit_length()):
         floors = _powers_below(*law(), 2**width, word_bits)
-    return RealAlias.of(floors, lambda: _powers(*law(), 2**width), word_bits=word_bits)
+    return RealAlias.of(floors, lambda: powers(*law(), 2**width), word_bits=word_bits)
 
 
 def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signed: bool = True) -> RealAlias:
@@ -90,10 +90,10 @@ def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signe
 
     def balls() -> Sequence[flint.arb]:
         zero, first, ratio, tail = law()
-        side = [*_powers(first, ratio, count), tail]
+        side = [*powers(first, ratio, count), tail]
         return [*side[::-1], zero, *side] if signed else side
 
-    with precision(_PRECISION + a.denominator.bit_length()):
+    with precision(PRECISION + a.denominator.bit_length()):
         zero, first, ratio, tail = law()
         scale = flint.arb(2) ** word_bits
         side = [*_powers_below(first, ratio, count, word_bits), floor_of(tail * scale)]
@@ -147,11 +147,11 @@ class GeometricDraws:
 
     @classmethod
     def of(
-        cls, a: Fraction, reach: int | None, largest: int = _HIGH, word_bits: int = 64, *, signed: bool = True
+        cls, a: Fraction, reach: int | None, largest: int = HIGH, word_bits: int = 64, *, signed: bool = True
     ) -> GeometricDraws:
         """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
         limit = REACH if reach is None else min(reach, REACH)
-        span = min(limit - signed, _needed(a, word_bits))
+        span = min(limit - signed, needed(a, word_bits))
         shift = max(0, span.bit_length() - largest.bit_length() + 1)
         count = -(-span >> shift)  # rounded up: with a reach, whatever lies beyond the table saturates
         low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..channels import Finite
 from ..progress import Progress, tell
@@ -204,28 +204,21 @@ class _Data:
         return np.full(self.rows, 1 / self.rows)
 
 
-def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats]:
+def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Floats, Floats]:
     """Gauss-Newton with a damping that grows where a step fails."""
     damping = 0.1
     value, law, chances, own, masses = model.value(theta)
+    slopes, scaled, hessian = _tangent(data, model, law, chances, own, masses)
     for _ in range(_STEPS):
         data.steps += 1
-        slopes = model.slopes(law, chances, own, masses)
-        safe = np.maximum(chances, _LEAST)
-        gradient = slopes @ (data.counts / safe) - theta
-        scaled = slopes * np.sqrt(data.number / safe)
-        hessian = scaled @ scaled.T
-        place = np.arange(len(theta))
-        hessian[place, place] += 1
+        gradient = slopes @ (data.counts / np.maximum(chances, _LEAST)) - theta
         moved = False
         for _ in range(12):
-            damped = hessian.copy()
-            damped[place, place] *= 1 + damping
-            try:
-                step = cho_solve(cho_factor(damped, lower=True, check_finite=False), gradient, check_finite=False)
-            except LinAlgError:  # rounding, with very many reports
+            factor = _cholesky(hessian, damping)
+            if factor is None:  # rounding, with very many reports
                 damping *= 4
                 continue
+            step = _solved(factor, gradient)
             trial = model.value(theta + step)
             if trial[0] >= value:
                 moved = True
@@ -235,15 +228,12 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
             break
         gain = float(gradient @ step) / 2
         theta, (value, law, chances, own, masses) = theta + step, trial
+        slopes, scaled, hessian = _tangent(data, model, law, chances, own, masses)
         damping = max(damping / 4, 1e-6)
         if gain < _SETTLED:
             break
-    slopes = model.slopes(law, chances, own, masses)
-    scaled = slopes * np.sqrt(data.number / np.maximum(chances, _LEAST))
-    hessian = scaled @ scaled.T
-    hessian[np.arange(len(theta)), np.arange(len(theta))] += 1
     factor = _factorised(hessian)
-    half = float(np.log(np.diag(factor[0])).sum())
+    half = float(np.log(factor.diagonal()).sum())
     evidence = value - half - len(model.atoms) * math.log(data.rows)
     if model.atoms and model.smooth > 0:
         evidence += float(np.log(_widths(data, model, masses, chances, scaled, factor)).sum())
@@ -251,7 +241,18 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
     return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
 
 
-def _widths(data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Any) -> Floats:
+def _tangent(
+    data: _Data, model: _Model, law: Floats, chances: Floats, own: Floats, masses: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The derivatives of the chances of the reports, the same over their standard deviations, and H."""
+    slopes = model.slopes(law, chances, own, masses)
+    scaled = slopes * np.sqrt(data.number / np.maximum(chances, _LEAST))
+    hessian = scaled @ scaled.T
+    hessian.flat[:: len(hessian) + 1] += 1
+    return slopes, scaled, hessian
+
+
+def _widths(data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Floats) -> Floats:
     """Over how many values the place of each atom is uncertain: sqrt(2 pi / information), given all other parameters.
 
     A model stands for all with its atoms a little to one side, which explain the reports about as well. Without this an atom
@@ -261,21 +262,33 @@ def _widths(data: _Data, model: _Model, masses: Floats, chances: Floats, scaled:
     slopes = (data.rows_of(high) - data.rows_of(low)) / np.maximum(high - low, 1)[:, None]
     slopes *= masses[:, None] * np.sqrt(data.number / np.maximum(chances, _LEAST))
     across = scaled @ slopes.T
-    information = (slopes**2).sum(axis=1) - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
+    information = (slopes**2).sum(axis=1) - (across * _solved(factor, across)).sum(axis=0)
     widths: Floats = np.sqrt(2 * math.pi / np.maximum(information, 1e-300))
     return np.clip(widths, 1.0, max(data.rows / _FINEST, 1.0))
 
 
-def _factorised(matrix: Floats) -> Any:
+def _factorised(matrix: Floats) -> Floats:
     """Cholesky's factor, with so much added to the diagonal as rounding needs."""
-    ridge, place = 0.0, np.arange(len(matrix))
+    ridge = 0.0
     while True:
-        try:
-            lifted = matrix.copy()
-            lifted[place, place] *= 1 + ridge
-            return cho_factor(lifted, lower=True, check_finite=False)
-        except LinAlgError:
-            ridge = max(1e-14, 10 * ridge)
+        factor = _cholesky(matrix, ridge)
+        if factor is not None:
+            return factor
+        ridge = max(1e-14, 10 * ridge)
+
+
+def _cholesky(matrix: Floats, ridge: float) -> Floats | None:
+    """The lower factor of a matrix whose diagonal is multiplied by 1 + ridge; None where rounding leaves it not positive. LAPACK
+    itself is called: for matrices as small as these SciPy's checks of its arguments take longer than the work."""
+    lifted = matrix.copy(order="F")
+    lifted.flat[:: len(lifted) + 1] *= 1 + ridge
+    factor, broken = dpotrf(lifted, lower=1, clean=0, overwrite_a=1)
+    return None if broken else factor
+
+
+def _solved(factor: Floats, right: Floats) -> Floats:
+    """The solution for the matrix with this lower factor."""
+    return np.asarray(dpotrs(factor, right, lower=1)[0])
 
 
 class Search:
@@ -290,7 +303,7 @@ class Search:
     ) -> None:
         self.data, self.progress, self.smooth = _Data(channel, counts), progress, smooth
         self.seen: dict[tuple[float, int, tuple[int, ...]], Fitted] = {}
-        self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Any, Floats]] = {}
+        self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Floats, Floats]] = {}
         self.best: Fitted | None = None
 
     def fit(
@@ -396,7 +409,7 @@ class Search:
         slope = data.channel.pull(data.counts / chances) - data.number
         own = np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)  # sum of (C[x, y] - m)^2 / m
         across = data.number * data.channel.pull_rows(slopes / chances)
-        information = own - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
+        information = own - (across * _solved(factor, across)).sum(axis=0)
         information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
         masses = np.divide(slope, information, out=np.ones_like(slope), where=(slope > 0) & (slope < information))
         gains = np.where(

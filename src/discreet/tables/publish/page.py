@@ -28,7 +28,6 @@ from .released import (
     asked_in_words,
     checked_words,
     correction_words,
-    key_for_people,
     labelled_key,
     of_which,
     total_words,
@@ -231,7 +230,9 @@ def release_page(release: Release) -> str:
                 )
             )
             folded.append(
-                statisticians_table(own[:most], keys, more, caption=caption, labels=labels, mark=words.decimal)
+                statisticians_table(
+                    own[:most], keys, more, caption=caption, labels=labels, codes=codes, mark=words.decimal
+                )
             )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
@@ -254,7 +255,11 @@ def release_page(release: Release) -> str:
                 mark=words.decimal,
             )
         )
-        folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels, mark=words.decimal))
+        folded.append(
+            statisticians_table(
+                own, record["by"], more, caption=caption, labels=labels, codes=codes, mark=words.decimal
+            )
+        )
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
@@ -315,16 +320,17 @@ def statisticians_table(
     *,
     caption: str,
     labels: Mapping[str, str],
+    codes: Mapping[str, Mapping[str, str]],
     mark: str = ".",
 ) -> str:
-    """What was drawn of each row and how; nothing where all of it is in the first table."""
+    """What was drawn of each row and how; nothing where all of it is in the first table. Names as in `rows_table`."""
     names = [name for name in _FOLDED if any(row.get(name) is not None for row in rows)]
     if not names:
         return ""
     right = [not any(isinstance(row[name], str) for row in rows) for name in names]
     lines = [
         [
-            *(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys),
+            *(f"<bdi>{escape(labelled_key(row[k], codes.get(k, {})))}</bdi>" for k in keys),
             *(escape(x) if isinstance(x := row[name], str) else _number(x, mark=mark) for name in names),
         ]
         for row in rows
