@@ -43,6 +43,7 @@ from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
 from .publish.previews import EpsilonPreview, Preview, preview_of
 from .publish.readings import Confidence, members
+from .publish.record import units_cut
 from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet, served
 
@@ -421,7 +422,9 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
-    return QuestionCheck(findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice)
+    cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
+    paid_by = asked.paid_by(allowed.terms)
+    return QuestionCheck(findings, asked.dataset, sheet.charge, left, paid_by, sheet.advice, cut)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

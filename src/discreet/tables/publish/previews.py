@@ -35,7 +35,7 @@ class Preview(Result):
     lines: tuple[Mapping[str, Any], ...]
     record: Mapping[str, Any]
     check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
-    advice: str | None = None  # what would make totals more accurate at the same price
+    advice: str | None = None  # what would count all groups of a unit, or make totals more accurate at the same price
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -75,6 +75,7 @@ class Preview(Result):
         whose = " of every part" if self.record["parts"] and not whose else whose
         notes = (
             *error_sentences(self.record),
+            *self.record["beware"],
             *([self.advice] if self.advice else []),
             f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
         )
@@ -155,6 +156,7 @@ class EpsilonPreview(Result):
         notes = (
             f"At epsilon {amount(last['epsilon_charged'])}:",
             *error_sentences(last),
+            *last["beware"],
             "Nothing was drawn or charged.",
         )
         return View(self._title(), tuple(self.rows()[0]), tuple(tuple(row.values()) for row in self.rows()), notes)
