@@ -14,7 +14,7 @@ from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.typing_errors import QuestionCheck
-from .error_statement import PEOPLE, error_rows, error_sentences, words
+from .error_statement import PEOPLE, PERCENT, error_rows, error_sentences, error_words, range_of
 from .expected_errors import GROUPS
 from .readings import Confidence
 from .released import amount, asked_in_words, key_for_people, totals_title
@@ -176,13 +176,15 @@ class EpsilonPreview(Result):
         from ...present import plot
 
         own = [k for k, row in enumerate(self.records[0]["errors"]) if row["statistic"] == statistic["name"]]
-        shown = [(k, "each") for k in own] + [(own[0], "all")]
-        people = PEOPLE if self.records[0]["errors"][own[0]]["by_size"] else 1
+        by_size = self.records[0]["errors"][own[0]]["by_size"]
+        people, most = (PEOPLE[0], float(range_of(statistic))) if by_size else (1, math.inf)
+        # no example fits groups and totals, which have more people: of private sizes groups alone are drawn
+        shown = [(k, "each") for k in (own[:1] if by_size else own)] + [(own[0], "all")]
         rows = [
             {
                 "name": _line_name(row, which, record),
                 "at": float(Fraction(record["epsilon_charged"])),
-                "value": row[which] / people,
+                "value": min(row[which] / people, most) * PERCENT.get(statistic["kind"], 1),
             }
             for k, which in shown
             for record in self.records
@@ -192,8 +194,10 @@ class EpsilonPreview(Result):
         if not rows:
             return None
         first, last = self.records[0], self.records[-1]
-        ends = [words(record["errors"][own[0]]["each"] / people) for record in (last, first)]
-        of = f", of {PEOPLE} people" if people > 1 else ""
+        farthest = [min(record["errors"][own[0]]["each"] / people, most) for record in (last, first)]
+        ends = [error_words(error, statistic["kind"]) for error in farthest]
+        points = ", in percentage points" if statistic["kind"] == "share" else ""
+        of = f", of {people:,} {first['counted']}" if by_size else ""
         return plot.tracks(
             rows,
             one_line(
@@ -202,7 +206,7 @@ class EpsilonPreview(Result):
             ),
             one_line(f"{first['dataset']}: {statistic['kind']} of {statistic['what']}"),
             x="epsilon",
-            y=f"off by at most{of} ({Confidence.of(first['confidence']).words()})",
+            y=f"off by at most{points}{of} ({Confidence.of(first['confidence']).words()})",
             log_x=True,
             log_y=True,
         )
