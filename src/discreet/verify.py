@@ -1850,7 +1850,7 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
     def lines() -> str:
         """The chain, and all that follows from line to line."""
         found.append(history(document))
-        return f"{len(found[0].lines)} lines, each with the hash that follows from the one before it"
+        return f"{_counted(len(found[0].lines), 'line')}, each with the hash that follows from the one before it"
 
     findings = [_judged(lines)]
     if not found:
@@ -1865,13 +1865,9 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
             f"; each part by {_named(column)} has this budget, {several} were charged alone, and the largest sum counts"
         )
         beyond.append(f"that nobody is in two parts by {_named(column)}, from version to version too, which is stated")
-    findings.append(
-        Finding(
-            True,
-            f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent, in {len(told.charges)} charges"
-            f"{stated if told.stated else ''}; {waiting} without an answer{divided}",
-        )
-    )
+    charges = _counted(len(told.charges), "charge") + (stated if told.stated else "")
+    spent = f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent"
+    findings.append(Finding(True, f"{spent}, in {charges}; {waiting} without an answer{divided}"))
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
     if head is not None:
@@ -1897,6 +1893,11 @@ _BEYOND_LEDGER = (
 )
 
 
+def _counted(count: int, what: str) -> str:
+    """How many, in words."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _short_text(x: Fraction) -> str:
     """An amount for people."""
     return str(x) if x.denominator < 10**6 else f"about {_shown(x)}"
@@ -1919,6 +1920,11 @@ class _Statistic:
     grid: tuple[Fraction, Fraction, Fraction] | None
     origin: Fraction  # what a person's value counts from
     told: dict[str, Any]  # the same as it stands in the record
+
+    @property
+    def is_out(self) -> bool:
+        """Is whoever has no value left out?"""
+        return bool(self.told["missing"] == "out")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -2081,9 +2087,8 @@ class Release:
             grid = low, high, step
         right = what in _declared(told, grid) and told["what"] == self._in_words(what, grid is not None)
         _claim(right, f"{_named(name)}: the record has other bounds or conditions than its question.")
-        some = told["missing"] == "out" or told["among" if kind == "share" else "where"] is not None
-        pair = kind in ("mean", "share") and (some or not self.changes_one)
-        change, origin = _change(pair, grid, self.changes_one, told["missing"] is not None and told["where"] is None)
+        pair = _is_pair(told, self.changes_one)
+        change, origin = _change(told, grid, self.changes_one, pair)
         _claim(told["pair"] is pair, f"{_named(name)}: it is drawn as two numbers, or as one, where it should not.")
         _same(
             told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
@@ -2143,7 +2148,7 @@ class Release:
         for name, must in listed.items():
             right = "sha256:" + hashlib.sha256(self.beside(name)).hexdigest() == must
             _need(right, "digest", f"{_named(name)} was changed after it was written: its digest is not the record's.")
-        return f"{len(listed)} files beside it have the digests that it lists"
+        return f"{_counted(len(listed), 'file')} beside it with the digests that it lists"
 
     @property
     def rows_file(self) -> str:
@@ -2258,9 +2263,15 @@ class Release:
         """What the record says besides, where it follows from question and answer."""
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
+        _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
+        unit, most = self.field("unit"), self.question["max_count"]
+        left_out = ["rows with keys that were not declared"] if self.by and not self.question["pool_other"] else []
+        left_out += [] if unit is None else [f"rows without {unit}"]
+        left_out += [] if most is None else [f"what a group counts beyond {most}"]
+        _same(self.field("left_out"), left_out, "The record says of something else that totals leave it out.")
         checked = self.field("answer").get("checked") is True
         _claim(
             (self.field("checked") is not None) is checked, "It says in two ways whether it was checked before payment."
@@ -2285,15 +2296,12 @@ class Release:
         for measure, (name, which) in zip(measures, must, strict=True):
             s, plan = by_name[name], dict[int, _Drawn]()
             drawn_of = measure["statistic"]
+            missing = None if s.kind == "mean" and not self.changes_one and s.is_out else s.told["missing"]
             must_be = {"kind": s.kind, "part": s.told["part"], "where": drawn_of["where"]}
-            if s.kind == "share":
-                must_be |= {"among": drawn_of["among"], "missing": s.told["missing"]}
-                _claim(
-                    (drawn_of["among"] is None) is (s.told["among"] is None), f"{_named(name)}: it is of other people."
-                )
+            must_be |= {"among": drawn_of["among"], "missing": missing} if s.kind == "share" else {}
+            _claim((must_be.get("among") is None) is (s.told["among"] is None), "A share was drawn of other people.")
             if s.grid is not None:
-                anyway = s.kind == "mean" and not self.changes_one and s.told["missing"] == "out"
-                must_be |= {"column": drawn_of["column"], "missing": None if anyway else s.told["missing"]}
+                must_be |= {"column": drawn_of["column"], "missing": missing}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
             share = self.amount("epsilon_charged") * s.weight * part / self.contribution
@@ -2385,7 +2393,8 @@ class Release:
                 continue
             for name, drawn_part in zip(("report_u", "report_v"), values, strict=True):
                 self._cell(line, name, _says(line[name], drawn_part))
-            self._cell(line, "report", _is_ratio(line, s, values))
+            right = line["report"] == "" if size == 0 else _is_ratio(line, s, values)
+            self._cell(line, "report", right)
         count = len(self.cells) * len(self.statistics)
         return f"the {count} rows have the keys of the question, and the reports and mechanisms of the answer in the record"
 
@@ -2418,6 +2427,8 @@ class Release:
         total = report * step + (0 if s.pair else max(size, 0) * start)
         if drawn.channel is None:
             _claim(report == 0, "The report of an empty public group is not 0.")
+            if s.pair:
+                return None
         else:
             width, least = (self._coarse(name) for name in ("round_to", "hide_below"))
             total = total if width is None else width * math.floor(total / width + Fraction(1, 2))
@@ -2454,7 +2465,7 @@ class Release:
     def table(self, name: str) -> list[dict[str, str]]:
         """The rows of a CSV beside the record, by its columns."""
         text = self.beside(name).decode("utf-8").removeprefix("\ufeff")
-        separator, mark = (_field(self.field("presentation"), x, "presentation") for x in ("separator", "decimal"))
+        _, _, _, _, separator, mark = _known(self.field("presentation"), "presentation", *_PRESENTATION.split())
         right = separator in (",", ";", "|", "\t") and mark in (".", ",") and mark != separator
         _shape(right, "The record names no marks that a CSV can have.")
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
@@ -2470,7 +2481,8 @@ class Release:
 
     def intervals(self) -> str:
         """The interval of each report, by the distribution of its noise."""
-        error = 1 - _number(self.field("confidence"))
+        together = self.field("simultaneous") is True
+        error = self._error_of_all() if together else 1 - self.amount("confidence")
         _shape(0 < error < 1, "The confidence is not between 0 and 1.")
         reading: dict[tuple[int, bool], Callable[[Fraction], tuple[int, int]]] = {}
         for line, s, place in self._lines():
@@ -2481,28 +2493,58 @@ class Release:
                     ends.append((0, 0))
                     continue
                 if (id(drawn), s.pair) not in reading:
-                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair else 1))
+                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair and not together else 1))
                 ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
             if s.pair and size == 0:
                 self._cell(line, "low", line["report"] == line["low"] == line["high"] == "")
                 continue
             if s.pair:
-                self._cell(line, "low", _is_ratio_interval(line, s, ends))
+                nothing = line["low"] == line["high"] == ""
+                self._cell(line, "low", nothing if size == 0 else _is_ratio_interval(line, s, ends))
                 continue
             fitted = self._fitted(line, s)  # the interval is stretched to hold it
             for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
                 value = None if abs(end) >= FARTHEST else s.value(end, size)
                 value = wider(value, _number(fitted)) if value is not None and fitted else value
                 self._cell(line, name, _says(line[name], value))
-        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, whatever it is"
+        which = "all of them at once" if together else "each by itself"
+        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, {which}, whatever it is"
+
+    def _error_of_all(self) -> Fraction:
+        """How often one interval may fail where all of a release hold at once: reports that are drawn independently have the
+        product of their probabilities, and totals of several of them the sum of their errors."""
+        right = all(set(by) <= set(self.by) for by in self.margins)
+        _unknown(
+            right,
+            "Which groups a total by a column of a hierarchy has is not known here, nor so the intervals of all at once.",
+        )
+        error, reports, totals = 1 - self.amount("confidence"), 0, 0
+        for plan in self.plans.values():
+            drawn = [plan[size].channel is not None for size in self.sizes]
+            reports += sum(drawn)
+            for by in self.margins:
+                counts: dict[str, int] = {}
+                for key, is_drawn in zip(self.cells, drawn, strict=True):
+                    total = json.dumps([key[self.by.index(c)] for c in by])
+                    counts[total] = counts.get(total, 0) + is_drawn
+                totals += sum(count > 1 for count in counts.values())
+        each = error / max(reports + totals, 1)
+        if reports < 2:
+            return each
+        return 1 - _root(1 - each * reports, reports, self.effort, 64 + math.ceil(1 / each).bit_length())
+
+    @cached_property
+    def margins(self) -> list[list[str]]:
+        """The columns of all totals, each set of them once."""
+        asked = [[_text(c, "column") for c in _list(by, "columns")] for by in _list(self.field("margins"), "margins")]
+        return list({frozenset(by): by for by in [*asked, *(by for by, _ in self.tiers)]}.values())
 
     def totals(self) -> str:
         """The totals: in the record as in their files, and the sums of the fitted numbers of their groups."""
         margins = _field(self.document, "margins", "file")
         names = [n for n in self.field("files") if n != self.rows_file and n.endswith(".csv")]
         _claim(isinstance(margins, dict) and len(margins) == len(names), "The record has other totals than files.")
-        asked = [_list(by, "columns of totals") for by in _list(self.field("margins"), "margins")]
-        wanted = ["+".join(by) or "total" for by in [*asked, *(by for by, _ in self.tiers)]]
+        wanted = ["+".join(by) or "total" for by in self.margins]
         must = {"+".join(sorted(name.split("+"))) for name in wanted}  # in whatever order their columns were named
         _claim(
             must == {"+".join(sorted(name.split("+"))) for name in margins},
@@ -2514,7 +2556,8 @@ class Release:
             told = [{c: "" if x is None else str(x) for c, x in row.items()} for row in _list(rows, "totals")]
             _claim(lines == told, f"{_named(name)} has other totals than the record.")
             added += self._added(margin, rows)
-        return f"{sum(map(len, margins.values()))} totals are in the record as in their files; {added} are the sums of their groups"
+        count = _counted(sum(map(len, margins.values())), "total")
+        return f"{count} in the record as in the files; {_counted(added, 'sum')} of groups added up again"
 
     def _added(self, margin: str, rows: list[dict[str, Any]]) -> int:
         """How many totals of a margin are the sums of the fitted numbers of their groups; one that is not is refused."""
@@ -2564,12 +2607,26 @@ class Release:
         _claim(
             self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent at that line or later."
         )
+        corrected = self.field("supersedes")
+        if corrected is not None:
+            _, _, before = _known(corrected, "correction", "version", "reason", "line")
+            right = before is None or (type(before) is int and before < line and before in told.answers)
+            _claim(right, "The line of the release that it corrects is no earlier charge that was answered.")
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
-        if line not in told.opened:
+        if line not in told.opened or self.shows_less:
             return f"{words}; the commitment to its reports was not opened"
         right = _opens(told.opened[line], self._stored(), told.lines[answered - 1]["commitment"])
+        again = (
+            f"Line {answered} is committed to another text: it may be the same answer, asked again in another order."
+        )
+        _unknown(right or self.field("repeated") is not True, again)
         _claim(right, f"Line {answered} is committed to other reports than those in the record.")
         return f"{words}; its reports and mechanisms are those that line {answered} is committed to"
+
+    @property
+    def shows_less(self) -> bool:
+        """Does the ledger store more than is shown here? Then its commitment is to something that was not published."""
+        return self._is_coarse() or self.field("audience") is not None
 
     def _of_budget(self, name: str) -> Fraction:
         """What the record says of the budget."""
@@ -2589,6 +2646,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[
     return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
 
 
+_PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
 _STATISTIC = "name kind what where among column low high step missing part epsilon alpha change pair"
 
@@ -2602,43 +2660,51 @@ def _sum(amounts: Iterable[Fraction]) -> Fraction:
     return total
 
 
+def _is_pair(told: dict[str, Any], changes_one: bool) -> bool:
+    """Is it a mean or share over a private number of people? Then two numbers are drawn: what they have, and what they lack."""
+    chosen = told["among"] if told["kind"] == "share" else told["where"]
+    private = not changes_one or chosen is not None or told["missing"] == "out"
+    return private and told["kind"] in ("mean", "share")
+
+
 def _change(
-    pair: bool, grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, everybody: bool
+    told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None, changes_one: bool, pair: bool
 ) -> tuple[int, Fraction]:
     """How many steps one person can move a number of a group by (the two of a pair together), and what values count from.
 
     A person who is counted anyway moves a sum from one bound to the other; one who may also add nothing, from 0 to the farther one.
-    Of a pair somebody who comes or goes moves both together by the range, and somebody who changes each of them by it.
+    Of a pair, one who comes or goes moves both by the range together; one whose value changes moves each of them by it.
     """
-    times = 2 if pair and changes_one else 1
-    if grid is None:
-        return times, Fraction(0)
-    low, high, step = grid
-    if pair or (everybody and changes_one):
-        return times * math.ceil((high - low) / step), low
+    low, high, step = (Fraction(0), Fraction(1), Fraction(1)) if grid is None else grid
+    whole = math.ceil((high - low) / step)
+    if pair:
+        return whole * (2 if changes_one else 1), low
+    if grid is None or (changes_one and told["missing"] is not None and told["where"] is None):
+        return whole, low
     far = max(high, Fraction(0)) - min(low, Fraction(0)) if changes_one else max(abs(low), abs(high))
     return math.ceil(far / step), Fraction(0)
 
 
 def _declared(told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | None) -> tuple[str, ...]:
     """How the question must declare a statistic: a condition, or a column with its bounds; none where fields do not fit."""
-    column, where, missing, among = told["column"], told["where"], told["missing"], told["among"]
+    column, where, among, missing = (told[name] for name in ("column", "where", "among", "missing"))
     if grid is None:
-        share = told["kind"] == "share"
         plain = all(told[name] is None for name in ("column", "low", "high", "step"))
-        plain = plain and (missing in (None, "out") if share else missing is among is None)
-        if not plain or (where is None and told["kind"] != "count"):
+        if not plain or (told["kind"] == "count" and (among, missing) != (None, None)) or missing not in (None, "out"):
             return ()
         of_whom = "" if among is None else f" where {among}"
-        return ("*" if where is None else f"{where}{of_whom}{'' if missing is None else ' missing out'}",)
-    if among is not None or (missing == "out" and told["kind"] == "sum"):
-        return ()
+        left_out = "" if missing is None else " missing out"
+        return (
+            ()
+            if where is None and told["kind"] != "count"
+            else (f"{'*' if where is None else where}{of_whom}{left_out}",)
+        )
     low, high, step = grid
     slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
     rest = "" if where is None else f" where {where}"
     bounds = f":{low}..{slashed}{rest}" + ("" if missing is None else f" missing {missing}")
     quoted = str(column).replace('"', '""')
-    return f"{column}{bounds}", f'"{quoted}"{bounds}'
+    return (f"{column}{bounds}", f'"{quoted}"{bounds}') if among is None else ()
 
 
 def _top(size: int, most: Any) -> int | None:
@@ -2685,16 +2751,16 @@ def _law(family: Any, top: int | None, alpha: Fraction, change: int | None, r: i
     return _Law({"inputs": ends, "outputs": ends, "channel": channel}, {"kind": "any"} if any_two else near)
 
 
-def _root(alpha: Fraction, steps: int, effort: Effort) -> Fraction:
-    """The smallest multiple of 2^-62 whose power `steps` is at least alpha; finer where it is below that."""
+def _root(alpha: Fraction, steps: int, effort: Effort, fine: int | None = None) -> Fraction:
+    """The smallest multiple of 2^-62, or 2^-fine, whose power `steps` is at least alpha; finer where it is below that."""
     if steps == 1:
         return alpha
     _need(steps < 2**63, "too large", "One person changes a sum by too many steps.")
     zeros = (alpha.denominator.bit_length() - alpha.numerator.bit_length()) // steps
-    bits = 62 if zeros < 62 else 62 + zeros
-    fine = 192 + bits + _length(alpha)
-    effort.spend(8 * fine * _times(fine, fine))
-    low, high = (_exp_bounds(x / steps, fine) for x in _log_bounds(1 / alpha, fine))
+    bits = fine or (62 if zeros < 62 else 62 + zeros)
+    digits = 192 + bits + _length(alpha)
+    effort.spend(8 * digits * _times(digits, digits))
+    low, high = (_exp_bounds(x / steps, digits) for x in _log_bounds(1 / alpha, digits))
     first, last = math.ceil(2**bits / high[1]), math.ceil(2**bits / low[0])
     while first < last:
         if grants(Fraction(first, 2**bits), Fraction(1, steps), 1 / alpha, effort):
@@ -2882,25 +2948,24 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.rows,
         release.totals,
     ]
-    coarse = [release.record.get(name) for name in ("round_to", "hide_below")] != [None, None]
-    at_once = release.record.get("simultaneous") is not False
-    findings = [_judged(check) for check in (*checks, *(() if coarse or at_once else (release.intervals,)))]
+    plain = [release.record.get(name) for name in ("round_to", "hide_below")] == [None, None]
+    findings = [_judged(check) for check in (*checks, *((release.intervals,) if plain else ()))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
     alone = () if ledger else ("that it was charged: ask for the exported ledger, and give it to this program too",)
     line = release.record.get("ledger_line")
-    opened = ledger is not None and type(line) is int and line in ledger.opened
+    whole = all(release.record.get(name) is None for name in ("round_to", "hide_below", "audience"))
+    opened = ledger is not None and whole and type(line) is int and line in ledger.opened
     beyond = ("that these are the reports that were drawn: ask for an export that opens the commitment to them",)
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(_COARSE if coarse else _AT_ONCE if at_once else ()), *_BEYOND_RELEASE),
+        (*alone, *(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
     )
 
 
-_COARSE = ("intervals of reports that were rounded or hidden: discreet check-release does",)
-_AT_ONCE = ("intervals that cover all at once: discreet check-release does",)
+_INTERVALS = ("intervals of reports that were rounded or hidden: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

@@ -40,6 +40,27 @@ def test_what_cannot_be_checked_is_bad_input(run, survey):  # noqa: F811
     assert_one_good_error(run("check-release", "out.json", "--ledger", "none.db"))
 
 
+def test_a_release_is_exported_with_its_line_for_verify(run, survey):  # noqa: F811
+    """The operator's two commands, and what a journalist runs then."""
+    from discreet import verify
+
+    assert run("release", *survey, "--margins", "sex", "--bom", "-o", "out.csv").code == 0
+    record = json.loads(Path("out.json").read_text())["record"]
+    told = run("ledger", "export", record["dataset"], "--ledger", "b.db", "--release", "out.json", "-o", "ledger.json")
+    assert (told.code, told.err) == (0, "")
+    assert verify.main(["out.json", "ledger.json"]) == 0
+    assert run("release", *survey, "--round-to", "5", "-o", "coarse.csv").code == 0
+    for name in ("coarse.json", "nothing.json", "ledger.json"):
+        assert_one_good_error(run("ledger", "export", record["dataset"], "--ledger", "b.db", "--release", name))
+    assert verify.main(["coarse.json", "ledger.json"]) == 0
+    page = run("ledger", "promise", record["dataset"], "--ledger", "b.db")
+    assert (page.code, page.err) == (0, "")
+    assert "The promise is the whole budget: epsilon" in page.out
+    assert run("ledger", "promise", record["dataset"], "--ledger", "b.db", "-o", "promise.html").code == 0
+    assert Path("promise.html").read_text().startswith("<!doctype html>")
+    assert_one_good_error(run("ledger", "promise", "nobody", "--ledger", "b.db"))
+
+
 def test_words_for_the_page_and_marks_of_the_csvs(run, survey):  # noqa: F811
     words = [
         "--title",

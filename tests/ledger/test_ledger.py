@@ -390,9 +390,9 @@ def test_others_can_compute_the_chain_of_an_export(survey):
 
 # Every field that a line may have, and why an export may show it: the hash covers all of them, so none can be left out.
 SHOWN = {
-    "create": "name budget relation public unit per kind version number when salt",  # the terms; SHA-256 of a random salt
+    "create": "name budget relation public unit per parts kind version number when salt",  # the terms; SHA-256 of a random salt
     "admitted": "kind number when fingerprint commitment",  # under the secret, by line; salted by a salt that stays
-    "charge": "kind number when epsilon question fingerprint admission words basis",  # salted digests, and the same fingerprint
+    "charge": "kind number when epsilon question fingerprint admission words basis part",  # salted digests; as above
     "answer": "kind number when charge commitment",
     "removed": "kind number when",
 }
@@ -400,7 +400,7 @@ SHOWN = {
 
 def test_an_export_has_no_field_that_was_not_thought_about(survey):
     """And no other part: no salts, no words, no answers, unless they are asked for."""
-    survey.create("gone", 1, per={"year": 1})
+    survey.create("gone", 1, per={"year": 1}, parts="month")
     survey.remove("gone")
     line = survey.note_admission("survey", "v1", data="file", reading={}, columns=[]).number
     asked = {"question": "q"}

@@ -61,6 +61,8 @@ def record(**other: Any) -> dict[str, Any]:
         "empty_groups": [[EVIL]],
         "margins": [],
         "measured": [],
+        "confidence": "19/20",
+        "simultaneous": False,
         "question": {"domain": {}},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,

@@ -354,6 +354,7 @@ def test_a_preview_says_in_words_how_wrong_the_numbers_can_be(book):
     assert f"Each count is within 6 of the truth in 95 of 100 cases; all 3 at once within {k}." in told
     sure = dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence="0.999", margins=[[]])
     assert "999 of 1,000 cases" in str(sure)
+    assert "Each count is within about" in str(sure)  # what is printed is fitted to the total
     assert [row["of"] for row in sure.errors] == ["groups", "total"]
     assert sure.to_dict()["record"]["errors"] == sure.errors
     assert "999 of 1,000" in sure._repr_html_()

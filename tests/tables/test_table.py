@@ -153,7 +153,11 @@ def test_as_frames(made, several, book):
 def test_a_picture_has_the_published_numbers_their_intervals_and_the_totals(made, several):
     drawn = made.plot().to_dict()
     panels, data = drawn["concat"], drawn["datasets"]
-    assert [panel["title"]["text"] for panel in panels] == [["by town, age"], ["Totals by town"], ["The grand total"]]
+    assert [panel["title"]["text"] for panel in panels] == [
+        ["by town, age"],
+        ["Totals by town, of the declared groups"],
+        ["Total of the declared groups"],
+    ]
     dots = data[panels[0]["data"]["name"]]
     assert [(d["name"], d["value"], d["low"], d["high"]) for d in dots] == [
         (f"{row['town'] or '(missing)'}, {row['age']}", row["published"], row["low"], row["high"]) for row in made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
@@ -410,29 +410,6 @@ def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[
         what = words_of(facts, versions.get(number), spoken.get(number))
         found.append(Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link, what))
     return found
-
-
-def exported(
-    account: Account,
-    entries: Rows,
-    answers: Rows,
-    admissions: Rows,
-    words: Rows,
-    with_words: bool,
-    published: Collection[int],
-) -> dict[str, Any]:
-    """A history for others: lines with their hashes; words, and the salts of published answers, where they are asked for."""
-    name, stored = account.name, {charge: (number, salt) for charge, number, _, salt, _ in answers}
-    lines = [entry.to_dict() for entry in entries_of(name, entries, admissions, words)]
-    for number, salt, text in words if with_words else ():
-        lines[number - 1] |= {"what": text, "salt": salt}
-    for charge in published:
-        if charge not in stored:
-            raise LedgerError(f"Line {charge} of {name!r} is no charge with a stored answer. Nothing was exported.")
-        number, salt = stored[charge]
-        lines[number - 1] |= {"salt": salt}
-    head = Head(account.count, account.head).to_dict()
-    return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": lines}
 
 
 def decimal_and_exact(text: object) -> str:

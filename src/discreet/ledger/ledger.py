@@ -53,7 +53,6 @@ from .chain import (
     canonical,
     digest,
     entries_of,
-    exported,
     link_of,
     question_text,
     salted,
@@ -83,14 +82,15 @@ from .entries import (
     words_given,
 )
 from .entries import charge as charge_line
+from .export import exported
 from .periods import Running, begun_and_removed
 from .postgres import Postgres
+from .promise import Promise, promise_of
 from .secret import Secret, fingerprint_of
 from .sqlite import Sqlite, near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
-    from .promise import Promise
     from .spending import Paid
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
@@ -433,10 +433,7 @@ class Ledger:
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
 
     def promise(self, name: str) -> Promise:
-        """What is promised to the people in a data set, for whoever must answer for it: the whole budget in odds, what is spent,
-        caps as pacing, and what is not promised."""
-        from .promise import promise_of
-
+        """A page for whoever must answer for a data set: the whole budget in odds, what is spent, pacing, what is not promised."""
         return promise_of(self.terms(name), self.balance(name), self.history(name))
 
     def head(self, name: str) -> Head:

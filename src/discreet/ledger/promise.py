@@ -122,11 +122,12 @@ class Promise(Result):
     def whole(self) -> list[str]:
         """The promise in odds."""
         budget, spent = self.balance.budget, self.balance.spent
+        most = "" if self.terms.parts is None else " in the part that has spent most"
         return [
             f"The promise is the whole budget: epsilon {show_amount(budget)} for everything that is ever published from "
             f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
             f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
-            f"Spent so far: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            f"Spent so far{most}: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
             *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
 

@@ -78,10 +78,11 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     confidence = Confidence.of(record["confidence"])
     kinds = {statistic["name"]: statistic for statistic in record["statistics"]}
     several = sum(row["numbers"] for row in record["errors"]) > 1
+    fitted = any(row["of"] != GROUPS for row in record["errors"])
     sentences = []
     for row in record["errors"]:
         title = "" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"])
-        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, title))
+        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title))
     if several:
         sentences.append(
             f"At once: every number of this release together, in {_cases(confidence)}, whatever the true numbers are."
@@ -90,9 +91,14 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
 
 
 def _sentence(
-    row: Mapping[str, Any], statistic: Mapping[str, Any], confidence: Confidence, several: bool, title: str
+    row: Mapping[str, Any],
+    statistic: Mapping[str, Any],
+    confidence: Confidence,
+    several: bool,
+    fitted: bool,
+    title: str,
 ) -> str:
-    """Of one row; `several`: of a release of more than one number; `title`: of totals."""
+    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals."""
     kind, is_total, numbers = statistic["kind"], bool(title), row["numbers"]
     named = "" if statistic["name"] == kind else f"{statistic['name']}: "
     people = f" of {PEOPLE} people" if row["by_size"] else ""
@@ -102,7 +108,8 @@ def _sentence(
     if row["each"] is None:
         return f"{named}{what}: how far the intervals reach depends on the reports; the table has them."
     each, least, together = (_error(row, kind, which) for which in ("each", "least", "all"))
-    about = "about " if is_total else ""  # an interval is around the sum of the reports, and the total is fitted
+    # an interval is around reports, and what is printed is fitted to the totals where there are any
+    about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
     what += f"{f', each{people}' if numbers > 1 else people}:" if is_total else ""
     what = f"{what[0].lower()}{what[1:]}" if named else what
     span = each if least == each else f"{least} to {each} (by the size of the group)"

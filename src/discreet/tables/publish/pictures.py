@@ -35,8 +35,8 @@ def release_picture(release: Release) -> Any:
             own = [row for row in lines if several is None or row[several] == name]
             keys = [column for column in (own or [{}])[0] if column not in (*OF_TOTALS, several)]
             by = " and ".join(labels.get(column, column) for column in keys)
-            totals = f"Totals by {by}" if by else totals_title(margin, record, name)
-            panels += _panel(own[:_MOST], keys, "total", _titled(what, totals), unit, len(own), codes)
+            title = totals_title(margin, record, name, by=by)
+            panels += _panel(own[:_MOST], keys, "total", _titled(what, title), unit, len(own), codes)
     if not panels:
         raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
