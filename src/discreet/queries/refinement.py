@@ -142,7 +142,7 @@ def continuous_bounds(
     >>> print(mean)
     the least average l1 on [0, 1]: between 0.0507171 and 0.0513578
     cells  narrowest  widest  lower bound  upper bound <=   apart
-       16     0.0168  0.3877       0.0481         0.05158  0.0720
+       16     0.0168  0.3877       0.0481         0.05158  0.0721
        32     0.0084  0.2482       0.0507         0.05136  0.0126
     narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that
     """
