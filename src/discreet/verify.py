@@ -38,7 +38,7 @@ import math
 import os
 import re
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -2252,18 +2252,41 @@ class Release:
         most = self.question["max_count"]
         if most is None:
             return None
-        _unknown(set(by) <= set(self.by), "The largest totals by a column of a hierarchy are not known here.")
-        places, counts = [self.by.index(c) for c in by], dict[str, int]()
-        for key in self.cells:
-            total = json.dumps([key[k] for k in places])
-            counts[total] = counts.get(total, 0) + 1
-        return _whole(most, "max_count", 1) * max(counts.values())
+        return _whole(most, "max_count", 1) * max(Counter(self._totals_by(by)).values())
+
+    def _totals_by(self, by: list[str]) -> list[str]:
+        """The total by some columns that each group is part of; columns that contain keys have the map declared with them."""
+        looks: list[tuple[int, dict[str, Any] | None]] = []
+        for column in by:
+            maps = [m for m in self._containers if m[0] == column] if column not in self.by else []
+            _claim(column in self.by or len(maps) == 1, f"No groups are declared for totals by {_named(column)}.")
+            looks.append((self.by.index(maps[0][1] if maps else column), maps[0][2] if maps else None))
+        keys = [
+            [key[k] if known is None else known.get(json.dumps(key[k]), key[k]) for k, known in looks]
+            for key in self.cells
+        ]
+        return [json.dumps(key) for key in keys]
+
+    @cached_property
+    def _containers(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """The columns that contain the keys of another one, with that and the container of each key."""
+        found = []
+        for one in _list(_field(self.question["domain"], "containers", "domain"), "containers"):
+            column, of, pairs = _known(one, "container", "column", "of", "map")
+            listed = [_list(pair, "map") for pair in _list(pairs, "map")]
+            _shape(all(len(pair) == 2 for pair in listed), "The map of a container has something else than pairs.")
+            known = {json.dumps(key): label for key, label in listed}
+            found += [(_text(column, "column"), _text(of, "column"), known)] if of in self.by else []
+        return found
 
     def said_twice(self) -> str:
         """What the record says besides, where it follows from question and answer."""
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
         _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
+        _claim(
+            None in (self.field("part"), self.field("supersedes")), "A correction is of all parts, not of one of them."
+        )
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
@@ -2427,8 +2450,6 @@ class Release:
         total = report * step + (0 if s.pair else max(size, 0) * start)
         if drawn.channel is None:
             _claim(report == 0, "The report of an empty public group is not 0.")
-            if s.pair:
-                return None
         else:
             width, least = (self._coarse(name) for name in ("round_to", "hide_below"))
             total = total if width is None else width * math.floor(total / width + Fraction(1, 2))
@@ -2499,8 +2520,7 @@ class Release:
                 self._cell(line, "low", line["report"] == line["low"] == line["high"] == "")
                 continue
             if s.pair:
-                nothing = line["low"] == line["high"] == ""
-                self._cell(line, "low", nothing if size == 0 else _is_ratio_interval(line, s, ends))
+                self._cell(line, "low", _is_ratio_interval(line, s, ends))
                 continue
             fitted = self._fitted(line, s)  # the interval is stretched to hold it
             for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
@@ -2513,20 +2533,13 @@ class Release:
     def _error_of_all(self) -> Fraction:
         """How often one interval may fail where all of a release hold at once: reports that are drawn independently have the
         product of their probabilities, and totals of several of them the sum of their errors."""
-        right = all(set(by) <= set(self.by) for by in self.margins)
-        _unknown(
-            right,
-            "Which groups a total by a column of a hierarchy has is not known here, nor so the intervals of all at once.",
-        )
         error, reports, totals = 1 - self.amount("confidence"), 0, 0
+        grouped = [self._totals_by(by) for by in self.margins]
         for plan in self.plans.values():
             drawn = [plan[size].channel is not None for size in self.sizes]
             reports += sum(drawn)
-            for by in self.margins:
-                counts: dict[str, int] = {}
-                for key, is_drawn in zip(self.cells, drawn, strict=True):
-                    total = json.dumps([key[self.by.index(c)] for c in by])
-                    counts[total] = counts.get(total, 0) + is_drawn
+            for totals_of in grouped:
+                counts = Counter(total for total, is_drawn in zip(totals_of, drawn, strict=True) if is_drawn)
                 totals += sum(count > 1 for count in counts.values())
         each = error / max(reports + totals, 1)
         if reports < 2:

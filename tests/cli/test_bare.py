@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dt
-from tests.cli.test_cli import assert_one_good_error, examples, run, survey  # noqa: F401
+from tests.cli.test_cli import assert_one_good_error, examples, months, run, survey  # noqa: F401
 from tests.cli.test_grammar import ALL
 
 EXTRAS = [
@@ -45,7 +45,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != "check-release"])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in {"check-release", "compare-releases"}])
 def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noqa: F811
     """The examples of its help, with no extra at hand."""
     for path, text in {**FILES, **({"noisy.parquet": ""} if name == "tally" else {})}.items():
@@ -66,13 +66,15 @@ def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noq
             assert told.code == (name == "check"), told.err
 
 
-def test_a_release_is_not_called_broken_for_want_of_a_package(run, survey, monkeypatch):  # noqa: F811
-    assert run("release", *survey, "-o", "out.csv").code == 0
-    assert run("check-release", "out.json", "--ledger", "b.db").code == 0
+def test_a_release_is_not_called_broken_for_want_of_a_package(run, months, monkeypatch):  # noqa: F811
+    compare = ["compare-releases", "march.json", "january.json"]
+    assert run("check-release", "january.json", "--ledger", "b.db").code == 0
+    assert run(*compare).code == 0
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    told = run("check-release", "out.json")
-    assert_one_good_error(told)
-    assert 'run pip install ".[tables]"' in told.err
+    for words in (["check-release", "january.json"], compare):
+        told = run(*words)
+        assert_one_good_error(told)
+        assert 'run pip install ".[tables]"' in told.err
 
 
 def test_python_runs_the_package_itself():

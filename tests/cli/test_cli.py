@@ -624,7 +624,7 @@ def examples(help_text: str) -> list[str]:
     return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
 
 
-def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
+def test_every_help_has_an_example_and_every_example_runs(run, months, monkeypatch):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
     monkeypatch.setattr(
         "uvicorn.Server.run", lambda server, sockets: None
@@ -689,6 +689,16 @@ def survey(run):
         "--epsilon",
         "1/2",
     ]
+
+
+@pytest.fixture
+def months(run, survey):
+    """Two releases of one question, january.json and march.json."""
+    assert run("release", *survey, "-o", "january.csv").code == 0
+    with Path("people.csv").open("a") as more:
+        more.write("f,low,55000\n" * 7)
+    assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db", "--version", "2").code == 0
+    assert run("release", *survey, "--version", "2", "-o", "march.csv").code == 0
 
 
 def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):

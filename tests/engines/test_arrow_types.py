@@ -172,6 +172,16 @@ def test_every_type_is_there_or_missing_as_python_has_it():
         assert counts.counts.tolist() == [sum(v is not None for v in values_of(name))], name
 
 
+def test_a_union_is_missing_where_its_member_is():
+    members = [pa.array([None, 2]), pa.array(["a", None, "b"])]
+    column = pa.UnionArray.from_dense(pa.array([1, 0, 0, 1], pa.int8()), pa.array([2, 1, 0, 1], pa.int32()), members)
+    assert settled(column).values.to_pylist() == [True, True, None, None]
+    assert settled(column.slice(1, 2)).values.to_pylist() == [True, None]
+    sparse = pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [pa.array([None, None, 1]), column.slice(1)])
+    assert settled(sparse).values.to_pylist() == [None, None, True]
+    assert settled(sparse.slice(1)).values.to_pylist() == [None, True]
+
+
 def test_every_type_is_compared_and_added_as_python_has_it_or_refused_by_its_name():
     table = pa.table(list(COLUMNS.values()), names=list(COLUMNS))
     with duckdb.connect() as connection:

@@ -400,7 +400,7 @@ SHOWN = {
 
 def test_an_export_has_no_field_that_was_not_thought_about(survey):
     """And no other part: no salts, no words, no answers, unless they are asked for."""
-    survey.create("gone", 1, per={"year": 1}, parts="month")
+    survey.create("gone", 1, public=["month"], per={"year": 1}, parts="month")
     survey.remove("gone")
     line = survey.note_admission("survey", "v1", data="file", reading={}, columns=[]).number
     asked = {"question": "q"}

@@ -271,7 +271,7 @@ def test_a_journalist_adds_up_parts_too():
         exported([TERMS, {"kind": "charge", "epsilon": "1/2", "question": "", "part": "a"}])
     )
     assert told.spent == HALF
-    assert "1/2 of 1 is spent, in 1 charges" in verdict.findings[1].words
+    assert "1/2 of 1 is spent, in 1 charge;" in verdict.findings[1].words
     assert "1 were charged alone, and the largest sum counts" in verdict.findings[1].words
     assert "that nobody is in two parts by 'Month'" in verdict.beyond[-1]
     wrong = {
@@ -296,6 +296,6 @@ def test_the_promise_of_a_data_set_with_parts(births):
     said = str(births.promise("births"))
     assert "Each part by month has this budget" in said
     assert "is stated, not checked" in said
-    assert "Spent so far: 1/2." in said
+    assert "Spent so far in the part that has spent most: 1/2." in said
     births.create("town", 1, relation="add-remove")
     assert "Each part" not in str(births.promise("town"))

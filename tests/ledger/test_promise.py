@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from decimal import ROUND_CEILING, Decimal, localcontext
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import discreet as dt
 from discreet.ledger import promise as page
 from discreet.ledger.ledger import Ledger
 from tests.cells import for_each
@@ -72,6 +74,56 @@ def test_the_whole_budget_comes_first_and_caps_second(town):
     assert json.loads(json.dumps(told.to_dict()))["stated"] == "1/4"
 
 
+def test_attributes_are_two_changes_apart_where_presence_is_protected(tmp_path):
+    """Somebody is known to be in the data: is she ill? By all reports of a table of the ill and the well, next to the page."""
+    with Ledger(tmp_path / "l.db") as ledger:
+        ledger.create("open", "1/2", relation="add-remove")
+        ledger.create("bits", "1/2", relation="change-one", public=["g"])
+        told, bits = ledger.promise("open"), ledger.promise("bits")
+    channel = dt.geometric(6, epsilon="1/2").channel
+    worst = max(
+        channel.entry(3, y) * channel.entry(2, z) / (channel.entry(2, y) * channel.entry(3, z))  # (ill, well)
+        for y, z in itertools.product(range(7), repeat=2)
+    )
+    allowed = [Decimal(row["odds change by <="]) for row in told.rows()]
+    assert float(allowed[0]) < float(worst) <= float(allowed[2]) < float(worst) + 0.001
+    sure = Fraction(1, 10) * worst / (Fraction(1, 10) * worst + Fraction(9, 10))
+    assert "10 % becomes at most 23.2 %" in " ".join(told.whole())
+    assert 0.2315 < float(sure) <= 0.232
+    assert page.TWICE in str(told)
+    assert page.TWICE not in str(bits)
+    assert [row["after"] for row in bits.rows()] == ["the whole budget", "what is spent so far"]
+    assert [row["epsilon"] for row in told.rows()] == ["1/2", "0", "1", "0"]
+
+
+@for_each(
+    "per, words",
+    [
+        ({"year": 2}, "10 years"),
+        ({"year": 12, "month": "1/2"}, "4 years"),  # 6 in a year
+        ({"year": 2, "month": "1/2"}, "10 years"),
+        ({"quarter": 7, "month": 1}, "7 quarters"),
+        ({"year": 20, "quarter": 3, "month": 2}, "2 years"),
+        ({"month": 20}, "1 month"),
+    ],
+)
+def test_all_of_the_budget_may_be_spent_after_as_long_as_the_caps_together_say(per, words, tmp_path):
+    """Greedily month by month: in the last period named all is spent, and not before."""
+    length = {"month": 1, "quarter": 3, "year": 12}
+    spent, month, used = Fraction(0), 0, {}
+    while spent < 20:
+        caps = [Fraction(cap) - used.get((kind, month // length[kind]), 0) for kind, cap in per.items()]
+        now = min(Fraction(20) - spent, *caps)
+        for kind in per:
+            used[kind, month // length[kind]] = used.get((kind, month // length[kind]), 0) + now
+        spent, month = spent + now, month + 1
+    number, kind = words.split()
+    assert -(-month // length[kind.removesuffix("s")]) == int(number)
+    with Ledger(tmp_path / "l.db") as ledger:
+        ledger.create(f"town {words} {per}", 20, relation="add-remove", per=per)
+        assert f"After {words} all of 20 may be spent." in str(ledger.promise(f"town {words} {per}"))
+
+
 def test_terms_decide_the_words(town):
     text = str(town.promise("bits"))
     assert page.CHANGED["change-one"] in text
@@ -103,6 +155,7 @@ def test_the_general_form_has_the_same_headings_and_sentences():
         page.PERSON.format(unit="the id column"),
         page.PROVED,
     ]
+    assert page.TWICE in flat
     for sentence in (*always, page.PACING, *page.ADDS_UP, *page.NOT_PROMISED):
         assert sentence in flat, sentence
     order = [flat.index(sentence) for sentence in (*always, *page.ADDS_UP, *page.NOT_PROMISED)]

@@ -77,6 +77,21 @@ def test_the_floor_of_noise():
     assert sum(p for j, p in two.items() if j >= k) <= Fraction(1, 40) < sum(p for j, p in two.items() if j >= k - 1)
 
 
+@pytest.mark.parametrize("floor", [999, 1000, 1001, None])
+def test_wide_noise_with_a_floor_lies_below_its_law_on_a_coarse_unit(floor):
+    """Places are multiples of 8 here: what lies at a floor between two of them is moved up to the next, never down."""
+    noise = dt.noise.geometric(alpha="1999/2000")
+    law = of_noise(noise, floor)
+    unit, tails = 2**law.power, law._tails()
+    assert unit == 8
+    for s in range(-1010, 20):
+        above = Fraction(noise.upper(s)) if s >= 0 else 1 - Fraction(noise.upper(1 - s))
+        if floor is not None and s <= -floor:
+            above = Fraction(1)
+        place = max(-(-s // unit) - law.start, 0)
+        assert above <= Fraction(tails[place], 2**60) + law.lost, s
+
+
 def test_errors_of_a_table_lie_below_both_laws():
     """Of each row, tails and E(X - t)+ from the definition; the law in the convex order keeps the mean 0."""
     m = dt.explicit_fair(6, epsilon=1)

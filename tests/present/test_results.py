@@ -76,8 +76,17 @@ def record(**other: Any) -> dict[str, Any]:
         "groups": 3,
         "mechanisms": [{"family": "geometric"}],
         "interval": EVIL,
+        "counted": EVIL,
         "errors": [
-            {"statistic": ASKED["name"], "of": of, "numbers": 3, "each": 6, "all": 9.5, "least": 6, "by_size": False}
+            {
+                "statistic": ASKED["name"],
+                "of": of,
+                "numbers": 3,
+                "each": 6,
+                "all": 9.5,
+                "least": 6,
+                "by_size": of == "groups",
+            }
             for of in ("groups", EVIL)
         ],
         **other,
@@ -205,8 +214,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
         },
         {EVIL: [{EVIL: EVIL, "difference": 1}]},
         {
-            "later": {"dataset": EVIL, "version": EVIL},
-            "earlier": {"dataset": EVIL, "version": EVIL},
+            "later": {"dataset": EVIL, "version": EVIL, "part": EVIL},
+            "earlier": {"dataset": EVIL, "version": EVIL, "part": None},
             "notes": [EVIL],
             "totals": {EVIL: EVIL},
         },

@@ -102,6 +102,7 @@ def test_the_same_key_twice_would_repeat():
 def test_a_draw_within_a_draw_shares_no_words():
     """A signal handler samples while a sample is under way: both must have words of their own."""
     m, x, inner = dt.uniform(2**14 - 1), np.zeros(2**19, dtype=np.int64), []
+    m.sample(x[:1])  # loads what NumPy loads when it is first used, which no signal may interrupt
 
     def handler(number, frame):
         inner.append(m.sample(x[: 2**17]))
@@ -532,7 +533,10 @@ def ciphers_keys(monkeypatch):
         keys.append(digest(*given))
         return keys[-1]
 
-    monkeypatch.setattr(source.algorithms, "AES", lambda key: keys.append(bytes(key)) or aes(key))
+    noting = types.SimpleNamespace(AES=lambda key: keys.append(bytes(key)) or aes(key))
+    monkeypatch.setattr(
+        source, "algorithms", noting
+    )  # the module itself may warn of its names, and cannot be mended back
     monkeypatch.setattr(source.hmac, "digest", noted)
     return keys
 

@@ -20,6 +20,7 @@ from discreet.questions.margins import read_margins
 from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.coarse import Coarse
+from discreet.tables.publish.error_statement import error_rows, error_sentences
 from discreet.tables.publish.readings import Confidence
 from discreet.tables.publish.sheet import Sheet
 from discreet.tables.totals.margin_rows import IMAGE
@@ -262,6 +263,51 @@ def test_the_error_of_a_mean_of_n_people_is_at_most_what_is_said_over_n():
     assert (row["by_size"], row["each"]) == (True, 2 * k)
 
 
+def test_an_error_is_written_as_it_is_and_never_below():
+    """4.5 percentage points are 4.5, though the float nearest to 0.045 lies below it; a third is rounded up."""
+    for sizes, number in (
+        ((200, 200), Fraction(9, 200)),
+        ((300, 300), Fraction(9, 300)),
+        ((700, 700), Fraction(9, 700)),
+    ):
+        sheet = sheet_of("change-one", sizes, Fraction("0.71653131"), Confidence(), share="y")  # epsilon 1/3: 9 steps
+        (row,) = sheet.record["errors"]
+        assert number <= Fraction(str(row["each"])) < number * (1 + Fraction(1, 10**15))
+        assert "4.5 percentage points" in error_sentences(sheet.record)[0] or number != Fraction(9, 200)
+
+
+def test_each_count_is_within_what_is_said_and_not_within_a_step_less():
+    """Of mechanisms that are no noise: the rows of their matrices, by fractions; all at once, every cell for itself."""
+    for mechanism, n, alpha, level in product(
+        ("explicit_fair", "randomized_response"), (3, 12), ("3/5", "9/10"), (Fraction(1, 2), Fraction(19, 20))
+    ):
+        sheet = sheet_of("change-one", (n, n), alpha, Confidence(level), count="y", mechanism=mechanism)
+        (row,), entry = sheet.record["errors"], sheet.measures[0].plan[n].channel.entry
+        printed = []
+        for y in range(n + 1):
+            low, high = ends_of(sheet, [y, 0])[0]
+            printed.append(min(max(y, low), high))
+
+        def least(k, printed=printed, entry=entry, n=n):
+            """How likely it is to be no farther off, where that is least so."""
+            return min(sum(entry(x, y) for y in range(n + 1) if abs(printed[y] - x) <= k) for x in range(n + 1))
+
+        assert least(row["each"]) >= level
+        assert least(row["each"] - 1) < level
+        assert least(row["all"]) ** 2 >= level
+        assert least(row["all"] - 1) ** 2 < level
+
+
+def test_the_sentence_of_a_mean_names_what_it_is_taken_over(book):
+    asked = {"dataset": "homes", "ledger": book, "epsilon": 1, "counted": "rows", "max_rows": 2, "mean": "x:0..9"}
+    book.create("homes", 9, relation="add-remove", unit="home")
+    homes = PEOPLE.append_column("home", pa.array([k // 2 for k in range(100)]))
+    told = dt.preview(homes, by="town", domain={"town": ["a", "b"]}, **asked)
+    assert "mean taken over 100 rows is within" in str(told)
+    assert "people" not in error_sentences(told.record)[0]
+    assert {row["over"] for row in error_rows(told.record)} == {"rows"}
+
+
 def test_a_sum_of_many_reports_is_bounded_where_its_tail_is_rarer_than_what_convolving_leaves_out():
     noise = dt.geometric(dt.Grid(None, None), epsilon=1).channel
     kinds = np.zeros(4096, dtype=np.int64)
@@ -335,12 +381,19 @@ def test_audiences_have_the_same_confidence(book):
         assert made[name].record["errors"][0]["all"] == k
 
 
-@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", float("nan"), True])
+@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", "1e-400", float("nan"), True])
 def test_a_confidence_that_is_none_is_refused_with_the_next_step(book, bad):
     with pytest.raises(ReleaseError, match="write for example confidence="):
         dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, confidence=bad)
     with pytest.raises(ReleaseError, match="all intervals of the release cover at once"):
         dt.preview(PEOPLE, dataset="town", ledger=book, **ASKED, simultaneous="yes")
+    assert book.balance("town").spent == 0
+
+
+@for_each("asked", [{"round_to": "1e-400"}, {"round_to": "1e400"}, {"hide_below": "1e400"}, {"hide_below": "1/3e90"}])
+def test_numbers_that_no_record_can_hold_are_refused_before_anything_is_paid(book, asked):
+    with pytest.raises(ReleaseError, match="write for example"):
+        dt.release(PEOPLE, dataset="town", ledger=book, **ASKED, **asked)
     assert book.balance("town").spent == 0
 
 

@@ -68,7 +68,7 @@ def test_it_is_no_part_of_the_question_and_costs_nothing(office):
 def test_another_question_corrects_a_version_and_no_line(office):
     made = _corrected(office, question=dt.Question(count="district = 'north'", max_count=50))
     assert made.record["supersedes"]["line"] is None
-    assert "This corrects the release of version 2026-01: late registrations" in str(made)
+    assert "The data of this release correct those of version 2026-01: late registrations" in str(made)
 
 
 def test_audiences_and_tables_in_memory(office):

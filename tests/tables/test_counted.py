@@ -258,3 +258,23 @@ def test_rows_of_a_part_are_those_of_the_units_whose_part_it_is():
         own = named[0] if named else None
         mine = sum(g in "ab" and part == own for g, part in rows) if named else 0
         assert [int(count[u]) for count in seen] == [min(2, mine) if own == part else 0 for part in "12"], rows
+
+
+def test_rows_are_one_question_in_whatever_case_they_are_written(tmp_path):
+    """The ledger knows no case: a column named Rows, of one value for each unit, must not get the answer of the rows."""
+    table = pandas.DataFrame({"u": [1, 1, 1, 2], "Rows": ["a", "a", "a", "b"]})
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="u")
+        asked = {"dataset": "d", "ledger": ledger, "epsilon": 1, "count": "*", "max_rows": 3}
+        first, again = (dt.release(table, counted=counted, **asked) for counted in ("rows", "Rows"))
+    assert (again.record["repeated"], again.columns) == (True, first.columns)
+    assert again.record["counted"] == first.record["counted"] == "rows"
+    assert dt.Question(counted="Units") == dt.Question()
+
+
+@pytest.mark.parametrize("many", [{"counted": "rows", "max_rows": 10**99}, {"max_groups": 10**99}])
+def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path, many):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="u")
+        with pytest.raises(ReleaseError, match="an epsilon below 2"):
+            dt.release(pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, **many)

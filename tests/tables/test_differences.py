@@ -84,7 +84,7 @@ def test_capped_counts_are_covered_and_one_step_less_is_not(book):
 def test_noise_without_ends_is_convolved_exactly(book):
     """Sums: both errors have one distribution, and the reach of their difference is that of the convolution, step by step."""
     asked = {"dataset": "open", "count": None, "sum": "x:0..5/1", "epsilon": 1}
-    later, earlier = (_released(book, _table(3, 3, 4), version, **asked) for version in ("2", "1"))
+    later, earlier = (_released(book, _table(300, 300, 4), version, **asked) for version in ("2", "1"))  # far from 0
     found = difference(later, earlier).rows()[0]
     noise = dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=5).channel.noise
     if later.columns["mechanism"] == ["geometric"]:
@@ -123,6 +123,31 @@ def test_shares_means_totals_and_rounded_reports_have_intervals_too(book):
         assert row["low"] <= row["difference"] <= row["high"]
 
 
+def test_the_numbers_are_those_that_were_published_and_add_up(book):
+    """With totals, fitted ones: the parts of a difference add up to that of the total, and each interval holds its own."""
+    table = pa.table({"g": list("aabc"), "ill": ["yes"] * 4})
+    for k in range(6):
+        later, earlier = (
+            dt.release(
+                table,
+                dataset="open",
+                ledger=book,
+                epsilon="1/4",
+                version=version,
+                by="g",
+                domain={"g": list("abc")},
+                margins=[[]],
+            )
+            for version in (f"{k} later", f"{k}")
+        )
+        found = later.difference(earlier)
+        assert found.columns["later"] == later.columns["published"]
+        assert found.columns["earlier"] == earlier.columns["published"]
+        (total,) = found.margins["total"]
+        assert sum(found.columns["difference"]) == total["difference"]
+        assert all(row["low"] <= row["difference"] <= row["high"] for row in (*found.rows(), total))
+
+
 def test_public_zeros_are_exact(book):
     later, earlier = (_released(book, _table(0, 0), version) for version in ("2", "1"))
     assert difference(later, earlier).rows() == [
@@ -150,6 +175,62 @@ def test_what_has_no_difference_is_refused(book):
         made.difference(_released(book, _table(2, 2), "3"), confidence=2)
 
 
+def test_releases_that_count_different_things_have_no_difference(book):
+    book.create("units", 100, relation="add-remove", unit="x", parts="ill")
+    asked = {"dataset": "units", "count": "*", "epsilon": 1}
+    table = _table(2, 2)
+    made = {
+        "units": _released(book, table, "1", **asked),
+        "rows": _released(book, table, "2", **asked, counted="rows", max_rows=3),
+        "fewer rows": _released(book, table, "3", **asked, counted="rows", max_rows=2),
+        "a part": _released(book, table, "4", **asked, part="yes"),
+    }
+    for later, earlier in itertools.combinations(made, 2):
+        with pytest.raises(ReleaseError, match=r"count different things|of a part alone"):
+            made[later].difference(made[earlier])
+    other = _released(book, table, "5", **asked, part="no")
+    assert "version 4 (part yes) minus version 5 (part no)" in str(made["a part"].difference(other))
+
+
+def test_differences_are_of_published_numbers(book):
+    """Fitted to their totals, they differ from the reports; an interval holds the difference of what readers see."""
+    asked = {"by": ["g", "ill"], "domain": {"g": ["a"], "ill": ["yes", "no"]}, "margins": [[]], "dataset": "open"}
+    made = [
+        dt.release(_table(4, 5), ledger=book, epsilon="1/10", version=v, **asked, max_count=20, measure_totals="total")
+        for v in ("2", "1")
+    ]
+    found = made[0].difference(made[1])
+    assert found.columns["later"] == made[0].columns["published"]
+    assert found.columns["earlier"] == made[1].columns["published"]
+    for row in found.rows():
+        assert row["low"] <= row["later"] - row["earlier"] == row["difference"] <= row["high"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"counted": "rows", "max_rows": 1, "max_groups": 1}, {"max_groups": 1}, {"pool_other": True}],
+    ids=lambda other: next(iter(other)),
+)
+def test_what_is_counted_in_another_way_has_no_difference(book, other):
+    book.create("homes", 100, relation="add-remove", unit="home")
+    homes = _table(4, 4).append_column("home", pa.array([k // 2 for k in range(8)]))
+    asked = {"dataset": "homes", "max_groups": 2}
+    with pytest.raises(ReleaseError, match=r"count different things|pooled group"):
+        _released(book, homes, "2", **{**asked, **other}).difference(_released(book, homes, "1", **asked))
+
+
+def test_the_notes_say_what_is_not_the_same_in_both(book):
+    both = {"ledger": book, "epsilon": 1, "by": "x"}
+    young = {"x": {"young": [0, 17], "old": [18, None]}}
+    later = dt.release(_table(2, 2), dataset="open", version="2", max_count=9, domain=young, **both)
+    domain = {"x": {"young": [0, 29], "old": [30, None]}}
+    text = str(later.difference(dt.release(_table(2, 2), dataset="open", version="1", domain=domain, **both)))
+    assert "Groups by x, such as 'young', stand for other values" in text
+    assert "max_count: 9, before: no bound" in text
+    same = dt.release(_table(2, 2), dataset="open", version="3", max_count=9, domain=young, **both)
+    assert len(later.difference(same).record["notes"]) == 1
+
+
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     both = {"by": "g", "dataset": "public", "ledger": book, "epsilon": 1, "count": "ill = 'yes'"}
     later = dt.release(_table(2, 2), version="2", domain={"g": ["a", "b"]}, **both)
@@ -158,3 +239,17 @@ def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     assert found.columns["g"] == ["a"]
     assert "2 rows are in one of the releases only" in str(found)
     assert differences.Difference is dt.results.Difference
+
+
+def test_rows_and_units_or_two_parts_have_no_difference(tmp_path):
+    table = pa.table({"u": [1, 1, 2], "p": ["a", "a", "b"]})
+    with dt.Ledger(tmp_path / "parts.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="u", parts="p")
+        units, rows, part = (
+            dt.release(table, dataset="d", ledger=ledger, epsilon=1, count="*", **more)
+            for more in ({}, {"counted": "rows", "max_rows": 2}, {"part": "a"})
+        )
+    with pytest.raises(ReleaseError, match="count 'rows' and 'units of u'"):
+        rows.difference(units)
+    with pytest.raises(ReleaseError, match="of the part 'a' and None"):
+        part.difference(units)

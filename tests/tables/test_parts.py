@@ -418,3 +418,16 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
         assert ledger.balance("births", "2026-03").spent == 0
         again = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert again.record["repeated"]
+
+
+def test_a_unit_that_leaves_a_part_by_a_row_elsewhere_makes_other_data(tmp_path):
+    """Rows of other parts say which part a unit is in: its rows of this part may stay, and still count no more."""
+    table = pandas.DataFrame({"id": [1, 2, 2], "p": ["b", "b", "c"]})
+    moved = pandas.DataFrame({"id": [1, 2, 2], "p": ["b", "b", "a"]})
+    asked = {"dataset": "d", "epsilon": 1, "part": "b", "count": "*"}
+    with Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="id", parts="p")
+        dt.release(table, ledger=ledger, **asked)
+        assert dt.release(table[::-1], ledger=ledger, **asked).record["repeated"]
+        with pytest.raises(LedgerError, match="answered from other data than these"):
+            dt.release(moved, ledger=ledger, **asked)

@@ -106,6 +106,14 @@ def test_margins_that_cannot_be(people, ledger, margins, words):
     assert ledger.balance("people").spent == 0
 
 
+def test_no_container_has_the_name_of_the_pooled_cell():
+    """The total by it would count all undeclared keys as well."""
+    domain = {"g": ["a", "b"], "area": {"of": "g", "map": {"(other)": ["a"], "x": ["b"]}}}
+    assert dt.Question(by="g", domain=domain).cells == [("a",), ("b",)]
+    with pytest.raises(ReleaseError, match="the name of the pooled cell; a declared key or container"):
+        dt.Question(by="g", domain=domain, pool_other=True)
+
+
 @pytest.mark.parametrize("name", ["total", "Report", "digest"])
 def test_a_containing_column_does_not_take_the_name_of_a_result(people, ledger, name):
     domain = {**DOMAIN, name: {"of": "town", "map": {"all": TOWNS}}}

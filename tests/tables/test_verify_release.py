@@ -16,8 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
+import discreet as dt
 from discreet import verify
 from discreet.present.words import csv_lines
 from discreet.tables.saved.release_files import contents_of, digest_of, record_text
@@ -89,6 +91,63 @@ def test_intervals_that_hold_at_once_are_checked(shelf, tmp_path):
             "which is not what the record says" in words
             for words in failing(judged(tmp_path, forged, ledger_of(shelf[what])))
         )
+
+
+AREAS = {"town": ["a", "b", "c", "z"], "area": {"of": "town", "map": {"north": ["a", "b"], "south": ["c", "z"]}}}
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove"])
+def test_empty_groups_of_shares_and_totals_by_containers_hold(tmp_path, relation):
+    """The two numbers of an empty public group are 0; the groups of a total by a container are those of the declared map."""
+    table = pandas.DataFrame({"town": [*"aabbcc"], "ill": ["yes", None, "no", "yes", "no", "no"], "x": 1})
+    change = relation == "change-one"
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation=relation, public=["town"] if change else [])
+        made = dt.release(
+            table,
+            dataset="d",
+            ledger=ledger,
+            epsilon="1/100",
+            sum="x:0..9",
+            share="ill = 'yes' missing out",
+            count="ill = 'no'",
+            max_count=None if change else 3,
+            by="town",
+            domain=AREAS,
+            measure_totals=["area"],
+            simultaneous=True,
+        )
+        made.save(tmp_path / "x.csv")
+        exported = ledger.export("d", published=[made.record["ledger_line"]])
+    assert [made.columns[c][-1] for c in ("report_u", "report_v")] == [0, 0] or not change
+    assert failing(judged(tmp_path, None, exported)) == []
+    document = document_of(tmp_path)
+    domain = document["record"]["question"]["domain"]
+    question = document["record"]["question"]
+    if not change:  # where no total has two groups each interval may fail more often, and that of a sum has no ends
+        mapped = [{**domain["containers"][0], "map": [[town, town] for town in AREAS["town"]]}]
+        record = {**document["record"], "question": {**question, "domain": {**domain, "containers": mapped}}}
+        found = failing(judged(tmp_path, resigned(document, record=record), exported))
+        assert any("is not what the record says" in words for words in found)
+    for odd in ([], [{**domain["containers"][0], "map": [["a"]]}], [{**domain["containers"][0], "map": "a"}], None):
+        record = {**document["record"], "question": {**question, "domain": {**domain, "containers": odd}}}
+        assert failing(judged(tmp_path, resigned(document, record=record), exported))
+
+
+def test_a_correction_of_one_part_is_refused(tmp_path):
+    """It may move people between parts, so that it is of all of them."""
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", parts="p")
+        table = pandas.DataFrame({"p": ["a", "b"]})
+        dt.release(table, dataset="d", ledger=ledger, epsilon=1)
+        made = dt.release(table, dataset="d", ledger=ledger, epsilon=1, part="a")
+        made.save(tmp_path / "x.csv")
+        exported = ledger.export("d", published=[made.record["ledger_line"]])
+    document = document_of(tmp_path)
+    assert failing(judged(tmp_path, document, exported)) == []
+    forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
+    found = failing(judged(tmp_path, resigned(document, record=forged), exported))
+    assert found == ["A correction is of all parts, not of one of them."]
 
 
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.

@@ -56,20 +56,21 @@ def profile(
 
     from ..errors import FileError
     from ..files import write_whole
-    from ..questions.domain import read_groups
+    from ..questions.domain import files_of_groups, read_groups
     from ..tables.count.admitting import profile as run
     from . import terminal
 
     if out not in (None, "-") and Path(out).exists() and not overwrite:
         raise FileError(f"{out} is there already; choose another -o, or say --overwrite.", kind="missing")
-    apart(out, table, *filter(None, [domain]))
+    groups = None if domain is None else read_groups(domain)
+    apart(out, table, *map(str, files_of_groups(domain)))
     with terminal.progress("reading") as advance:
         found = run(
             table,
             **vars(reading),
             dates=dates or (),
             unit=unit,
-            domain=None if domain is None else read_groups(domain),
+            domain=groups,
             sum=sums,
             codes=listed(codes),
             progress=advance,

@@ -59,7 +59,7 @@ Check = Annotated[
     bool,
     switch(
         "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
-        "where there are any."
+        "where there are any, or too little is left."
     ),
 ]
 Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
@@ -371,7 +371,12 @@ def preview(
         if epsilon is not None or alpha is not None or check:
             raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
         return _previewed(
-            table, question, listed(epsilons), out, {"dataset": dataset, "ledger": ledger, **asked.keywords()}
+            table,
+            question,
+            asked.domain,
+            listed(epsilons),
+            out,
+            {"dataset": dataset, "ledger": ledger, **asked.keywords()},
         )
     if out is not None:
         raise ReleaseError(
@@ -390,14 +395,17 @@ def preview(
             progress=advance,
         )
     if expected.check is not None:
-        return Output(expected.check, 1 if expected.check.proposals else 0)
-    return Output(expected, part="rows")
+        return Output(expected.check, 0 if expected.check.passes else 1)
+    return Output(expected)
 
 
-def _previewed(table: str, question: Question, epsilons: list[str], out: str | None, given: dict[str, Any]) -> Output:
+def _previewed(
+    table: str, question: Question, domain: str | None, epsilons: list[str], out: str | None, given: dict[str, Any]
+) -> Output:
     """The errors at several epsilons, and the picture of them where one is wanted."""
     from ..errors import FileError
     from ..present import plot
+    from ..questions.domain import files_of_groups
     from ..tables.release import preview_epsilons as run
     from . import terminal
 
@@ -405,7 +413,7 @@ def _previewed(table: str, question: Question, epsilons: list[str], out: str | N
         raise FileError(
             "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
         )
-    apart(out, table)
+    apart(out, table, given["ledger"], *map(str, files_of_groups(domain)))
     with terminal.progress("counting") as advance:
         expected = run(table, question, epsilons=epsilons, progress=advance, **given)
     if out is not None:
@@ -470,7 +478,7 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
         compared = run(table, question, check=True, progress=advance, **given).check
     assert compared is not None
     Output(compared).present(json, csv)
-    return 1 if compared.proposals else 0
+    return 0 if compared.passes else 1
 
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
@@ -522,13 +530,13 @@ def _checked_outputs(
 ) -> list[Path]:
     """Files of an earlier release that go when this one is written; what must not be written over is refused."""
     from ..errors import FileError
+    from ..questions.domain import files_of_groups
     from ..tables.saved.release_files import check_outputs
     from ..tables.totals.margin_rows import names_of_totals
 
     names = names_of_totals(listed(asked.margins), question)
     try:
-        groups = None if asked.domain is None else asked.domain.rpartition("=file:")[2]
-        inputs = [table, groups, asked.mechanism, ledger, str(book.secret_file)]
+        inputs = [table, *map(str, files_of_groups(asked.domain)), asked.mechanism, ledger, str(book.secret_file)]
         return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
     except FileError as error:
         raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None

@@ -343,17 +343,19 @@ class GroupTotals:
         for name, total in self.totals.items():
             total[seen["i"]] = np.clip(total[seen["i"]] + seen[name], -FARTHEST, FARTHEST)
 
-    def counts(self, k: int, asked: Predicate | None, looked_at: frozenset[str]) -> Counts:
-        """Those for the condition number k."""
+    def counts(self, k: int, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str] = ()) -> Counts:
+        """Those for the condition number k; with `keys`, the texts of the declared keys, where rows that are not counted decide
+        who is (those of other parts)."""
         sizes, counts = self.totals["size"], self.totals[f"c{k}"]
         low, high = self.digests[k]
+        seen = f" {self._fingerprint([counts], keys)}" if keys else ""
         return Counts(
             sizes=self._declared(sizes),
             counts=self._declared(counts),
             other_size=self._pooled(sizes),
             other_count=self._pooled(counts),
             dropped=self.rows - self.counted,
-            fingerprint=hashlib.sha256(f"{self.rows} {low} {high}".encode()).hexdigest(),
+            fingerprint=hashlib.sha256(f"{self.rows} {low} {high}{seen}".encode()).hexdigest(),
             canonical="" if asked is None else asked.canonical,
             columns=looked_at,
         )

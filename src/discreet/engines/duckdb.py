@@ -123,11 +123,17 @@ class Seen:
     looked_at: Sequence[frozenset[str]]
     adding: Sequence[SumSql]
     keys: Sequence[str]
+    others_decide: bool = (
+        False  # do rows that are not counted say who is? Those of other parts do, of people with an id
+    )
 
     def counted(self) -> Counted:
         at = len(self.asked) - len(self.adding)
         return Counted(
-            [self.totals.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
+            [
+                self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys if self.others_decide else ())
+                for k in range(at)
+            ],
             [
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
@@ -199,7 +205,8 @@ def seen_in(
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         groups = _register(connection, domain, names, types)
-        contents = key_texts(domain, names) if limited or sums else []
+        in_part = person is not None and part is not None
+        contents = key_texts(domain, names) if limited or sums or in_part else []
         if limited:
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
@@ -236,7 +243,7 @@ def seen_in(
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    return Seen(totals, asked, looked_at, query.adding, contents)
+    return Seen(totals, asked, looked_at, query.adding, contents, in_part)
 
 
 def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:

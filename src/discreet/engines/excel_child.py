@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 from ..errors import TableInputError
 
 _EXACT = 2**53
+_OTHER_ROW = "if the names of the columns stand in another row, say which with header_row (--header-row 3)"
 _ROWS = 2**16  # handed over at a time
 _PACKED = 100  # a table is packed to a hundredth at best
 _SMALL = 2**26  # bytes that may be packed in any way
@@ -105,14 +106,15 @@ class _Read:
         if not first or not all(isinstance(name, str) and name.strip() for name in first):
             which = "The first row" if header_row == 1 else f"Row {header_row}"
             raise TableInputError(
-                f"{which} of {shown} must hold the names of the columns, a text in each cell; if they stand in another row, say "
-                "which with header_row (--header-row 3)."
+                f"{which} of {shown} must hold the names of the columns, a text in each cell; {_OTHER_ROW}."
             )
         self.header = [str(name) for name in first]
         self.beyond: list[int] = []
         self.large: list[int] = []
         self.parts = [marshal.dumps(part) for part in self.columns(rows)]
-        self._refuse(self.beyond, "cells beside the named columns", "name their columns, or take them out")
+        self._refuse(
+            self.beyond, "cells beside the named columns", f"name their columns, or take them out; {_OTHER_ROW}"
+        )
         self._refuse(
             self.large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts"
         )

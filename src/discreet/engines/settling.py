@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
 from ..questions.predicate import LONGEST_TEXT, find_column, unknown_column
-from .arrow_columns import Indices, is_text, plain_type, unwrapped
+from .arrow_columns import Indices, is_text, plain_type, stored, unwrapped
 from .dates import days_of
 
 LONGEST_ID = 64  # bytes
@@ -288,7 +288,7 @@ def _plain(column: Any, as_id: bool) -> Any:
 
     kind, column = column.type, _flat(column)
     if _is_flag(kind):
-        return pc.if_else(column.is_valid(), True, pa.scalar(None, pa.bool_()))
+        return pc.if_else(_there(column), True, pa.scalar(None, pa.bool_()))
     if kinds.is_null(kind):
         return pa.nulls(len(column), pa.string())
     if kinds.is_timestamp(kind):
@@ -305,6 +305,23 @@ def _plain(column: Any, as_id: bool) -> Any:
     if kinds.is_boolean(kind) or kinds.is_integer(kind) or getattr(kind, "extension_name", "") == "arrow.uuid":
         return column
     raise NotImplementedError
+
+
+def _there(column: Any) -> Any:
+    """Which rows have a value. A union has none where its member has none: not every Arrow says so of it."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if not kinds.is_union(column.type):
+        return column.is_valid()
+    members, places = stored(column, np.int8), np.arange(len(column))  # its own type_codes and offsets forget a slice
+    if column.type.mode == "dense" and len(column):
+        places = np.frombuffer(column.buffers()[2], np.int32, len(column), column.offset * 4)
+    there = np.zeros(len(column), np.bool_)
+    for which, code in enumerate(column.type.type_codes):
+        rows = members == code
+        there[rows] = _there(column.field(which)).to_numpy(zero_copy_only=False)[places[rows]]
+    return pa.array(there)
 
 
 def _flat(column: Any) -> Any:

@@ -18,6 +18,7 @@ import flint
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_amount
 from ..present.views import Result, View
 from .chain import STATED, Balance, Entry, Terms, total_of
+from .periods import MONTHS
 
 HEADINGS = (
     "What is promised",
@@ -37,6 +38,10 @@ CHANGED = {
     "protected, also that they took part.",
 }
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
+TWICE = (
+    "Two records of one person are two changes apart, one out and the other in: what is true of somebody who is known to be in the "
+    "data is hidden by twice the epsilon."
+)
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
 PARTS = (
@@ -62,7 +67,7 @@ _NINES = 12  # digits after the point up to which a share is told from 100 %
 
 
 def odds_factor(epsilon: Fraction) -> str:
-    """e^epsilon for people, rounded up: by so much the odds of a statement about one person change at most.
+    """e^epsilon for people, rounded up: by so much the odds between two neighbouring data sets change at most.
 
     >>> odds_factor(Fraction(1, 2)), odds_factor(Fraction(20)), odds_factor(Fraction(1000))
     ('1.649', '4.9e8', '10^435')
@@ -102,6 +107,10 @@ def sure_afterwards(before: Fraction, epsilon: Fraction) -> str:
     return "100 %"
 
 
+def _factor_and_suspicion(epsilon: Fraction) -> str:
+    return f"{odds_factor(epsilon)}: a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], epsilon)}"
+
+
 @dataclass(frozen=True, repr=False)
 class Promise(Result):
     """What is promised to the people in a data set, with its numbers: the whole budget first, caps second, and where it ends.
@@ -125,19 +134,33 @@ class Promise(Result):
         most = "" if self.terms.parts is None else " in the part that has spent most"
         return [
             f"The promise is the whole budget: epsilon {show_amount(budget)} for everything that is ever published from "
-            f"{self.terms.name}. It changes the odds of a statement about one person by a factor of at most {odds_factor(budget)}: "
-            f"a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], budget)}.",
+            f"{self.terms.name}. {self._odds(budget)}",
             f"Spent so far{most}: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
             *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
+
+    def _odds(self, epsilon: Fraction) -> str:
+        """What epsilon does to odds. Where presence is protected, an attribute has two changes between its values."""
+        about = "that one person is in the data" if self._twice else "of a statement about one person"
+        once = f"It changes the odds {about} by a factor of at most {_factor_and_suspicion(epsilon)}."
+        return (
+            f"{once} {TWICE} These odds change by at most {_factor_and_suspicion(2 * epsilon)}."
+            if self._twice
+            else once
+        )
+
+    @property
+    def _twice(self) -> bool:
+        return self.terms.relation == "add-remove"
 
     def pacing(self) -> list[str]:
         """Caps, which come second."""
         if not self.terms.per:
             return ["There is no cap: all of the budget may be spent on one day."]
         paced = [f"At most {show_amount(cap)} is spent in a {kind} (UTC)." for kind, cap in self.terms.per]
-        kind, cap = self.terms.per[0]
-        periods = math.ceil(self.balance.budget / cap)
+        kind = self.terms.per[0][0]  # the longest period; shorter ones may leave less of it
+        most = min(cap * (MONTHS[kind] // MONTHS[shorter]) for shorter, cap in self.terms.per)
+        periods = math.ceil(self.balance.budget / most)
         after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {show_amount(self.balance.budget)} may be spent."
         return [*paced, PACING, after]
 
@@ -158,7 +181,10 @@ class Promise(Result):
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
-        """How sure somebody can be afterwards, after the whole budget and after what is spent so far."""
+        """How sure somebody can be afterwards, after the whole budget and after what is spent so far; where presence is protected,
+        that one person is in the data, and after twice as much what is true of somebody who is known to be."""
+        spent = [("the whole budget", self.balance.budget), ("what is spent so far", self.balance.spent)]
+        spent += [(f"twice {what}", 2 * epsilon) for what, epsilon in spent] if self._twice else []
         return [
             {
                 "after": what,
@@ -166,10 +192,7 @@ class Promise(Result):
                 "odds change by <=": odds_factor(epsilon),
                 **{f"{before * 100} % becomes <=": sure_afterwards(before, epsilon) for before in BEFORE},
             }
-            for what, epsilon in (
-                ("the whole budget", self.balance.budget),
-                ("what is spent so far", self.balance.spent),
-            )
+            for what, epsilon in spent
         ]
 
     def words(self) -> str:

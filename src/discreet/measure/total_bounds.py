@@ -159,7 +159,7 @@ def of_noise(noise: DiscreteNoise, floor: int | None = None) -> ErrorBound:
     power = max(0, (2 * far // _LONGEST).bit_length())
     unit = 1 << power
     low = -far if floor is None else max(-floor, -far)
-    first, last = low // unit, -(-far // unit)
+    first, last = -(-low // unit), -(-far // unit)  # what lies below is moved up, never down
     with precision(192):
         tail = _tail_of(noise)
         tails = [WHOLE, *(tail((k - 1) * unit + 1) for k in range(first + 1, last + 1))]

@@ -57,8 +57,14 @@ def _is_marked(groups: Any) -> bool:
 
 def has_code_lists(groups: Any) -> bool:
     """Does a column name a file of codes?"""
+    return bool(code_list_files(groups, Path()))
+
+
+def code_list_files(groups: Any, folder: Path) -> list[Path]:
+    """The code lists that declared groups name, relative to a folder."""
     columns = groups["columns"] if _is_marked(groups) else groups
-    return isinstance(columns, Mapping) and any(isinstance(v, str) and v.startswith(MARK) for v in columns.values())
+    named = columns.values() if isinstance(columns, Mapping) else ()
+    return [folder / what.removeprefix(MARK) for what in named if isinstance(what, str) and what.startswith(MARK)]
 
 
 def with_code_lists(groups: Any, folder: Path | None = None) -> Any:

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
-from .code_lists import MARK, with_code_lists
+from .code_lists import MARK, code_list_files, with_code_lists
 from .predicate import LONGEST_TEXT
 from .recoding import Recoding
 
@@ -190,6 +190,17 @@ def read_groups(path: str | os.PathLike[str]) -> Any:
         raise TableInputError(
             f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
         ) from None
+
+
+def files_of_groups(path: str | os.PathLike[str] | None) -> list[Path]:
+    """The files from which `read_groups` read declared groups: a domain's own, and the code lists that it names."""
+    if path is None:
+        return []
+    _, is_list, listed = os.fspath(path).partition(f"={MARK}")
+    if is_list:
+        return [Path(listed)]
+    own = Path(path)
+    return [own, *code_list_files(json.loads(own.read_text(encoding="utf-8")), own.parent)]
 
 
 def declared_columns(groups: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReleaseError
 from ..exact.arithmetic import parse_exact, show
+from ..exact.written import did_you_mean
 from ..mechanism import Mechanism
 from .domain import Domain
 
@@ -56,7 +57,7 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
         if unknown:
             raise ReleaseError(
                 f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
-                f"{', '.join(str(name) for name in unknown)}."
+                f"{', '.join(str(name) for name in unknown)}.{did_you_mean(str(unknown[0]), [*known, TOTAL])}"
             )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     kept = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)

@@ -156,6 +156,8 @@ class Question:
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
         groups = whole(max_groups, "max_groups", error=ReleaseError)
         rows = None if max_rows is None else whole(max_rows, "max_rows", example=6, error=ReleaseError)
+        if isinstance(counted, str) and counted.lower() in (UNITS, ROWS):
+            counted = counted.lower()  # the ledger knows no case: a column Rows would be one question with the rows
         _check_counted(counted, rows, groups)
         columns = tuple([by] if isinstance(by, str) else by)
         if domain is None and columns:
@@ -193,8 +195,9 @@ class Question:
                     f"{', '.join(taken)} is also the name of a column of the result; rename it in the {where}."
                 )
         keys = self.domain.keys
-        if self.pool_other and any(OTHER in key for key in keys):
-            raise ReleaseError(f"{OTHER} is the name of the pooled cell; a declared key cannot have it.")
+        containers = {label for hierarchy in self.domain.hierarchies for _, label in hierarchy.containers}
+        if self.pool_other and (OTHER in containers or any(OTHER in key for key in keys)):
+            raise ReleaseError(f"{OTHER} is the name of the pooled cell; a declared key or container cannot have it.")
         if any({None, MISSING} <= {key[k] for key in keys} for k in range(len(self.by))):
             raise ReleaseError(
                 f"{MISSING} is the name of missing values, which are declared too; a declared key cannot have it."

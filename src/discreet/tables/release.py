@@ -196,7 +196,7 @@ def preview(
         allowed = _allowed(table, book, asked, margins, dates=dates)
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, shown, progress)
-        compared = _compared(table, asked, allowed, ready, progress) if check else None
+        compared = _compared(table, book, asked, allowed, ready, progress) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
 
@@ -308,7 +308,7 @@ def _walked(
             table = whole_table(table)
             ready = _counted(table, book, asked, allowed, shown, progress)
             if confirm is not None and not ready.sheets[0].draws_nothing:
-                ready = _confirmed(_compared(table, asked, allowed, ready, progress), confirm, ready)
+                ready = _confirmed(_compared(table, book, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
     if allowed.corrects is None:
@@ -412,7 +412,9 @@ def _sheet(
     return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, *shown, tiers)
 
 
-def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None) -> QuestionCheck:
+def _compared(
+    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None
+) -> QuestionCheck:
     """The question beside the data that it was counted in, for whoever holds them; nothing of it is kept."""
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
@@ -420,8 +422,10 @@ def _compared(table: Any, asked: Asked, allowed: _Allowed, ready: _Ready, progre
     findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    left, sheet = allowed.said.totals_of(asked.part).left, ready.sheets[0]
-    return QuestionCheck(findings, asked.dataset, sheet.charge, left, asked.paid_by(allowed.terms), sheet.advice)
+    balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
+    left = min([balance.left, *(period.left for period in balance.periods)])
+    charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
+    return QuestionCheck(findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

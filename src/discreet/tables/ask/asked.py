@@ -212,6 +212,7 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
+    level_of(asked, terms, Fraction(1))  # refuses more groups or rows of a unit than any epsilon is divided among
 
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
@@ -361,7 +362,8 @@ class Correction:
         if part is not None:
             raise ReleaseError(
                 "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
-                "part, and is charged to all of them. Leave out the part."
+                "part, and is charged to all of them. Leave out the part; to correct one alone, name it in the question, "
+                "such as count=\"month = '2026-01'\"."
             )
         if version == own:
             raise ReleaseError(

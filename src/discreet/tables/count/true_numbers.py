@@ -45,8 +45,9 @@ def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admi
     words = [str(path), "--dataset", dataset, "--ledger", book.place]
     how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
+        versions = f" The last version that was admitted is {show(like[0].version)}." if like else ""
         raise ReleaseError(
-            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
+            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged.{versions} Whoever holds "
             f"the file runs: {how} {shlex.quote(version)}"
         )
     if not said.is_admitted(admission, file_digest(path)):

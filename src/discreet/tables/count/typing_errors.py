@@ -77,7 +77,8 @@ class QuestionFinding:
 
 @dataclass(frozen=True, repr=False)
 class QuestionCheck(Result):
-    """A question compared with the data, for whoever holds them: what may be a mistake in it, its price, and what is left."""
+    """A question compared with the data, for whoever holds them: what may be a mistake in it, its price, and what is left, of the
+    budget and of the caps of this time."""
 
     findings: tuple[QuestionFinding, ...]
     dataset: str
@@ -91,6 +92,11 @@ class QuestionCheck(Result):
         """The findings that propose a change; a key that no row has is to stay."""
         return tuple(finding for finding in self.findings if finding.what != _KEPT)
 
+    @property
+    def passes(self) -> bool:
+        """Is nothing proposed, and as much left as it would charge?"""
+        return not self.proposals and self.epsilon <= self.left
+
     def _title(self) -> str:
         n = len(self.proposals)
         found = f"{n} proposal{'' if n == 1 else 's'}" if n else "nothing to correct"
@@ -99,10 +105,9 @@ class QuestionCheck(Result):
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
-        price = (
-            f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}; the check charged "
-            "nothing."
-        )
+        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}"
+        price += ", and so it would be refused" if self.epsilon > self.left else ""
+        price = f"{price}; the check charged nothing." if self.epsilon else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),

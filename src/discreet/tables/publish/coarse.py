@@ -27,6 +27,7 @@ from ..draw.measures import Measure
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+LONGEST = 10**60  # of the parts of a number that was asked for: the record has it as a text that is read again
 _SMALL = 2**61  # products below it fit into 64 bits with room for a sum
 _ESTIMATED = 2**14  # entries of a distribution after merging in which an unbiased estimate is looked for
 
@@ -76,6 +77,9 @@ class Coarse:
             else positive(x, name, "in the units of the reports", error=ReleaseError, example=5, whole=True)
             for x, name in ((round_to, "round_to"), (hide_below, "hide_below"))
         )
+        for name, given in (("round_to", width), ("hide_below", least)):
+            if given is not None and max(given.as_integer_ratio()) > LONGEST:
+                raise ReleaseError(f"{name} has more than 60 digits; write for example {name}=5.")
         return cls(width, least)
 
     def __bool__(self) -> bool:

@@ -35,6 +35,7 @@ class ErrorStatement(Result):
             _counted(record),
             _noise(record),
             *error_sentences(record),
+            *_fitted(record),
             *_relative(record),
             *_not_covered(record),
         ]
@@ -63,14 +64,25 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "statistic": row["statistic"],
-            "of": "each group" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"]).lower(),
+            "of": "each group"
+            if row["of"] == GROUPS
+            else in_lower_case(totals_title(row["of"], record, row["statistic"])),
             "numbers": row["numbers"],
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
-            **({"over": "people" if row["by_size"] else ""} if any(x["by_size"] for x in record["errors"]) else {}),
+            **(
+                {"over": record["counted"] if row["by_size"] else ""}
+                if any(x["by_size"] for x in record["errors"])
+                else {}
+            ),
         }
         for row in record["errors"]
     ]
+
+
+def in_lower_case(title: str) -> str:
+    """A title within a line: its first letter alone is changed, since names of columns stand in it."""
+    return f"{title[0].lower()}{title[1:]}"
 
 
 def error_sentences(record: Mapping[str, Any]) -> list[str]:
@@ -82,7 +94,7 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     sentences = []
     for row in record["errors"]:
         title = "" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"])
-        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title))
+        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title, record["counted"]))
     if several:
         sentences.append(
             f"At once: every number of this release together, in {_cases(confidence)}, whatever the true numbers are."
@@ -97,11 +109,13 @@ def _sentence(
     several: bool,
     fitted: bool,
     title: str,
+    counted: str,
 ) -> str:
-    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals."""
+    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals; `counted`:
+    what a mean is taken over."""
     kind, is_total, numbers = statistic["kind"], bool(title), row["numbers"]
     named = "" if statistic["name"] == kind else f"{statistic['name']}: "
-    people = f" of {PEOPLE} people" if row["by_size"] else ""
+    people = f" taken over {PEOPLE} {counted}" if row["by_size"] else ""
     what = title if is_total else f"Each {kind}{people} is"
     if numbers == 0:
         return f"{named}{what if is_total else 'All groups'}: exact zeros, since empty groups are public."
@@ -111,16 +125,14 @@ def _sentence(
     # an interval is around reports, and what is printed is fitted to the totals where there are any
     about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
     what += f"{f', each{people}' if numbers > 1 else people}:" if is_total else ""
-    what = f"{what[0].lower()}{what[1:]}" if named else what
+    what = in_lower_case(what) if named else what
     span = each if least == each else f"{least} to {each} (by the size of the group)"
     text = f"{named}{what} within {about}{span} of the truth in {_cases(confidence)}"
     if several and together is not None:
         text += f"; {f'all {numbers:,}' if numbers > 1 else 'with all others'} at once within {about}{together}"
     if row["by_size"]:
         over = [words(row[which] * _PERCENT.get(kind, 1)) for which in ("each", "all")]
-        text += (
-            f". Of any number of people: {over[0]} over that number{f'; at once {over[1]} over it' if several else ''}"
-        )
+        text += f". Taken over any number of them: {over[0]} over that number{f'; at once {over[1]} over it' if several else ''}"
     return f"{text}."
 
 
@@ -171,6 +183,17 @@ def _noise(record: Mapping[str, Any]) -> str:
         f"Random noise was added to every number before anyone saw it ({families}; epsilon "
         f"{amount(record['epsilon_charged'])} in all). From which distribution is public; which noise was drawn is not."
     )
+
+
+def _fitted(record: Mapping[str, Any]) -> list[str]:
+    """Why errors of a table with totals are "about" so large."""
+    kinds = {statistic["name"]: statistic["kind"] for statistic in record["statistics"]}
+    if not any(row["of"] != GROUPS and kinds[row["statistic"]] in ("count", "sum") for row in record["errors"]):
+        return []
+    return [
+        "About: the printed counts and sums are fitted to the noisy reports so that they add up to the totals, and may lie off the "
+        "middle of their intervals. The intervals in the table hold the truth as stated."
+    ]
 
 
 def _relative(record: Mapping[str, Any]) -> list[str]:

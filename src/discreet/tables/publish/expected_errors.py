@@ -30,10 +30,13 @@ from .coarse import Coarse
 from .readings import Misses, Reading
 
 Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 GROUPS = "groups"
 _UNBOUNDED = 2.0**61  # no sum of steps reaches as far
+_LARGEST = 2**22  # entries of a channel that are gone through one by one
+_SLACK = 1e-9  # more than floats may be off by in a sum of probabilities
 
 
 def expected_errors(
@@ -50,8 +53,12 @@ def expected_errors(
     for k, measure in enumerate(measures):
         if measure.part == "v":
             continue  # both of a pair have the same noise
+        shown = misses[0].of_report(measure)
         each, together = (
-            {n: _reach(measure, n, reading, sense.of_report(measure), coarse) for n, reading in readings[k].items()}
+            {
+                n: _reach(measure, n, reading, sense.of_report(measure), shown, coarse)
+                for n, reading in readings[k].items()
+            }
             for sense in senses
         )
         noisy = Counter(n for n in sizes.tolist() if n in readings[k])
@@ -90,18 +97,23 @@ def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, F
 
 
 def _number(choose: Any, errors: Sequence[Fraction | None]) -> int | float | None:
-    """As JSON has it, rounded up; None where one of them is not known, or there is none."""
+    """As JSON has it, rounded up: the number that is written, 0.045, is not below. None where one of them is not known, or there is
+    none."""
     if not errors or None in errors:
         return None
     exact = Fraction(choose(errors))
     if exact.denominator == 1:
         return int(exact)
     near = float(exact)
-    return near if near >= exact else math.nextafter(near, math.inf)
+    return near if Fraction(str(near)) >= exact else math.nextafter(near, math.inf)
 
 
-def _reach(measure: Measure, size: int, reading: Reading, error: Fraction, coarse: Coarse) -> Fraction | None:
-    """How far the interval of any report reaches from it, in the units of the column; a rounded report is off by that, too."""
+def _reach(
+    measure: Measure, size: int, reading: Reading, error: Fraction, shown: Fraction, coarse: Coarse
+) -> Fraction | None:
+    """How far what is printed may be from the truth but for a probability of `error`, in the units of the column: no farther than
+    the interval of any report reaches, which is the same for noise. What is printed lies in the interval that is `shown`, of
+    another error; a rounded report is off by its rounding, too."""
     m, step = measure.plan[size], measure.units[1]
     assert m is not None
     rounded = Fraction(0) if coarse.round_to is None else coarse.round_to / 2
@@ -112,9 +124,23 @@ def _reach(measure: Measure, size: int, reading: Reading, error: Fraction, coars
     if finite is None or coarse:
         return None
     places = np.arange(finite.reports)
-    reports = values_at(m.outputs, places)
-    low, high = (np.clip(end, *measure.ends(size)) for end in reading.interval(places, error))
-    return Fraction(max((high - reports).max(), (reports - low).max())) * step
+    ends = measure.ends(size)
+    (low, high), beside = ([np.clip(end, *ends) for end in reading.interval(places, e)] for e in (error, shown))
+    printed = np.clip(values_at(m.outputs, places), *beside)
+    reach = max((high - printed).max(), (printed - low).max())
+    if finite.rows * finite.reports <= _LARGEST:
+        reach = min(reach, _farthest(finite.matrix[: ends[1] + 1], printed, error))
+    return Fraction(reach) * step
+
+
+def _farthest(chances: Floats, printed: NDArray[Any], error: Fraction) -> Any:
+    """The least distance within which what is printed is of the truth, whatever that is, but for a probability of `error`. It may
+    be less than the intervals reach: they reach farther from some reports than from others."""
+    off = np.abs(printed[None, :] - np.arange(len(chances))[:, None])
+    order = np.argsort(off, axis=1, kind="stable")
+    within = np.take_along_axis(chances, order, axis=1).cumsum(axis=1) >= 1 - float(error) + _SLACK
+    within[:, -1] = True
+    return np.take_along_axis(off, np.take_along_axis(order, within.argmax(axis=1)[:, None], axis=1), axis=1).max()
 
 
 def _total(reach: float, measure: Measure, coarse: Coarse) -> Fraction | None:

@@ -26,7 +26,6 @@ from .released import (
     asked_in_words,
     checked_words,
     correction_words,
-    key_for_people,
     labelled_key,
     of_which,
     total_words,
@@ -200,7 +199,7 @@ def release_page(release: Release) -> str:
                     codes=codes,
                 )
             )
-            folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels))
+            folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels, codes=codes))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, statistic in enumerate(asked):
@@ -221,7 +220,7 @@ def release_page(release: Release) -> str:
                 codes=codes,
             )
         )
-        folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels))
+        folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels, codes=codes))
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
@@ -274,16 +273,22 @@ _FOLDED = (
 
 
 def statisticians_table(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], more: int, *, caption: str, labels: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    more: int,
+    *,
+    caption: str,
+    labels: Mapping[str, str],
+    codes: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """What was drawn of each row and how; nothing where all of it is in the first table."""
+    """What was drawn of each row and how; nothing where all of it is in the first table. Names as in `rows_table`."""
     names = [name for name in _FOLDED if any(row.get(name) is not None for row in rows)]
     if not names:
         return ""
     right = [not any(isinstance(row[name], str) for row in rows) for name in names]
     lines = [
         [
-            *(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys),
+            *(f"<bdi>{escape(labelled_key(row[k], codes.get(k, {})))}</bdi>" for k in keys),
             *(escape(x) if isinstance(x := row[name], str) else _number(x) for name in names),
         ]
         for row in rows

@@ -14,7 +14,7 @@ from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.typing_errors import QuestionCheck
-from .error_statement import PEOPLE, error_rows, error_sentences, words
+from .error_statement import PEOPLE, error_rows, error_sentences, in_lower_case, words
 from .expected_errors import GROUPS
 from .readings import Confidence
 from .released import amount, asked_in_words, key_for_people, totals_title
@@ -191,7 +191,7 @@ class EpsilonPreview(Result):
             return None
         first, last = self.records[0], self.records[-1]
         ends = [words(record["errors"][own[0]]["each"] / people) for record in (last, first)]
-        of = f", of {PEOPLE} people" if people > 1 else ""
+        of = f", taken over {PEOPLE} {first['counted']}" if people > 1 else ""
         return plot.tracks(
             rows,
             one_line(
@@ -217,5 +217,5 @@ class EpsilonPreview(Result):
 
 def _line_name(row: Mapping[str, Any], which: str, record: Mapping[str, Any]) -> str:
     if row["of"] != GROUPS:
-        return totals_title(row["of"], record, row["statistic"]).lower()
+        return in_lower_case(totals_title(row["of"], record, row["statistic"]))
     return "each group" if which == "each" else f"all {row['numbers']:,} groups at once"

@@ -21,7 +21,7 @@ from ...exact.given import share
 from ...exact.grid import FARTHEST
 from ...exact.positions import positions, values_at
 from ..draw.measures import Measure
-from .coarse import Coarse, MergedReports, line_of
+from .coarse import LONGEST, Coarse, MergedReports, line_of
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,6 +67,8 @@ class Confidence:
         level = share(confidence, "confidence", "how often the intervals cover", error=ReleaseError)
         if level > _SUREST:
             raise ReleaseError('confidence is at most 1 - 1e-12; write for example confidence="0.999999".')
+        if level.denominator > LONGEST:
+            raise ReleaseError('confidence has more than 60 digits; write for example confidence="0.95".')
         if not isinstance(simultaneous, bool):
             raise ReleaseError(
                 "simultaneous is True (all intervals of the release cover at once) or False (each by itself)."

@@ -16,6 +16,7 @@ from ...exact.arithmetic import parse_exact
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
 from ...questions.question import Question
+from ...questions.recoding import Recoding
 from ...questions.statistic import OUT, ROWS, Statistic
 from ..ask.asked import Asked, contribution
 from ..draw.measures import Measure
@@ -28,6 +29,7 @@ Indices = NDArray[np.int64]
 RATIO = "for means and shares a ratio, not unbiased, and missing where only the interval can be given"
 ADDING_UP = "for adding up, not for reading"
 CHECKED = "checked against the data before payment"
+_LABELS = 12  # of a column of dates, that are explained
 
 
 def release_record(
@@ -273,12 +275,31 @@ def _beware(terms: Terms, question: Question) -> list[str]:
         warnings.append(
             "The count of an empty group is an exact zero without noise; its mechanism is named public zero."
         )
+    warnings += [
+        _days(recoding) for recoding in question.domain.recodings if recoding is not None and recoding.of_dates
+    ]
     if any(_like_a_formula(x) for key in question.cells for x in key):
         warnings.append(
             "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
             "them for formulas. Import those columns as text."
         )
     return warnings
+
+
+def _days(recoding: Recoding) -> str:
+    """Which days the labels of a column of dates mean; of ages at a day, the last one of the youngest is that day."""
+    said = []
+    for label, bands in list(zip(recoding.labels, recoding.bands, strict=True))[:_LABELS]:
+        spans = [_span(*band) for band in bands]
+        said.append(f"{label} is {' and '.join(spans) if spans else 'a missing date'}")
+    more = "; ..." if len(recoding.labels) > _LABELS else ""
+    return f"{recoding.column}: {'; '.join(said)}{more} (the days at both ends included)."
+
+
+def _span(low: Any, high: Any) -> str:
+    """From one day to another, where there are such ends."""
+    ends = [*([] if low is None else [f"from {low}"]), *([] if high is None else [f"to {high}"])]
+    return " ".join(ends) or "any day"
 
 
 def _left_out(unit: str, question: Question) -> str:

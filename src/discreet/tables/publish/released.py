@@ -391,8 +391,12 @@ def correction_words(record: Mapping[str, Any]) -> list[str]:
     written = record["supersedes"]
     if written is None:
         return []
-    line = "" if written["line"] is None else f" (line {written['line']} of the ledger)"
-    return [one_line(f"This corrects the release of version {written['version']}{line}: {written['reason']}")]
+    version, reason = written["version"], written["reason"]
+    if written["line"] is None:  # nobody can say which release that was, or whether there was one
+        return [one_line(f"The data of this release correct those of version {version}: {reason}")]
+    return [
+        one_line(f"This corrects the release of version {version} (line {written['line']} of the ledger): {reason}")
+    ]
 
 
 def amount(written: str) -> str:

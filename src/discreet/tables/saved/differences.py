@@ -3,7 +3,8 @@
 Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
 difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
 difference is a total of two parts). Everywhere else, for means, shares, totals, mechanisms that are no noise and reports that were
-rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni).
+rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers
+beside it are those that were published; an interval is stretched to hold their difference, and covers no less often.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...channels import Channel
 from ...channels.noisy import Additive
 from ...errors import ReleaseError
 from ...exact.aliases import Rational
+from ...exact.arithmetic import show
 from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
@@ -59,11 +61,17 @@ class Difference(Result):
         return View(self._title(), names, rows, tuple(self.record["notes"]), totals)
 
     def _title(self) -> str:
-        later, earlier = self.record["later"], self.record["earlier"]
-        return one_line(f"{later['dataset']}: version {later['version']} minus version {earlier['version']}")
+        later, earlier = (_named(self.record[which]) for which in ("later", "earlier"))
+        return one_line(f"{self.record['later']['dataset']}: {later} minus {earlier}")
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def _named(compared: Mapping[str, Any]) -> str:
+    """A release by its version, and by its part where it is of one."""
+    part = "" if compared["part"] is None else f" (part {compared['part']})"
+    return f"version {compared['version']}{part}"
 
 
 def difference(
@@ -88,8 +96,10 @@ def difference(
     ends = _convolved(shown[0], shown[1], new, old, common, 1 - level)
     rows = []
     for key in common:
+        numbers = _numbers(old.number(key), new.number(key))
         low, high = ends.get(key) or _apart(new_half.ends(key), old_half.ends(key))
-        rows.append((*key, *_numbers(old.report(key), new.report(key)), low, high))
+        # fitted to totals, numbers may lie beyond: then the interval is stretched, as it is in the releases
+        rows.append((*key, *numbers, *_stretched(low, high, numbers[2])))
     names = [*new.names, *_OF_DIFFERENCES]
     columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     margins = {
@@ -111,13 +121,33 @@ def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> N
     """Refuse two releases that are of different questions, or of one draw."""
     new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
     asked = [{(s.name, s.kind, s.words()) for s in question.statistics} for question in (new, old)]
-    if [name.lower() for name in new.by] != [name.lower() for name in old.by] or asked[0] != asked[1]:
+    by = [[name.lower() for name in question.by] for question in (new, old)]
+    if by[0] != by[1] or asked[0] != asked[1] or new.pool_other != old.pool_other:
         raise ReleaseError(
             "The two releases answer different questions, so that there is no difference between them: compare releases with "
-            "the same statistics, by the same columns in the same order."
+            "the same statistics, by the same columns in the same order, with or without a pooled group."
+        )
+    counted = [(q.counted_words(r["unit"]), q.max_rows, q.max_groups) for q, r in ((new, later), (old, earlier))]
+    if counted[0] != counted[1]:
+        raise ReleaseError(
+            f"The two releases count different things: {_counting(*counted[0])}, and {_counting(*counted[1])}. Compare releases "
+            "with the same counted, max_rows and max_groups."
+        )
+    if (later["part"] is None) != (earlier["part"] is None):
+        raise ReleaseError(
+            "One of the releases is of a part alone, the other of all parts; compare two parts, or two wholes."
         )
     if later["ledger_head"] is not None and later["ledger_head"] == earlier["ledger_head"]:
         raise ReleaseError("Both are the answer to one charge: the numbers behind them are the same.")
+
+
+def _counting(what: str, rows: int | None, groups: int) -> str:
+    """What a release counts, and how much of a unit."""
+    return (
+        f"{what}, at most {rows} of a unit"
+        if rows is not None
+        else f"{what}, in at most {groups} group{'s'[: groups > 1]}"
+    )
 
 
 @dataclass(frozen=True)
@@ -135,8 +165,9 @@ class _Rows:
         keys = zip(*(release.columns[name] for name in names), strict=True) if names else [()]
         return cls(release, names, {key: place for place, key in enumerate(keys)})
 
-    def report(self, key: tuple[Any, ...]) -> Any:
-        return self.release.columns["report"][self.places[key]]
+    def number(self, key: tuple[Any, ...]) -> Any:
+        """The published one."""
+        return self.release.columns["published"][self.places[key]]
 
     def ends(self, key: tuple[Any, ...]) -> tuple[Any, Any]:
         low, high = (self.release.columns[name][self.places[key]] for name in ("low", "high"))
@@ -145,6 +176,12 @@ class _Rows:
 
 def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
     return earlier, later, None if earlier is None or later is None else later - earlier
+
+
+def _stretched(low: Any, high: Any, number: Any) -> tuple[Any, Any]:
+    if number is None:
+        return low, high
+    return None if low is None else min(low, number), None if high is None else max(high, number)
 
 
 def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -249,13 +286,14 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
             old = before[key]
             numbers = _numbers(old["total"], row["total"])
             ends = _apart((row["low"], row["high"]), (old["low"], old["high"]))
-            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *numbers, *ends], strict=True)))
+            rows.append(dict(zip([*keys, *_OF_DIFFERENCES], [*key, *_stretched(numbers, *ends)], strict=True)))
     return rows
 
 
 def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
     """What was compared, for people and machines."""
-    said = [{name: record[name] for name in ("dataset", "version", "released", "ledger_line")} for record in records]
+    told = ("dataset", "version", "part", "released", "ledger_line")
+    said = [{name: record[name] for name in told} for record in records]
     notes = [
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are; where it holds 0, the reports do not show a change."
@@ -264,4 +302,23 @@ def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: 
         notes.append(f"{lost} rows are in one of the releases only, and were left out.")
     if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:
         notes.append("The two data sets protect different things: one counts what the other may count in another way.")
+    notes += _unlike(*records)
     return {"later": said[0], "earlier": said[1], "confidence": str(confidence.level), "notes": notes}
+
+
+def _unlike(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[str]:
+    """What is not the same in both questions, so that the numbers may differ where nobody has changed."""
+    new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
+    before = {r.column.lower(): r.declared() for r in old.domain.recodings if r is not None}
+    after = {r.column.lower(): r.declared() for r in new.domain.recodings if r is not None}
+    notes = []
+    for name in new.by:
+        one, other = before.get(name.lower(), {}), after.get(name.lower(), {})
+        moved = [label for label, what in other.items() if label in one and one[label] != what]
+        if moved or bool(one) != bool(other):
+            which = f", such as {show(moved[0])}," if moved else ""
+            notes.append(f"Groups by {name}{which} stand for other values in one release than in the other.")
+    if new.max_count != old.max_count:
+        counts = [str(q.max_count or "no bound") for q in (new, old)]
+        notes.append(f"Counts were cut at other bounds, max_count: {counts[0]}, before: {counts[1]}.")
+    return notes
