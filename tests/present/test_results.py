@@ -78,7 +78,6 @@ def record(**other: Any) -> dict[str, Any]:
         "groups": 3,
         "mechanisms": [{"family": "geometric"}],
         "interval": EVIL,
-        "counted": EVIL,
         "errors": [
             {
                 "statistic": ASKED["name"],
