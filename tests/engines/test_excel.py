@@ -322,8 +322,12 @@ def test_a_part_that_is_there_twice_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "end", ["os.abort()", "os._exit(0)", "sys.stdout.write('x')", "marshal.dump(['x'], sys.stdout.buffer)", "1 / 0"]
 )
-def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end):
+@pytest.mark.parametrize("early", [False, True])
+def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end, early):
+    """Early: it is gone before it is asked."""
+    ask = sources._rows_of_sheet
     monkeypatch.setattr(sources, "_CHILD", f"import os, sys, marshal\n{end}")
+    monkeypatch.setattr(sources, "_rows_of_sheet", lambda child, asked: (early and child.wait(), ask(child, asked))[1])
     with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
         dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
     assert told.value.__cause__ is None

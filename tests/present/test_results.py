@@ -63,7 +63,9 @@ def record(**other: Any) -> dict[str, Any]:
         "measured": [],
         "confidence": "19/20",
         "simultaneous": False,
-        "question": {"domain": {}},
+        "unit": EVIL,
+        "counted": EVIL,
+        "question": {"domain": {}, "max_rows": 6, "max_groups": 1, "max_count": None},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",
@@ -76,7 +78,6 @@ def record(**other: Any) -> dict[str, Any]:
         "groups": 3,
         "mechanisms": [{"family": "geometric"}],
         "interval": EVIL,
-        "counted": EVIL,
         "errors": [
             {
                 "statistic": ASKED["name"],

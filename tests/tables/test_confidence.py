@@ -431,6 +431,60 @@ def test_an_error_statement_says_nothing_that_depends_on_the_data_beyond_the_rel
     assert made[0].error_statement().to_html().startswith("<!doctype html>")
 
 
+def test_errors_of_private_sizes_are_cut_at_the_range_and_those_of_the_table_once_it_is_there(book):
+    """Before the release by examples of groups, none beyond the range of the values and none of totals; after it by the
+    intervals that stand in the table, under the page's names."""
+    asked = {"dataset": "town", "ledger": book, "by": ["town"], "domain": {"town": ["a", "b", "c"]}, "margins": [[]]}
+    asked |= {"share": {"part": "y"}}
+    low = dt.preview(PEOPLE, epsilon="1/100", **asked)
+    over = {row["of"]: row["each"] for row in low.errors}
+    assert 100 < over["groups"] < 1000  # more than 100 people, fewer than 1,000
+    assert "part: each share is within 100 percentage points (its whole range) of the truth" in str(low)
+    assert f", {over['groups'] / 10:g} in one of 1,000, " in str(low)
+    assert not any(sentence.startswith("part: share of") for sentence in low.view().notes)
+    found = dt.preview_epsilons(PEOPLE, epsilons=["1/100", "1"], **asked)
+    drawn = [value for rows in found.plot().to_dict()["datasets"].values() for value in rows]
+    assert {row["name"] for row in drawn} == {"each group", "all 3 groups at once"}
+    assert max(row["share"] for row in drawn) == 100
+    made = dt.release(PEOPLE, epsilon="1", **asked).presented(labels={"part": "Teil", "town": "Ort"})
+    told = made.error_statement().view().notes
+    away = [max(row["published"] - row["low"], row["high"] - row["published"]) * 100 for row in made]
+    said = next(line for line in told if line.startswith("Teil: each share has an interval"))
+    ends = [float(end) for end in re.search(r"end is ([\d.]+) to ([\d.]+) percentage points away", said).groups()]
+    assert all(0 <= end - x < x / 1000 for end, x in zip(ends, (min(away), max(away)), strict=True))  # rounded up
+    assert any(line.startswith("Teil: share of the declared groups: it has an interval") for line in told)
+    assert " by Ort, 3 groups" in told[0]
+    assert not any("percentage points of the truth" in line for line in told)
+    assert made.to_html().count("Totals leave out") == 1
+
+
+def test_errors_say_of_what_they_speak(tmp_path):
+    """Of what is counted, where a unit or a group may have more than counts; and by what errors of one row differ."""
+    book, rows = dt.Ledger(tmp_path / "budget.db"), PEOPLE.append_column("home", pa.array(range(100)))
+    book.create("homes", budget=9, relation="add-remove", unit="home")
+    book.create("town", budget=9, relation="add-remove")
+    domain = {"town": ["a", "b", "c"], "zone": {"of": "town", "map": {"a": "x", "b": "x", "c": "y"}}}
+    asked = {"dataset": "homes", "ledger": book, "by": ["town"], "domain": domain, "epsilon": 1}
+    for more, limit in (
+        ({}, "the number counted (each unit in at most 1 group)"),
+        ({"max_groups": 2}, "the number counted (each unit in at most 2 groups)"),
+        ({"max_groups": 3}, "the truth"),
+        ({"counted": "rows", "max_rows": 6}, "the number counted (at most 6 rows of each unit)"),
+        (
+            {"sum": "x:0..9", "max_rows": 2, "counted": "rows"},
+            "the sum over those counted (at most 2 rows of each unit)",
+        ),
+        ({"dataset": "town", "max_count": 2000}, "the number counted (at most 2,000 in a group)"),
+        ({"dataset": "town"}, "the truth"),
+    ):
+        told = str(dt.preview(rows, **{**asked, **more}))
+        assert f" of {limit} in 95 of 100 cases" in told, more
+    zones = str(dt.preview(rows, **{**asked, "dataset": "town"}, margins=["zone"]))
+    assert "(by the number of cells)" in zones
+    assert "; both at once within about" in zones
+    assert "by the size" not in zones
+
+
 def test_errors_at_several_epsilons_are_a_table_and_a_picture(book):
     asked = {name: part for name, part in ASKED.items() if name != "epsilon"}
     found = dt.preview_epsilons(
@@ -482,3 +536,11 @@ def test_the_command_line_reads_the_confidence_exactly_and_draws_the_errors(tmp_
     assert '"confidence": "99/100"' in made.with_suffix(".json").read_text()
     assert "99 % interval, all at once" in made.with_suffix(".html").read_text()
     assert run("check-release", str(made.with_suffix(".json")))[0] == 0
+
+
+def test_a_declared_end_may_widen_the_interval_of_a_total(book):
+    """The numbers of docs/totals.md."""
+    keys = {"town": [f"t{k}" for k in range(12)]}
+    asked = {"dataset": "town", "ledger": book, "by": ["town"], "domain": keys, "epsilon": "1/6", "margins": [[]]}
+    each = [dt.preview(PEOPLE, **asked, max_count=most).errors[1]["each"] for most in (None, 20000)]
+    assert each == [63, 71]

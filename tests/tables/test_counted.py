@@ -278,3 +278,39 @@ def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path,
         ledger.create("d", 9, relation="add-remove", unit="u")
         with pytest.raises(ReleaseError, match="an epsilon below 2"):
             dt.release(pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, **many)
+
+
+HOMES = pandas.DataFrame(  # 5 units of 1 to 5 rows; those with an even number of rows lie in both groups
+    [(u, "ab"[r % 2] if n % 2 == 0 else "a") for u, n in enumerate((1, 2, 3, 4, 5)) for r in range(n)],
+    columns=["home", "g"],
+)
+
+
+@for_each(
+    "more, cut",
+    [
+        ({}, "2 units have rows in more than 1 of the groups"),
+        ({"counted": "rows", "max_rows": 3}, "2 units have more than 3 rows in the groups"),
+        ({"counted": "rows", "max_rows": 4}, "1 unit has more than 4 rows in the groups"),
+        ({"counted": "rows", "max_rows": 5}, "0 units have more than 5 rows in the groups"),
+        ({"max_groups": 2}, None),
+    ],
+)
+def test_what_is_cut_off_is_said_before_paying_and_its_number_to_the_holder_alone(more, cut, tmp_path):
+    """A preview says all that the release will say; in how many units something is cut off stands in the check alone."""
+    book, name = dt.Ledger(tmp_path / "budget.db"), f"town {more}"
+    book.create(name, budget=9, relation="add-remove", unit="home")
+    asked = {"dataset": name, "ledger": book, "by": ["g"], "domain": {"g": ["a", "b"]}, "epsilon": 1, **more}
+    shown = dt.preview(HOMES, **asked, check=True)
+    assert (shown.check.cut or "").startswith(cut or "")
+    assert (shown.check.cut is None) == (cut is None)
+    assert cut is None or cut in str(shown.check)
+    alone = dt.preview(HOMES, **asked)
+    made = dt.release(HOMES, **asked)
+    for text in (
+        str(alone),
+        str(dt.preview_epsilons(HOMES, epsilons=[1], **{name: x for name, x in asked.items() if name != "epsilon"})),
+    ):
+        assert all(warning in text for warning in made.record["beware"])
+    assert ("counted in 1 of them" in str(alone.advice)) == (not more)
+    assert not any(cut and cut in text for text in (str(alone), str(alone.to_dict()), str(made), str(made.record)))

@@ -239,17 +239,3 @@ def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     assert found.columns["g"] == ["a"]
     assert "2 rows are in one of the releases only" in str(found)
     assert differences.Difference is dt.results.Difference
-
-
-def test_rows_and_units_or_two_parts_have_no_difference(tmp_path):
-    table = pa.table({"u": [1, 1, 2], "p": ["a", "a", "b"]})
-    with dt.Ledger(tmp_path / "parts.db") as ledger:
-        ledger.create("d", 9, relation="add-remove", unit="u", parts="p")
-        units, rows, part = (
-            dt.release(table, dataset="d", ledger=ledger, epsilon=1, count="*", **more)
-            for more in ({}, {"counted": "rows", "max_rows": 2}, {"part": "a"})
-        )
-    with pytest.raises(ReleaseError, match="count 'rows' and 'units of u'"):
-        rows.difference(units)
-    with pytest.raises(ReleaseError, match="of the part 'a' and None"):
-        part.difference(units)

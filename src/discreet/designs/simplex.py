@@ -18,6 +18,7 @@ from .constraints import Indices, Inequalities, essential, scatter
 from .problem import Floats, Problem
 from .theorems import Solution
 
+_SMALL = 17  # values up to which the program is solved as it stands: nothing is gained by what follows
 _OPTIONS = {"simplex_dual_edge_weight_strategy": 1}  # Devex: two thirds of the time of steepest edges on these programs
 _WHOLE = (
     2.0**10
@@ -70,13 +71,14 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     lower = np.concatenate([np.ones(len(sums)), inequalities.h[bounds], np.zeros(len(risks) + len(links))])
     upper = np.concatenate([np.ones(len(sums)), np.full(len(bounds) + len(risks), np.inf), np.zeros(len(links))])
     entries = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-    program = Program(cost, entries, _WHOLE * lower, _WHOLE * upper, _WHOLE * most, **_OPTIONS)
+    whole, options = (_WHOLE, _OPTIONS) if size > _SMALL else (1.0, {})
+    program = Program(cost, entries, whole * lower, whole * upper, whole * most, **options)
     best = program.solve()
     if best is None:
         raise DesignError(
             f"The solver stopped with the status {program.status!r}, so nothing is returned; try another level."
         )
-    found = np.maximum(best.unknowns[:count][unknown] / _WHOLE, 0.0).reshape(size, size)  # 0 holds up to the tolerance
+    found = np.maximum(best.unknowns[:count][unknown] / whole, 0.0).reshape(size, size)  # 0 holds up to the tolerance
     parts = np.split(unit * best.multipliers, starts[1:-1])
     row_sums, multipliers, weights, chained = (
         _unfolded(part, which, image) for part, which, image in zip(parts, kept, images, strict=True)

@@ -158,7 +158,8 @@ class CountQuery:
 
     def by_people(self, parts: int, part: int, key: str) -> str:
         """For each group: its people (or what else is counted), those who count, and their rows; of those people alone whose ids
-        fall in a part.
+        fall in a part. Beside them, marked as beyond, the first that each person has beyond what may count: one for each such
+        person.
 
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
@@ -194,10 +195,11 @@ class CountQuery:
             m AS (SELECT {", ".join(["u", "i", rows, *self.counts, *added])} FROM {self.matched()}
                   WHERE u IS NOT NULL {here} {there} GROUP BY u, i), {own}
             q AS (SELECT *, {place} AS place FROM {chosen})"""
+        most = self.max_groups if self.max_rows is None else self.max_rows
         return f"""
             WITH {people if self.max_rows is None else self._items(here)}
-            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
-            WHERE place <= {self.max_groups if self.max_rows is None else self.max_rows} GROUP BY i"""
+            SELECT {", ".join(["i", f"place > {most} AS beyond", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
+            WHERE place <= {most + 1} GROUP BY i, beyond"""
 
     def _items(self, here: str) -> str:
         """The rows, or ids, of each group, with the place of each among all of its person's.
@@ -297,6 +299,7 @@ class Counts:
     other_size: int  # the same for all undeclared and missing keys together, when asked for
     other_count: int
     dropped: int  # rows that stand in no group: for the operator alone
+    cut: int  # people of whom not everything is counted, since they have more than may count: for the operator alone
     fingerprint: str  # of the used columns' content, whatever the order of the rows (`_digest`): for the ledger alone
     canonical: str  # the predicate as it was understood, "" when there is none
     columns: frozenset[str]  # those that the predicate looks at
@@ -335,6 +338,7 @@ class GroupTotals:
     def __init__(self, size: int, other: bool, names: Sequence[str]) -> None:
         self.size, self.other = size, other
         self.rows = self.counted = 0  # rows, and those that stand in a group
+        self.cut = 0  # people who have more than may count
         self.digests: Sequence[tuple[int, int]] = ()  # for each condition, the sums of both halves
         self.totals = {name: np.zeros(size + 1, dtype=np.int64) for name in names}
 
@@ -355,6 +359,7 @@ class GroupTotals:
             other_size=self._pooled(sizes),
             other_count=self._pooled(counts),
             dropped=self.rows - self.counted,
+            cut=self.cut,
             fingerprint=hashlib.sha256(f"{self.rows} {low} {high}{seen}".encode()).hexdigest(),
             canonical="" if asked is None else asked.canonical,
             columns=looked_at,

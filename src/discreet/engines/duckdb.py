@@ -467,7 +467,10 @@ def _count_people(run: _EngineRun, query: CountQuery, memory_mb: int) -> GroupTo
                 raise
             ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
             continue
-        totals.add(seen)
-        totals.counted += int(seen["n"].sum())
+        beyond = seen["beyond"].astype(bool)
+        totals.cut += int(seen["size"][beyond].sum())
+        within = {name: column[~beyond] for name, column in seen.items()}
+        totals.add(within)
+        totals.counted += int(within["n"].sum())
         done += Fraction(1, parts)
     return totals

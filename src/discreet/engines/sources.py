@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -257,6 +258,9 @@ def _read_sheet(asked: dict[str, Any], progress: Progress | None) -> tuple[list[
             return received.result()
         finally:
             child.kill()
+            with suppress(OSError):  # the question may still be on its way to a child that is gone
+                if child.stdin is not None:
+                    child.stdin.close()
 
 
 def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[list[str], list[Any]]:

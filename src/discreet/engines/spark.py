@@ -370,6 +370,7 @@ def count_in_cluster(
             *totals.totals,
             "rows",
             "counted",
+            "cut",
             *(f"{half}{k}" for k in range(conditions) for half in ("low", "high")),
         ]
         task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count, reading)
@@ -389,7 +390,7 @@ def count_in_cluster(
         )
         # of the one row that has them
         about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
-        totals.rows, totals.counted = about["rows"], about["counted"]
+        totals.rows, totals.counted, totals.cut = about["rows"], about["counted"], about["cut"]
         totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
         return totals
 
@@ -414,7 +415,7 @@ class CountTask:
         reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
         totals = self.count(reader, self.question.value, reading=self.reading).totals
         there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
-        about = {"rows": totals.rows, "counted": totals.counted}
+        about = {"rows": totals.rows, "counted": totals.counted, "cut": totals.cut}
         for k, (low, high) in enumerate(totals.digests):
             about |= {f"low{k}": low, f"high{k}": high}
         columns = {"i": pa.array([*there.tolist(), _WHOLE], pa.int64())}

@@ -43,6 +43,7 @@ from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
 from .publish.previews import EpsilonPreview, Preview, preview_of
 from .publish.readings import Confidence, members
+from .publish.record import units_cut
 from .publish.released import Release, TableMaker, table_maker
 from .publish.sheet import Sheet, served
 
@@ -429,8 +430,9 @@ def _compared(
     balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
     left = min([balance.left, *(period.left for period in balance.periods)])
     charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
+    cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
     return QuestionCheck(
-        findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice, balance.periods
+        findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice, cut, balance.periods
     )
 
 

@@ -82,7 +82,8 @@ class QuestionCheck(Result):
     epsilon: Fraction
     left: Fraction
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
-    advice: str | None = None  # what would make totals more accurate at the same price; nothing to correct
+    advice: str | None = None  # what would count all groups of a unit, or make totals more accurate; nothing to correct
+    cut: str | None = None  # how many units have more than may count: an exact number
     periods: tuple[Period, ...] = ()  # what is left by the caps, where there are some
 
     @property
@@ -122,7 +123,7 @@ class QuestionCheck(Result):
             self._title(),
             tuple(rows[0]) if rows else (),
             tuple(tuple(row.values()) for row in rows),
-            (*([spelling] if rows else []), *([self.advice] if self.advice else []), price),
+            (*([spelling] if rows else []), *filter(None, (self.cut, self.advice)), price),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,6 +137,7 @@ class QuestionCheck(Result):
             "paid_by": self.paid_by,
             **({"periods": [period.to_dict() for period in self.periods]} if self.periods else {}),
             **({} if self.advice is None else {"advice": self.advice}),
+            **({} if self.cut is None else {"cut": self.cut}),
         }
 
 

@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from ...present.html import page, section
 from ...present.views import Result, View, one_line, plain
 from ...present.words import cell, moment
+from ...questions.margins import TOTAL, margin_name
+from ..draw.measures import PUBLIC_ZERO
 from .expected_errors import GROUPS
 from .readings import Confidence
-from .released import amount, asked_in_words, totals_title
+from .released import Release, amount, asked_in_words, totals_title
 
 TITLE = "How wrong can these numbers be?"
-PEOPLE = 100  # in the example of a mean whose group has a private number of people
+PEOPLE = (100, 1000, 10_000)  # in the examples of a mean whose group has a private number of people
 _LONGEST = 10**6  # cases that are counted out
+Reaches = Mapping[tuple[str, str], Sequence[float]]  # of intervals, by statistic and "groups" or the name of a margin
 
 
 @dataclass(frozen=True, repr=False)
 class ErrorStatement(Result):
     """What was counted, what noise was added, how wrong the numbers can be and what that does not cover; for whoever must answer
-    for them. It says nothing that the record does not."""
+    for them. It says nothing that the release does not."""
 
     record: Mapping[str, Any]
+    reaches: Reaches = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, release: Release) -> ErrorStatement:
+        """Of a release, with how far its intervals go."""
+        return cls(release.record, interval_reaches(release))
 
     def _title(self) -> str:
         return one_line(f"{TITLE} {self.record['dataset']}, version {self.record['version']}")
 
-    def view(self) -> View:
+    def sentences(self) -> list[str]:
+        """All of it but the record's caveats, which stand elsewhere on the page of a release."""
         record = self.record
         sentences = [
             _counted(record),
             _noise(record),
-            *error_sentences(record),
+            *error_sentences(record, self.reaches),
             *_fitted(record),
             *_relative(record),
             *_not_covered(record),
         ]
-        return View(self._title(), notes=tuple(map(one_line, sentences)))
+        return list(map(one_line, sentences))
+
+    def view(self) -> View:
+        return View(self._title(), notes=(*self.sentences(), *map(one_line, self.record["beware"])))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each statistic, and for each of its sets of totals."""
@@ -85,81 +100,207 @@ def in_lower_case(title: str) -> str:
     return f"{title[0].lower()}{title[1:]}"
 
 
-def error_sentences(record: Mapping[str, Any]) -> list[str]:
-    """One sentence for each row: how wrong each number is, and all at once."""
-    confidence = Confidence.of(record["confidence"])
-    kinds = {statistic["name"]: statistic for statistic in record["statistics"]}
-    several = sum(row["numbers"] for row in record["errors"]) > 1
-    fitted = any(row["of"] != GROUPS for row in record["errors"])
-    sentences = []
-    for row in record["errors"]:
-        title = "" if row["of"] == GROUPS else totals_title(row["of"], record, row["statistic"])
-        sentences.append(_sentence(row, kinds[row["statistic"]], confidence, several, fitted, title, record["counted"]))
-    if several:
+def error_sentences(record: Mapping[str, Any], reaches: Reaches = MappingProxyType({})) -> list[str]:
+    """One sentence for each row: how wrong each number is, and all at once. `reaches` are those of published intervals; before
+    there are any, nothing is said of totals whose number of people is private, since no example fits groups and totals."""
+    shown = [row for row in record["errors"] if row["of"] == GROUPS or not row["by_size"] or reaches]
+    sentences = [_sentence(row, record, reaches.get((row["statistic"], row["of"]))) for row in shown]
+    if any(" at once" in sentence for sentence in sentences):
         sentences.append(
-            f"At once: every number of this release together, in {_cases(confidence)}, whatever the true numbers are."
+            f"At once: every number of this release together, in {_cases(record)}, whatever the true numbers are."
         )
     return sentences
 
 
-def _sentence(
-    row: Mapping[str, Any],
-    statistic: Mapping[str, Any],
-    confidence: Confidence,
-    several: bool,
-    fitted: bool,
-    title: str,
-    counted: str,
-) -> str:
-    """Of one row; `several`: of a release of more than one number; `fitted`: of one with totals; `title`: of totals; `counted`:
-    what a mean is taken over."""
-    kind, is_total, numbers = statistic["kind"], bool(title), row["numbers"]
-    named = "" if statistic["name"] == kind else f"{statistic['name']}: "
-    people = f" taken over {PEOPLE} {counted}" if row["by_size"] else ""
-    what = title if is_total else f"Each {kind}{people} is"
+def _sentence(row: Mapping[str, Any], record: Mapping[str, Any], reaches: Sequence[float] | None) -> str:
+    """Of one row; `reaches`: how far the published intervals go from the published numbers."""
+    statistic = next(each for each in record["statistics"] if each["name"] == row["statistic"])
+    kind, numbers, labels = statistic["kind"], row["numbers"], _labels(record)
+    several = sum(each["numbers"] for each in record["errors"]) > 1
+    is_total = row["of"] != GROUPS
+    title = _totals(row["of"], record, statistic["name"]) if is_total else ""
+    named = "" if statistic["name"] == kind else f"{labels.get(statistic['name'], statistic['name'])}: "
+
+    def begun(what: str) -> str:
+        return f"{named}{in_lower_case(what)}" if named else what
+
     if numbers == 0:
-        return f"{named}{what if is_total else 'All groups'}: exact zeros, since empty groups are public."
+        return begun(f"{title or 'All groups'}: exact zeros, since empty groups are public.")
+    if reaches is not None and (row["by_size"] or row["each"] is None):
+        return begun(_of_intervals(title, numbers, statistic, record, reaches))
     if row["each"] is None:
-        return f"{named}{what}: how far the intervals reach depends on the reports; the table has them."
-    each, least, together = (_error(row, kind, which) for which in ("each", "least", "all"))
-    # an interval is around reports, and what is printed is fitted to the totals where there are any
-    about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
-    what += f"{f', each{people}' if numbers > 1 else people}:" if is_total else ""
-    what = in_lower_case(what) if named else what
-    span = each if least == each else f"{least} to {each} (by the size of the group)"
-    text = f"{named}{what} within {about}{span} of the truth in {_cases(confidence)}"
-    if several and together is not None:
-        text += f"; {f'all {numbers:,}' if numbers > 1 else 'with all others'} at once within {about}{together}"
+        return begun(
+            f"{title or f'Each {kind}'}: how far the intervals reach depends on the reports; the table has them."
+        )
     if row["by_size"]:
-        over = [words(row[which] * _PERCENT.get(kind, 1)) for which in ("each", "all")]
-        text += f". Taken over any number of them: {over[0]} over that number{f'; at once {over[1]} over it' if several else ''}"
-    return f"{text}."
+        return begun(_by_examples(row, statistic, record, several))
+    # an interval is around reports, and what is printed is fitted to the totals where there are any
+    fitted = any(each["of"] != GROUPS for each in record["errors"])
+    about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
+    each, least, together = (error_words(row[which], kind) for which in ("each", "least", "all"))
+    what = f"{title}{', each' if numbers > 1 else ''}:" if is_total else f"Each {kind} is"
+    span = each if least == each else f"{least} to {each} ({_differs(record, is_total)})"
+    text = f"{what} within {about}{span} of {_truth(statistic, record)} in {_cases(record)}"
+    if several and together is not None:
+        text += f"; {_all(numbers)} at once within {about}{together}"
+    return begun(f"{text}.")
 
 
-def _error(row: Mapping[str, Any], kind: str, which: str) -> str | None:
-    """An error for people: shares in percentage points; where the number of people is private, that of an example."""
-    if row[which] is None:
-        return None
-    error = Fraction(str(row[which])) * _PERCENT.get(kind, 1) / (PEOPLE if row["by_size"] else 1)
-    points = f" percentage point{'' if error == 1 else 's'}" if kind == "share" else ""
-    return f"{words(int(error) if error.denominator == 1 else float(error))}{points}"
+def _by_examples(row: Mapping[str, Any], statistic: Mapping[str, Any], record: Mapping[str, Any], several: bool) -> str:
+    """Of means and shares whose numbers of people are private: in groups of a hundred, a thousand and ten thousand. None is
+    farther off than the values reach."""
+    kind, whole, many = statistic["kind"], range_of(statistic), record["counted"]
+    each, together = (
+        [min(Fraction(str(row[which])) / people, whole) for people in PEOPLE] for which in ("each", "all")
+    )
+    if each[-1] == whole:
+        return f"Each {kind}: even of {PEOPLE[-1]:,} {many} it says nothing, since the noise is wider than its whole range."
+    at_end = ["" if error < whole else " (its whole range)" for error in each]
+    figures = [_figure(error, kind) for error in each]
+    text = f"Each {kind} is within {figures[0]}{_unit(each[0], kind)}{at_end[0]} of {_truth(statistic, record)} in {_cases(record)}"
+    text += f" in a group of {PEOPLE[0]:,} {many}" + "".join(
+        f", {figures[k]}{at_end[k]} in one of {PEOPLE[k]:,}" for k in range(1, len(PEOPLE))
+    )
+    if several:
+        *figures, last = (_figure(error, kind) for error in together)
+        text += f"; {_all(row['numbers'])} at once within {', '.join(figures)} and {last}"
+    return f"{text}. How many there are is private: the release gives each {kind} its interval."
 
 
-_PERCENT = {"share": 100}
+def _of_intervals(
+    title: str, numbers: int, statistic: Mapping[str, Any], record: Mapping[str, Any], reaches: Sequence[float]
+) -> str:
+    """Of numbers whose intervals depend on the reports: how far those go that were published."""
+    kind = statistic["kind"]
+    what = f"{title}: {'each' if numbers > 1 else 'it'}" if title else f"Each {kind}"
+    text = f"{what} has an interval beside it that holds {_truth(statistic, record)} in {_cases(record)}"
+    if record["simultaneous"]:
+        text += f", {_all(numbers)} at once"
+    if not reaches:
+        return f"{title or f'Each {kind}'}: no number is published."
+    ends = dict.fromkeys(_figure(end, kind) for end in (min(reaches), max(reaches)))
+    text += f"; its farther end is {' to '.join(ends)}{_unit(max(reaches), kind)} away"
+    unknown = numbers - len(reaches)
+    return f"{text}{f'; {unknown:,} of {numbers:,} have no number' if unknown else ''}."
+
+
+def interval_reaches(release: Release) -> dict[tuple[str, str], list[float]]:
+    """How far published intervals go from the published numbers, by statistic and set of totals; of those alone whose reach
+    depends on the reports."""
+    columns, names = release.columns, [statistic["name"] for statistic in release.record["statistics"]]
+    size = release.size // max(len(names), 1)
+    named = list(columns)[list(columns).index("published") - 1]  # the column of statistics, where there are several
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in release.record["errors"]:
+        if not row["by_size"] and row["each"] is not None:
+            continue
+        start = names.index(row["statistic"]) * size
+        lines: Iterable[tuple[Any, ...]] = zip(
+            *(columns[x][start : start + size] for x in ("published", "low", "high", "mechanism")), strict=True
+        )
+        if row["of"] != GROUPS:
+            totals = release.margins[row["of"]]
+            own = [line for line in totals if len(names) == 1 or line[named] == row["statistic"]]
+            lines = ((line[TOTAL], line["low"], line["high"], line.get("mechanism")) for line in own)
+        found[row["statistic"], row["of"]] = [
+            max(number - low, high - number)
+            for number, low, high, mechanism in lines
+            if None not in (number, low, high) and mechanism != PUBLIC_ZERO
+        ]
+    return found
+
+
+def range_of(statistic: Mapping[str, Any]) -> Fraction:
+    """How far apart two means or shares can be: as far as the declared values."""
+    if statistic["low"] is None or statistic["high"] is None:
+        return Fraction(1)
+    return Fraction(statistic["high"]) - Fraction(statistic["low"])
+
+
+def _truth(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """What an error is measured from: the truth, or what is counted where a unit or a group may have more than counts."""
+    question, limits = record["question"], []
+    if question["max_rows"] is not None:
+        limits.append(f"at most {question['max_rows']} {record['counted']} of each unit")
+    elif record["unit"] is not None and question["max_groups"] < record["groups"]:
+        most = question["max_groups"]
+        limits.append(f"each unit in at most {most} group{'' if most == 1 else 's'}")
+    if question["max_count"] is not None and statistic["kind"] == "count":
+        limits.append(f"at most {question['max_count']:,} in a group")
+    return f"{_COUNTED[statistic['kind']]} ({', '.join(limits)})" if limits else "the truth"
+
+
+_COUNTED = {
+    "count": "the number counted",
+    "sum": "the sum over those counted",
+    "mean": "the mean of those counted",
+    "share": "the share of those counted",
+}
+
+
+def _differs(record: Mapping[str, Any], is_total: bool) -> str:
+    """Why numbers of one row are not all as far off: by public sizes, or by how many reports are added up."""
+    if record["relation"] == "add-remove":
+        return "by the number of cells"
+    return "by the cells and their public sizes" if is_total else "by the public size of the group"
+
+
+def _all(numbers: int) -> str:
+    return {1: "with all others", 2: "both"}.get(numbers, f"all {numbers:,}")
+
+
+def _labels(record: Mapping[str, Any]) -> Mapping[str, str]:
+    """What the page calls columns and statistics."""
+    return dict(record["presentation"].get("labels", {}))
+
+
+def _totals(margin: str, record: Mapping[str, Any], name: str) -> str:
+    """The title of totals, with the page's names for their columns."""
+    margins = [*record["margins"], *(tier["by"] for tier in record["measured"])]
+    columns: Sequence[str] = next((columns for columns in margins if margin_name(tuple(columns)) == margin), [])
+    return totals_title(margin, record, name, " and ".join(_labels(record).get(column, column) for column in columns))
+
+
+def error_words(value: Any, kind: str) -> str | None:
+    """An error for people: shares in percentage points."""
+    return None if value is None else f"{_figure(value, kind)}{_unit(value, kind)}"
+
+
+def _figure(value: Any, kind: str) -> str:
+    error = Fraction(str(value)) * PERCENT.get(kind, 1)
+    return words(int(error) if error.denominator == 1 else float(error))
+
+
+def _unit(value: Any, kind: str) -> str:
+    return "" if kind != "share" else " percentage point" if 100 * Fraction(str(value)) == 1 else " percentage points"
+
+
+PERCENT = {"share": 100}
 
 
 def words(value: float) -> str:
-    """An error for people, rounded up."""
-    return f"{value:,}" if isinstance(value, int) else cell(float(value), above=True)
+    """An error for people, rounded up: at least four digits, and all before the point.
+
+    >>> words(13490), words(13490.1), words(0.123456), words(134.91)
+    ('13,490', '13,491', '0.1235', '135')
+    """
+    if isinstance(value, int) or not 1e-4 <= abs(value) < _IN_FULL:
+        return f"{value:,}" if isinstance(value, int) else cell(float(value), above=True)
+    with localcontext(prec=max(4, len(str(int(abs(value))))), rounding=ROUND_CEILING):
+        return f"{(+Decimal(repr(value))).normalize():,f}"
 
 
-def _cases(confidence: Confidence) -> str:
+_IN_FULL = 10**15
+
+
+def _cases(record: Mapping[str, Any]) -> str:
     """95 of 100 cases.
 
-    >>> _cases(Confidence.of("0.999")), _cases(Confidence.of("0.5")), _cases(Confidence.of("2/3"))
-    ('999 of 1,000 cases', '50 of 100 cases', '2 of 3 cases')
+    >>> [_cases({"confidence": confidence}) for confidence in ("0.999", "0.5", "2/3")]
+    ['999 of 1,000 cases', '50 of 100 cases', '2 of 3 cases']
     """
-    level, cases = confidence.level, 100
+    confidence, cases = Confidence.of(record["confidence"]), 100
+    level = confidence.level
     while (level * cases).denominator > 1 and cases < _LONGEST:
         cases *= 10
     if (level * cases).denominator > 1:
@@ -170,7 +311,8 @@ def _cases(confidence: Confidence) -> str:
 
 
 def _counted(record: Mapping[str, Any]) -> str:
-    by = f" by {', '.join(record['by'])}" if record["by"] else ""
+    labels = _labels(record)
+    by = f" by {', '.join(labels.get(name, name) for name in record['by'])}" if record["by"] else ""
     when = f", released {moment(str(record['released']))}" if record["released"] else ""
     return f"What was counted: {asked_in_words(record)}{by}, {record['groups']:,} groups{when}."
 
@@ -202,14 +344,15 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
     kinds = {statistic["name"]: statistic["kind"] for statistic in record["statistics"]}
     for row in record["errors"]:
         if row["of"] == GROUPS and kinds[row["statistic"]] == "count" and row["each"]:
+            name = _labels(record).get(row["statistic"], row["statistic"])
             sentences.append(
-                f"{row['statistic']}: an error of {words(row['each'])} is a tenth of a count of {words(10 * row['each'])}, and "
+                f"{name}: an error of {words(row['each'])} is a tenth of a count of {words(10 * row['each'])}, and "
                 f'all of a count of {words(row["each"])}. Read smaller counts as "few".'
             )
     sizes = [n for n in record.get("answer", {}).get("sizes", ()) if n > 0]
     if record["relation"] == "change-one" and sizes:
         sentences.append(
-            f"The smallest group that is not empty has {min(sizes):,} people (group sizes are public here)."
+            f"The smallest group that is not empty has {min(sizes):,} {record['counted']} (group sizes are public here)."
         )
     return sentences
 
@@ -219,5 +362,4 @@ def _not_covered(record: Mapping[str, Any]) -> list[str]:
         f"What the table's intervals say: {record['interval']}.",
         "What this does not cover: errors in the data themselves (wrong, missing or double entries), and people whose keys were "
         "not declared, who are not counted.",
-        *record["beware"],
     ]

@@ -62,7 +62,7 @@ def expected_errors(
             for sense in senses
         )
         noisy = Counter(n for n in sizes.tolist() if n in readings[k])
-        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}))
+        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}, coarse))
         if sums is None:
             continue
         for groups, reaches in zip(sums.margins, sums.adding[k].reaches, strict=True):
@@ -74,17 +74,21 @@ def expected_errors(
                 for (n, (each_of, all_of)), count in alike.items()
                 if each_of != 0  # of empty public groups alone
             }
-            rows.append(_row(measure, margin_name(groups.margin), lines))
+            rows.append(_row(measure, margin_name(groups.margin), lines, coarse))
     return rows
 
 
-def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int]) -> Row:
+def _row(
+    measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int], coarse: Coarse
+) -> Row:
     """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of both, and the least of
-    `each`."""
+    `each`. Where sizes are public none is farther off than the truth can be from what is published."""
     over = measure.statistic.kind in ("mean", "share") and not measure.part
     people = [max(n, 1) if over else 1 for n, _, _ in lines]
-    each = [None if line[1] is None else line[1] / n for line, n in zip(lines, people, strict=True)]
-    together = [None if line[2] is None else line[2] / n for line, n in zip(lines, people, strict=True)]
+    bounded = not measure.part and not coarse
+    most = [_range(measure, n) if bounded and n >= 0 else None for n, _, _ in lines]
+    each = [_over(x, end, n) for (_, x, _), end, n in zip(lines, most, people, strict=True)]
+    together = [_over(x, end, n) for (_, _, x), end, n in zip(lines, most, people, strict=True)]
     return {
         "statistic": measure.name,
         "of": of,
@@ -94,6 +98,16 @@ def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, F
         "least": _number(min, each),
         "by_size": bool(measure.part),
     }
+
+
+def _over(error: Fraction | None, most: Fraction | None, people: int) -> Fraction | None:
+    return None if error is None else (error if most is None else min(error, most)) / people
+
+
+def _range(measure: Measure, size: int) -> Fraction:
+    """How far apart two true numbers of a group of a public size can be."""
+    least, most = measure.ends(size)
+    return (most - least) * measure.units[1]
 
 
 def _number(choose: Any, errors: Sequence[Fraction | None]) -> int | float | None:

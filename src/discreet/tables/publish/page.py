@@ -48,9 +48,18 @@ def statement(record: Mapping[str, Any], mark: str = ".") -> str:
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
         f"is at most {bound} times as likely with your data as {otherwise}. "
         f"{escape(str(record['person']))}</p>"
-        + "".join(f"<p class='small'>{escape(text)}</p>" for text in [*record["beware"], *checked_words(record)])
+        + "".join(
+            f"<p class='small'>{escape(text)}</p>"
+            for text in [*record["beware"], *checked_words(record)]
+            if text not in _of_totals(record)  # which stands beside the totals
+        )
         + "</div>"
     )
+
+
+def _of_totals(record: Mapping[str, Any]) -> list[str]:
+    """What totals leave out, where there are any."""
+    return left_out_words(record["left_out"]) if record["margins"] or record["measured"] else []
 
 
 def times_at_most(epsilon: Fraction) -> str:
@@ -202,7 +211,7 @@ def release_page(release: Release) -> str:
         statement(record, words.decimal),
     ]
     folded = []
-    left_out = [f"<p class='small'>{escape(text)}</p>" for text in left_out_words(record["left_out"])]
+    left_out = [f"<p class='small'>{escape(text)}</p>" for text in _of_totals(record)]
     whole = f"in{of_which(record).removeprefix('of')}"
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
         keys = [name for name in (totals or [{}])[0] if name not in (*OF_TOTALS, several)]
@@ -210,6 +219,7 @@ def release_page(release: Release) -> str:
         title = totals_title(margin, record, by=by)
         parts.append(f"<h2>{escape(title)}, matching {_parts_of(record, margin)}</h2>")
         parts += left_out
+        left_out = []  # it is said once
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
             caption = _caption(statistic, f"by {by}" if keys else whole, labels)
@@ -263,10 +273,9 @@ def release_page(release: Release) -> str:
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
-    statement_of_errors = ErrorStatement(record).view()
-    counted, *errors = statement_of_errors.notes
-    notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
-    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
+    counted, *errors = ErrorStatement.of(release).sentences()
+    sentences = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in sentences)}</ul>")
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."

@@ -14,7 +14,7 @@ from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.typing_errors import QuestionCheck
-from .error_statement import PEOPLE, error_rows, error_sentences, in_lower_case, words
+from .error_statement import PEOPLE, PERCENT, error_rows, error_sentences, error_words, in_lower_case, range_of
 from .expected_errors import GROUPS
 from .readings import Confidence
 from .released import amount, asked_in_words, key_for_people, totals_title
@@ -35,7 +35,7 @@ class Preview(Result):
     lines: tuple[Mapping[str, Any], ...]
     record: Mapping[str, Any]
     check: QuestionCheck | None = None  # for whoever holds the data alone, where it was asked for
-    advice: str | None = None  # what would make totals more accurate at the same price
+    advice: str | None = None  # what would count all groups of a unit, or make totals more accurate at the same price
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each group and statistic."""
@@ -75,6 +75,7 @@ class Preview(Result):
         whose = " of every part" if self.record["parts"] and not whose else whose
         notes = (
             *error_sentences(self.record),
+            *self.record["beware"],
             *([self.advice] if self.advice else []),
             f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
         )
@@ -155,6 +156,7 @@ class EpsilonPreview(Result):
         notes = (
             f"At epsilon {amount(last['epsilon_charged'])}:",
             *error_sentences(last),
+            *last["beware"],
             "Nothing was drawn or charged.",
         )
         return View(self._title(), tuple(self.rows()[0]), tuple(tuple(row.values()) for row in self.rows()), notes)
@@ -174,13 +176,15 @@ class EpsilonPreview(Result):
         from ...present import plot
 
         own = [k for k, row in enumerate(self.records[0]["errors"]) if row["statistic"] == statistic["name"]]
-        shown = [(k, "each") for k in own] + [(own[0], "all")]
-        people = PEOPLE if self.records[0]["errors"][own[0]]["by_size"] else 1
+        by_size = self.records[0]["errors"][own[0]]["by_size"]
+        people, most = (PEOPLE[0], float(range_of(statistic))) if by_size else (1, math.inf)
+        # no example fits groups and totals, which have more people: of private sizes groups alone are drawn
+        shown = [(k, "each") for k in (own[:1] if by_size else own)] + [(own[0], "all")]
         rows = [
             {
                 "name": _line_name(row, which, record),
                 "at": float(Fraction(record["epsilon_charged"])),
-                "value": row[which] / people,
+                "value": min(row[which] / people, most) * PERCENT.get(statistic["kind"], 1),
             }
             for k, which in shown
             for record in self.records
@@ -190,8 +194,10 @@ class EpsilonPreview(Result):
         if not rows:
             return None
         first, last = self.records[0], self.records[-1]
-        ends = [words(record["errors"][own[0]]["each"] / people) for record in (last, first)]
-        of = f", taken over {PEOPLE} {first['counted']}" if people > 1 else ""
+        farthest = [min(record["errors"][own[0]]["each"] / people, most) for record in (last, first)]
+        ends = [error_words(error, statistic["kind"]) for error in farthest]
+        points = ", in percentage points" if statistic["kind"] == "share" else ""
+        of = f", of {people:,} {first['counted']}" if by_size else ""
         return plot.tracks(
             rows,
             one_line(
@@ -200,7 +206,7 @@ class EpsilonPreview(Result):
             ),
             one_line(f"{first['dataset']}: {statistic['kind']} of {statistic['what']}"),
             x="epsilon",
-            y=f"off by at most{of} ({Confidence.of(first['confidence']).words()})",
+            y=f"off by at most{points}{of} ({Confidence.of(first['confidence']).words()})",
             log_x=True,
             log_y=True,
         )

@@ -317,6 +317,30 @@ def _left_out(unit: str, question: Question) -> str:
     )
 
 
+def one_group_advice(terms: Terms, question: Question) -> str | None:
+    """What to say before paying where a unit may lie in several groups and is counted in one of them, as nothing was declared."""
+    if terms.unit is None or question.max_rows is not None or question.max_groups > 1 or len(question.cells) < 2:
+        return None
+    return (
+        f"A unit that lies in several groups is counted in 1 of them, so that counts are too low where one {terms.unit} has rows "
+        "in several: say in how many one may be counted (max_groups=k, --max-groups k), or count rows "
+        '(counted="rows", max_rows=k; --counted rows --max-rows k). Each widens the noise k times.'
+    )
+
+
+def units_cut(cut: int, question: Question, terms: Terms) -> str | None:
+    """How many units have more than may count: an exact number, for whoever holds the data alone."""
+    if terms.unit is None or (question.max_rows is None and question.max_groups >= len(question.cells)):
+        return None
+    many = question.counted_words(terms.unit)
+    rows_in = f"rows in more than {question.max_groups} of the groups"
+    has = rows_in if question.max_rows is None else f"more than {question.max_rows} {many} in the groups"
+    return (
+        f"{cut:,} unit{' has' if cut == 1 else 's have'} {has}, and {'is' if cut == 1 else 'are'} not counted whole. "
+        "Choose such limits from public knowledge, not by this number."
+    )
+
+
 def _like_a_formula(key: Any) -> bool:
     """Would a spreadsheet take this text for a formula? A number with a sign is only read."""
     return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None

@@ -270,7 +270,7 @@ class Release(Result):
         """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
         from .error_statement import ErrorStatement
 
-        return ErrorStatement(self.record)
+        return ErrorStatement.of(self)
 
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""

@@ -28,7 +28,7 @@ from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, t
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .expected_errors import expected_errors
 from .readings import USUAL, Confidence, Misses, Reading, as_shown, in_steps, published
-from .record import CHECKED, release_record
+from .record import CHECKED, one_group_advice, release_record
 from .released import Release
 
 Indices = NDArray[np.int64]
@@ -132,8 +132,10 @@ class Sheet:
 
     @property
     def advice(self) -> str | None:
-        """What would make the totals that are asked for more accurate at the same price; for whoever has not paid yet."""
-        return None if self.sums is None else self.sums.advice()
+        """What would count a unit in all its groups, and what would make the totals that are asked for more accurate at the same
+        price; for whoever has not paid yet."""
+        advice = [one_group_advice(self.terms, self.question), None if self.sums is None else self.sums.advice()]
+        return " ".join(filter(None, advice)) or None
 
     @property
     def draws_nothing(self) -> bool:

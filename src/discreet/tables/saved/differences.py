@@ -98,8 +98,7 @@ def difference(
     for key in common:
         numbers = _numbers(old.number(key), new.number(key))
         low, high = ends.get(key) or _apart(new_half.ends(key), old_half.ends(key))
-        # fitted to totals, numbers may lie beyond: then the interval is stretched, as it is in the releases
-        rows.append((*key, *numbers, *_stretched(low, high, numbers[2])))
+        rows.append((*key, *_stretched(numbers, low, high)))
     names = [*new.names, *_OF_DIFFERENCES]
     columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     margins = {
@@ -178,10 +177,12 @@ def _numbers(earlier: Any, later: Any) -> tuple[Any, Any, Any]:
     return earlier, later, None if earlier is None or later is None else later - earlier
 
 
-def _stretched(low: Any, high: Any, number: Any) -> tuple[Any, Any]:
-    if number is None:
-        return low, high
-    return None if low is None else min(low, number), None if high is None else max(high, number)
+def _stretched(numbers: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, ...]:
+    """With an interval that holds the difference of what was published: fitting may have moved that outside."""
+    off = numbers[2]
+    if off is not None:
+        low, high = None if low is None else min(low, off), None if high is None else max(high, off)
+    return *numbers, low, high
 
 
 def _apart(later: tuple[Any, Any], earlier: tuple[Any, Any]) -> tuple[Any, Any]:
