@@ -2039,7 +2039,7 @@ class Release:
         unit, counted = self.field("unit"), _text(self.question["counted"], "counted")
         if counted in ("units", "rows"):
             return "people" if unit is None else f"units of {unit}" if counted == "units" else counted
-        return f"distinct {counted}"
+        return f"distinct values of {counted}"
 
     def _in_words(self, what: str, of_values: bool) -> str:
         """What the record says of a statistic that the question declares so: where there is a unit, what is counted, too."""
@@ -2965,8 +2965,9 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     findings = [_judged(check) for check in (*checks, *((release.intervals,) if plain else ()))]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
+    else:
+        findings.append(Finding(None, _NO_LEDGER))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
-    alone = () if ledger else ("that it was charged: ask for the exported ledger, and give it to this program too",)
     line = release.record.get("ledger_line")
     whole = all(release.record.get(name) is None for name in ("round_to", "hide_below", "audience"))
     opened = ledger is not None and whole and type(line) is int and line in ledger.opened
@@ -2974,10 +2975,11 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*alone, *(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
+        (*(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
     )
 
 
+_NO_LEDGER = "That it was charged: no ledger was given. Ask for the exported one, and give it to this program too."
 _INTERVALS = ("intervals of reports that were rounded or hidden: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
@@ -3064,7 +3066,11 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
         print(f"  {word}: {finding.words}")
     for words in verdict.beyond:
         print(f"  beyond this program: {words}")
-    print("verdict: " + ("all of this holds" if verdict.holds else "do not rely on it before this is explained"))
+    refuted = any(finding.held is False for finding in verdict.findings)
+    partly = (
+        "do not rely on it before this is explained" if refuted else "what was checked holds, but not all was checked"
+    )
+    print("verdict: " + ("all of this holds" if verdict.holds else partly))
 
 
 def _print_verified(found: Verified) -> None:

@@ -114,6 +114,13 @@ def test_the_list_of_commands_is_what_there_is():
     )
 
 
+def test_no_option_empties_a_list():
+    """`--empty-sum` would be a second way of saying nothing."""
+    names = {name for command in ALL.values() for each in command.assemble_argument_collection() for name in each.names}
+    assert "--sum" in names
+    assert not [name for name in names if name.startswith("--empty-")]
+
+
 def test_one_name_means_one_thing():
     """After what says when it holds (`With --query:`), the same option has the same words in every command."""
     meant: dict[str, set[str]] = defaultdict(set)

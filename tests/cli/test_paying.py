@@ -106,6 +106,22 @@ def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
     assert json.loads(Path("out.json").read_text())["record"]["checked"]
 
 
+def test_what_caps_leave_is_said_where_it_is_paid(run, typed):  # noqa: F811
+    Path("town.csv").write_text("sex\nf\nm\n")
+    at = ["--ledger", "p.db"]
+    assert (
+        run("ledger", "create", "town", "--budget", "20", "--relation", "add-remove", "--per", "year", "4", *at).code
+        == 0
+    )
+    assert run("admit", "town.csv", "--dataset", "town", *at).code == 0
+    asked = ["town.csv", "--dataset", "town", "--count", "*", "--epsilon", "1", *at]
+    for left, paid in ((4, "y\n"), (3, "n\n")):
+        typed(paid)
+        told = run("release", *asked, "--max-count", str(left))
+        year = dt.Ledger.existing("p.db").balance("town").periods[0].name
+        assert f"Pay 1 of {left} ({left} of 4 left in the year {year})? [y/N]" in told.err
+
+
 def test_a_part_is_named_where_it_is_paid_for(run, typed):  # noqa: F811
     Path("births.csv").write_text("month,sex\n2026-01,f\n2026-02,m\n")
     Path("keys.json").write_text('{"sex": ["f", "m"]}')
@@ -132,7 +148,7 @@ def test_a_part_is_named_where_it_is_paid_for(run, typed):  # noqa: F811
     assert run("check-release", "january.json", "--ledger", "p.db").code == 0
     typed("n\n")
     told = run("release", *asked, "--part", "2026-1")
-    assert "no row names it" in told.err
+    assert "write '2026-01'" in told.err
     told = run("release", *asked)
     assert "Pay 1/2 of 3/2 for every part? [y/N]" in told.err
     shown = json.loads(run("ledger", "show", "births", "--ledger", "p.db", "--json").out)

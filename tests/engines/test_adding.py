@@ -391,7 +391,7 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     report = dt.profile(path, separator=";", decimal=",", unit="id", sum="income:0..100000/100")
     told = {f.what: (f.count, f.places) for f in report.findings}
     assert told["above the declared 100000"] == (1, (3,))
-    assert told["people whose rows add up to more than 100000"] == (2, ())
+    assert told["units whose rows add up to more than 100000"] == (2, ())
     assert not report.grave
     frame = pa.table({"place": [1, 5, None], "x": [2.0, math.nan, 7.0]})  # a column by the name that ours would have
     assert outside_bounds(frame, [SumOf("place", Grid(2, 4)), SumOf("x", Grid(0, 5))])[0].places == ((1,), (2,), (3,))

@@ -144,7 +144,10 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
     [
         ([["x"], [1.0], [float(2**53)]], r"whole numbers of 2\^53 and beyond, .* stand in row 3; write them as texts"),
         ([["x"], [-1e300]], "stand in row 2; write them as texts"),
-        ([["x", None], [1.0, 2.0]], "cells beside the named columns stand in row 2"),
+        (
+            [["x", None], [1.0, 2.0]],
+            "cells beside the named columns stand in row 2.*in another row.*--header-row 3",
+        ),
         ([["x", 3.0], [1.0, 2.0]], "first row"),
         ([["x", "X"], [1.0, 2.0]], "same name"),
     ],

@@ -202,3 +202,11 @@ def test_recodings_tell_questions_apart_and_survive():
     for declared in (AGES, {"x": ["1"], "y": None}, {"x": {"codes": [1]}}):
         recoding = Recoding.of("age", declared)
         assert Recoding.of("age", recoding.declared()) == recoding
+
+
+@pytest.mark.parametrize("type_name", ["DATE", "TIMESTAMP"])
+def test_bands_of_numbers_on_dates_lead_to_ages(type_name):
+    bands = Recoding.of("born", {"0-17": [0, 17]})
+    with pytest.raises(TableInputError, match=r'holds dates.*\{"born": \{"age_at": "2026-01-01", "bands"'):
+        bands.sql("born", type_name)
+    assert "CASE" in bands.sql("born", "BIGINT")

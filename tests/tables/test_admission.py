@@ -288,12 +288,43 @@ def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypat
     for version, admitted in (("a", "a-revised"), ("b c", "b c")):
         with pytest.raises(ReleaseError, match="discreet admit") as told:
             ask(march, book, version=version)
+        assert ("Admitted versions, from other files: 'a', 'a-revised'." in str(told.value)) == (version != "a")
         words = shlex.split(str(told.value).rpartition("discreet admit ")[2])
         with pytest.raises(SystemExit) as stopped:
             main(["admit", *words])
         assert (stopped.value.code, capsys.readouterr().err) == (0, "")
         assert ask(march, book, version=admitted).size == 4
         assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
+        march.write_bytes(march.read_bytes() + b"2;Bern;40;2,00\r\n")  # a file of its own under each version
+
+
+def test_a_file_has_one_version(office, book, tmp_path):
+    """The same bytes under a second version would be charged again for the same answers; read in another way they are told."""
+    dt.admit(office, dataset="town", ledger=book, version="2026-03", **OFFICE)
+    with pytest.raises(
+        ReleaseError, match="This very file was admitted as version '2026-03': say --version 2026-03"
+    ) as told:
+        ask(office, book)
+    assert "discreet admit" not in str(told.value)
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(office.read_bytes())
+    with pytest.raises(
+        TableInputError, match=r"'copy\.csv' was admitted before, as version '2026-03', and is the same file"
+    ):
+        dt.admit(copy, dataset="town", ledger=book, **OFFICE)
+    assert [each.version for each in book.admissions("town")] == ["2026-03"]
+    dt.admit(copy, dataset="town", ledger=book, version="2026-03", **OFFICE)  # the same version: nothing changes
+    report = dt.admit(copy, dataset="town", ledger=book, version="2", **{**OFFICE, "null": "NA"})
+    assert ("", "the file of version 2026-03, read in another way") in findings(report)
+    with book.consult("town") as said:
+        assert [each.version for each in said.admissions()] == ["2026-03", "2"]
+    other = tmp_path / "other.csv"
+    other.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
+    assert not [
+        what
+        for _, what in findings(dt.admit(other, dataset="town", ledger=book, version="3", **OFFICE))
+        if "of version" in what
+    ]
 
 
 def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):
@@ -485,3 +516,22 @@ def test_a_report_that_fails_stops_no_release(book, monkeypatch):
     monkeypatch.setattr("discreet.tables.release.examined", broken)
     made = ask(pa.table({"Ort": ["Bern"], "Person": [1]}), book)
     assert (made.operator, made.size) == (None, len(made.columns["Ort"]))
+
+
+def test_words_for_missing_values_and_days_are_found_in_any_number(tmp_path):
+    """Also where they are more than a tenth of a column of numbers; a column named as codes is called so."""
+    path = tmp_path / "people.csv"
+    lines = [
+        f"{k % 90},{k % 28 + 1:02}.0{k % 9 + 1}.19{k % 100:02},0{k % 9},{'abcdefghij'[k % 10]}" for k in range(100)
+    ]
+    lines[:21] = [f"k.A.{line[line.index(',') :]}" for line in lines[:21]]
+    lines[50:] = [line[:-1] + str(k) for k, line in enumerate(lines[50:])]
+    path.write_text("\n".join(["age,born,kind,mixed", *lines]))
+    report = dt.profile(path, codes=["kind"])
+    found = findings(report)
+    assert found["age", "not a number in a column of numbers"].count == 21
+    assert found["age", "not a number in a column of numbers"].advice == 'use --null "k.A." if they mean missing'
+    assert "--dates born:dd.mm.yyyy" in found["born", "days as dd.mm.yyyy"].advice
+    assert {column["column"]: column["holds"] for column in report.columns}["kind"] == "codes"
+    assert not [what for column, what in found if column == "mixed"]  # ten kinds of texts are no words for missing
+    assert ("born", "days as dd.mm.yyyy") not in findings(dt.profile(path, dates="born:dd.mm.yyyy"))

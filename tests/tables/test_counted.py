@@ -177,7 +177,7 @@ def ledger(tmp_path):
 
 @for_each(
     "counted, most, word",
-    [("units", None, "units of household"), ("rows", 4, "rows"), ("person", 4, "distinct person")],
+    [("units", None, "units of household"), ("rows", 4, "rows"), ("person", 4, "distinct values of person")],
 )
 def test_records_pages_and_print_name_what_is_counted(tmp_path, ledger, counted, most, word):
     asked = {"dataset": "town", "ledger": ledger, **BY_DISTRICT, "epsilon": 20, "counted": counted, "max_rows": most}

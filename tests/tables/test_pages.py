@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.present.words import moment
-from discreet.tables.publish.page import Scale, rows_table
+from discreet.tables.publish.page import Scale, release_page, rows_table
 from tests.cells import for_each
 
 KEYS = ["a" * 120, "ירושלים", "東京", "<b>x</b>", None]
@@ -215,3 +215,27 @@ def test_words_of_the_publisher_are_on_the_page_and_escaped(made):
     assert made.to_html() == plain  # the release itself stays as it was
     assert "town: ill, well" in plain
     assert f"town: i{safe}, well" in text  # what it is of is said below the title
+
+
+def test_a_page_with_a_decimal_comma_groups_thousands_by_points(tmp_path):
+    """Whoever reads 3,986 as a little less than 4 reads the page rightly: no number has a comma for thousands."""
+    people = pandas.DataFrame({"town": ["a"] * 20_000 + ["b"] * 9_000, "pay": [1200.5] * 29_000})
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("town", 9, relation="add-remove")
+        about = {
+            "by": "town",
+            "domain": {"town": ["a", "b"]},
+            "mean": "pay:0..2000",
+            "count": "*",
+        }
+        made = dt.release(people, dataset="town", ledger=book, epsilon="1/100", margins=["total"], **about)
+    plain, comma = (release_page(made.presented(decimal=mark)) for mark in (".", ","))
+
+    def numbers(page):
+        """Those with a mark in them, in the order of the page."""
+        text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page, flags=re.DOTALL)
+        return re.findall(r"\d+(?:[.,]\d+)+", text)
+
+    assert len(numbers(plain)) > 20
+    assert any("," in number for number in numbers(plain))
+    assert numbers(comma) == [number.translate(str.maketrans(",.", ".,")) for number in numbers(plain)]

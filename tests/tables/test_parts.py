@@ -29,6 +29,7 @@ from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
 
+from ..cells import for_each
 from .asking import ask
 
 ALPHA = Fraction(1, 3)
@@ -374,8 +375,10 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
     assert "would charge epsilon 1/2 of every part; nothing" in str(
         dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2")
     )
-    assert [str(f) for f in ahead.check.proposals] == [
-        "spelling, part of month: '2026-1': no row names it; write it as the data do; what would be paid for is noise alone."
+    unknown = dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2027-11", check=True)
+    assert [str(f) for found in (ahead, unknown) for f in found.check.proposals] == [
+        "spelling, part of month: '2026-1': the data have '2026-01'; write '2026-01'.",
+        "spelling, part of month: '2027-11': no row names it; write it as the data do; what would be paid for is noise alone.",
     ]
     blanks = TABLE.assign(month=TABLE["month"] + " ")
     for table, part in ((TABLE, "2026-01"), (blanks, "2026-01"), (TABLE.assign(month=1), "01"), (TABLE, None)):
@@ -383,6 +386,52 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
     upper = TABLE.assign(month=["JAN"] * 30 + ["FEB"] * 50)
     found = dt.preview(upper, **ABOUT, ledger=births, epsilon="1/2", part="Jan", check=True).check
     assert [(f.where, f.proposal) for f in found.findings] == [("part of month: 'Jan'", "write 'JAN'")]
+
+
+@for_each(
+    "charged, part, meant",
+    [
+        (["2026-01"], "2026-1", "2026-01"),  # the same part
+        (["2026-02", "2026-03"], "2026-1", "2026-01"),  # in their manner
+        (["2026-02"], "2026/01", "2026-01"),
+        (["2026-02-01"], "2026-3-1", "2026-03-01"),
+        (["Nord"], "nord", "Nord"),
+        ([], "2026-1", None),  # nothing to compare with
+        (["2026-01"], "2026-12", None),
+        (["2026-1"], "2026-12", None),
+        (["0-9"], "10-19", None),  # classes, not years
+        (["2026-01", "all"], "2026-2", None),
+        (["2026-Q1"], "2026-2", "2026-Q2"),
+        (["1"], "01", None),  # one name
+        (["Nord"], "Ost", None),
+    ],
+)
+def test_a_part_written_otherwise_than_in_the_ledger_is_asked_about(births, charged, part, meant):
+    """By the names that were charged and no data: an empty table is refused alike. Whoever confirms it pays."""
+    name = f"{part} after {charged}"
+    births.create(name, 9, relation="add-remove", parts="month")
+    for each in charged:
+        births.charge(name, epsilon=1, what="before", part=each)
+    about = {**ABOUT, "dataset": name, "ledger": births, "epsilon": "1/2", "part": part}
+    if meant is not None:
+        for table in (TABLE, TABLE.assign(month=part), TABLE.head(0)):
+            with pytest.raises(ReleaseError, match=f"Did you mean '{meant}'.*Nothing was charged.*--yes"):
+                dt.release(table, **about)
+        assert births.balance(name, part).spent == 0
+    dt.release(TABLE, **about, **({} if meant is None else {"confirm": lambda check: True}))
+    assert births.balance(name, part).spent == Fraction(1, 2) + (part_name(part) in charged)
+
+
+def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
+    """Under change-one privacy the zeros would be public, and cost nothing; under add-remove privacy the data must not refuse."""
+    births.create("town", 2, relation="change-one", public=["month", "sex"], parts="month")
+    about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'", "max_count": None}
+    with pytest.raises(ReleaseError, match=r"No row has '2026-1' in the public column month.*Nothing was charged"):
+        dt.release(TABLE, **about, part="2026-1")
+    check = dt.preview(TABLE, **about, part="2026-1", check=True).check
+    assert [finding.proposal for finding in check.proposals] == ["write '2026-01'"]
+    assert len(dt.release(TABLE, **about, part="2026-01")) == 2
+    assert len(dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1")) == 2
 
 
 def test_what_is_refused_of_parts(births, tmp_path):
@@ -413,7 +462,8 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
         made = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert [row["n"] for row in made.rows()] == [25, 25]
         assert "One value of id counts in the smallest part of its rows alone." in made.record["person"]
-        empty = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-03")
+        march = {"part": "2026-03", "confirm": lambda check: check.epsilon == 0}
+        empty = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, **march)
         assert [row["n"] for row in empty.rows()] == [0, 0]
         assert ledger.balance("births", "2026-03").spent == 0
         again = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")

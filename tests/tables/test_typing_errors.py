@@ -12,7 +12,8 @@ import pytest
 
 import discreet as dt
 from discreet.tables.count import typing_errors
-from discreet.tables.count.typing_errors import _BOOLEANS, KEEP, form
+from discreet.tables.count.forms import form
+from discreet.tables.count.typing_errors import _BOOLEANS, KEEP
 from discreet.tables.publish.record import CHECKED
 
 from ..engines.test_excel import workbook

@@ -224,7 +224,9 @@ def test_reports_that_were_made_up_are_refuted_by_what_the_ledger_is_committed_t
     for path, text in contents_of(rebuilt(record).release, tmp_path / "x.csv").items():
         path.write_text(text, encoding="utf-8", newline="")
     forged = document_of(tmp_path)
-    assert verify.check_release(forged, str(tmp_path / "x.json")).holds
+    *alone, without_ledger = verify.check_release(forged, str(tmp_path / "x.json")).findings
+    assert all(finding.held for finding in alone)
+    assert without_ledger.held is None
     (words,) = failing(judged(tmp_path, forged, ledger_of(shelf[what])))
     assert "is committed to other reports" in words
 
@@ -505,3 +507,14 @@ def test_families_are_made_as_the_library_makes_them():
         law = verify._law(family, top, alpha, change, 1, verify.Effort())
         assert json.loads(json.dumps(files.law(m))) == law.written
         assert m.digest == verify.digest({**law.written, "alpha": str(alpha), "neighbours": law.neighbours})
+
+
+def test_without_a_ledger_the_verdict_says_what_was_not_checked(shelf, capsys):
+    """Exit code 1, as docs/howto/verify.md says of what could not be checked."""
+    [record] = [path for path in shelf["sizes"].glob("*.json") if "record" in path.read_text(encoding="utf-8")]
+    assert verify.main([str(record)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    [missing] = [line for line in said if "NOT CHECKED" in line]
+    assert "no ledger was given" in missing
+    assert said[-1] == "verdict: what was checked holds, but not all was checked"
+    assert not [line for line in said if "DOES NOT HOLD" in line]

@@ -66,8 +66,8 @@ def test_a_release_reads_charges_and_stores_in_three_transactions(people, book, 
     if from_file:
         table = tmp_path / "people.csv"
         people.to_csv(table, index=False)
-        for version in ("1", "2"):
-            dt.admit(table, dataset="people", ledger=book, version=version)
+        for version in ("1", "2"):  # a file has one version, unless it is read in another way
+            dt.admit(table, dataset="people", ledger=book, version=version, null=version)
 
     def ask(version: str):
         given = {"dataset": "people", "ledger": book, "version": version, **PARTS}
@@ -103,8 +103,8 @@ def test_a_release_of_one_number_is_a_walk_through_so_many_modules(people, book,
         if event == "call" and name.startswith("discreet."):
             entered.add(name)
 
-    for version in ("1", "2"):
-        dt.admit(path, dataset="people", ledger=book, version=version)
+    for version in ("1", "2"):  # a file has one version, unless it is read in another way
+        dt.admit(path, dataset="people", ledger=book, version=version, null=version)
     asked = {"dataset": "people", "ledger": book, "count": "ill = 'yes'", "epsilon": "1/2"}
     dt.release(path, version="1", **asked)  # what is loaded once is loaded
     sys.setprofile(enter)

@@ -120,7 +120,7 @@ def admit(
             version=version,
             **vars(reading),
             dates=dates or (),
-            domain=None if domain is None else read_groups(domain),
+            domain=read_groups(domain) if domain else None,
             sum=sums,
             codes=listed(codes),
             progress=advance,

@@ -39,7 +39,8 @@ def create(
     per: Annotated[
         list[tuple[str, str]] | None,
         Parameter(
-            help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
+            negative=(),
+            help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated.",
         ),
     ] = None,
     parts: Annotated[
@@ -236,7 +237,8 @@ def export(
     release: Annotated[
         list[str] | None,
         Parameter(
-            help="The record of a release that is published: its line shows that these are its reports; may be repeated."
+            negative=(),
+            help="The record of a release that is published: its line shows that these are its reports; may be repeated.",
         ),
     ] = None,
     out: Out = None,

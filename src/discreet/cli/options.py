@@ -135,15 +135,28 @@ Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel."
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[
-    str | None,
+    list[str] | None,
     Parameter(
+        negative=(),
         help='A JSON file of declared keys, {"column": [values], ...}; or COLUMN=file:LIST.csv, a public code list with the '
-        "columns code, label and parent."
+        "columns code, label and parent. May be repeated.",
     ),
 ]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
+Check = Annotated[
+    bool,
+    switch(
+        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
+        "where there are any, or too little is left."
+    ),
+]
+ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
+Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
+Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
+ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
-SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
+SUM = Parameter(name="--sum", negative=(), help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
 
 # Budgets
 DATASET = Parameter(help="The name of the data set in the ledger.")

@@ -23,6 +23,8 @@ from .options import (
     RELEASE,
     SUM,
     Alpha,
+    ByteOrderMark,
+    Check,
     Csv,
     Dataset,
     DataVersion,
@@ -34,7 +36,11 @@ from .options import (
     Number,
     Overwrite,
     PresentationOptions,
+    Reason,
+    ShowDropped,
+    Supersedes,
     Table,
+    Yes,
     described,
     entry,
     listed,
@@ -54,19 +60,6 @@ if TYPE_CHECKING:
     from ..tables.publish.released import Release
     from . import terminal
 
-ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
-Check = Annotated[
-    bool,
-    switch(
-        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
-        "where there are any, or too little is left."
-    ),
-]
-Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
-Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
-Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
-ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +74,8 @@ class QuestionOptions:
         ),
     ] = None
     sum: Annotated[list[str] | None, SUM] = None
-    mean: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "mean"))] = None
-    share: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "share"))] = None
+    mean: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "mean"))] = None
+    share: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "share"))] = None
     by: Annotated[
         list[str] | None,
         Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
@@ -126,7 +119,7 @@ class QuestionOptions:
         return Question(
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
             by=columns,
-            domain=None if self.domain is None else declared.Domain.read(self.domain, columns),
+            domain=declared.Domain.read(self.domain, columns) if self.domain else None,
             max_count=self.max_count,
             max_groups=self.max_groups,
             counted=self.counted,
@@ -400,7 +393,12 @@ def preview(
 
 
 def _previewed(
-    table: str, question: Question, domain: str | None, epsilons: list[str], out: str | None, given: dict[str, Any]
+    table: str,
+    question: Question,
+    domain: list[str] | None,
+    epsilons: list[str],
+    out: str | None,
+    given: dict[str, Any],
 ) -> Output:
     """The errors at several epsilons, and the picture of them where one is wanted."""
     from ..errors import FileError
@@ -483,7 +481,6 @@ def _checked_alone(table: str, question: Question, given: dict[str, Any], yes: b
 
 def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
     """Show what was found, and ask once whether to pay."""
-    from ..exact.arithmetic import show_amount
     from . import terminal
 
     def ask(check: QuestionCheck) -> bool:
@@ -491,7 +488,7 @@ def _asking(bar: terminal.Bar, yes: bool) -> Callable[[QuestionCheck], bool]:
             if check.findings or check.advice or not yes:
                 terminal.show(make_console(stderr=True), check.view())
             whose = f" for {check.paid_by}" if check.paid_by else ""
-            return yes or terminal.agrees(f"Pay {show_amount(check.epsilon)} of {show_amount(check.left)}{whose}?")
+            return yes or terminal.agrees(f"Pay {check.price}{whose}?")
 
     return ask
 

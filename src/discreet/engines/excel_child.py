@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 from ..errors import TableInputError
 
 _EXACT = 2**53
-_OTHER_ROW = "if the names of the columns stand in another row, say which with header_row (--header-row 3)"
+_OTHER_ROW = "if the names of the columns stand in another row, say which (--header-row 3)"
 _ROWS = 2**16  # handed over at a time
 _PACKED = 100  # a table is packed to a hundredth at best
 _SMALL = 2**26  # bytes that may be packed in any way

@@ -57,7 +57,7 @@ _QUOTING = (
     'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
     "how the file is written (quote, separator)"
 )
-_OTHER_FIELDS = f"{_QUOTING}; if the names of the columns stand in another line, say which (header_row)"
+_OTHER_FIELDS = f"{_QUOTING}; if the names of the columns stand in another line, say which (--header-row 3)"
 _ZERO = "take it out, or convert the file to UTF-8 if it is in UTF-16"
 _ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 

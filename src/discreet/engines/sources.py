@@ -140,7 +140,7 @@ class _Text(TableSource):
             where = "" if reading.header_row == 1 else f" as line {reading.header_row}"
             raise TableInputError(
                 f"{show(path.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
-                "its encoding, such as latin-1, or which line it is (header_row)."
+                "its encoding, such as latin-1, or which line it is (--header-row 3)."
             )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)

@@ -61,7 +61,20 @@ NOT_PROMISED = (
     "Other ways: data may get out by a log, a letter or somebody who talks; that is not counted here.",
     "That epsilon is small enough: that is a decision, not a theorem.",
 )
+_UNITS = (
+    ("One person, the privacy unit,", "One unit"),
+    ("one person", "one unit"),
+    ("a person", "a unit"),
+    ("somebody who is known", "a unit that is known"),
+    ("that they took part", "that it took part"),
+    ("Several persons: for k people who change together", "Several units: for k units that change together"),
+    ("with or without them", "with or without it"),
+    ("from the same people", "from the same units"),
+    ("the same people under", "the same units under"),
+    ("belongs to the people and", "belongs to the units and"),
+)
 BEFORE = tuple(Fraction(x) for x in ("1/100", "1/10", "1/2"))  # how sure somebody may be beforehand
+_LARGE = tuple((Decimal(10) ** k, name) for k, name in ((12, "trillion"), (9, "billion"), (6, "million")))
 _FLOATS = 700  # e^x is a float up to here
 _NINES = 12  # digits after the point up to which a share is told from 100 %
 
@@ -70,18 +83,23 @@ def odds_factor(epsilon: Fraction) -> str:
     """e^epsilon for people, rounded up: by so much the odds between two neighbouring data sets change at most.
 
     >>> odds_factor(Fraction(1, 2)), odds_factor(Fraction(20)), odds_factor(Fraction(1000))
-    ('1.649', '4.9e8', '10^435')
+    ('1.649', '490 million', '10^435')
     """
     if epsilon > _FLOATS:
         return f"10^{certified_ceil(lambda: ball(epsilon) / flint.arb(10).log())}"
     above = Decimal(repr(float_above(lambda: ball(epsilon).exp())))
     with localcontext() as context:
         context.rounding = ROUND_CEILING
+        if above >= 10**15:
+            return f"10^{certified_ceil(lambda: ball(epsilon) / flint.arb(10).log())}"
         if above < 1000:
             return str(above.quantize(Decimal("0.001")))
         context.prec = 2
-        digits, _, exponent = f"{+above:e}".partition("e")
-        return f"{digits}e{int(exponent)}"
+        short = +above
+        for size, name in _LARGE:
+            if short >= size:
+                return f"{(short / size).normalize():f} {name}"
+        return f"{short:,.0f}"
 
 
 def sure_afterwards(before: Fraction, epsilon: Fraction) -> str:
@@ -176,8 +194,10 @@ class Promise(Result):
         return [NOT_PROMISED[0], f"{columns}: {public}.", *NOT_PROMISED[1:-1], stated, NOT_PROMISED[-1]]
 
     def sections(self) -> dict[str, list[str]]:
-        """Every heading with its sentences, in the order in which they are read."""
-        texts = (self.definition(), self.whole(), self.pacing(), list(ADDS_UP), self.limits())
+        """Every heading with its sentences, in the order in which they are read; of units where these are no persons."""
+        texts = [self.definition(), self.whole(), self.pacing(), list(ADDS_UP), self.limits()]
+        if self.terms.unit is not None:
+            texts = [[_of_units(text) for text in some] for some in texts]
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -231,6 +251,13 @@ class Promise(Result):
             body += f"\n<h2>{heading}</h2>" + "".join(section(View(text)) for text in sentences)
             body += odds if heading == HEADINGS[1] else ""
         return page(f"{self.terms.name}: what is promised", body)
+
+
+def _of_units(text: str) -> str:
+    """A sentence about persons as one about units: an id may be that of a household."""
+    for person, unit in _UNITS:
+        text = text.replace(person, unit)
+    return text
 
 
 def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:

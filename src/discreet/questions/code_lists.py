@@ -28,6 +28,7 @@ MARK = "file:"
 _COLUMNS = ("code", "label", "parent", "level")
 _SEPARATORS = ";,\t|"
 _LARGEST = 2**28  # bytes
+_EXCEL = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx and .xls begin
 _EVEN = "give all keys as many, with a line in between where one is skipped"
 _HOW = "it needs a first line with the names code, label and parent, in any order, of which only code must be there"
 
@@ -166,6 +167,10 @@ def _lines(name: str, data: bytes) -> Iterator[_Line]:
 
 def _text(name: str, data: bytes) -> str:
     """The text of a list in UTF-8, with or without its mark, or in Windows' or ISO's encoding of Western languages."""
+    if data.startswith(_EXCEL):
+        raise TableInputError(
+            f"The code list {show(name)} is an Excel file (or another archive); save the sheet as CSV in UTF-8."
+        )
     if not data or b"\0" in data:
         raise TableInputError(
             f"The code list {show(name)} is empty, larger than {_LARGEST // 2**20} MB, or no text in UTF-8 or Latin-1; "

@@ -124,8 +124,8 @@ class Domain:
         return cls(names, keys, recodings if any(recodings) else (), source, hierarchies, named)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Domain:
-        """From a JSON file that holds what `Domain.of` takes."""
+    def read(cls, path: str | os.PathLike[str] | Sequence[str], columns: Sequence[str] = ()) -> Domain:
+        """From a JSON file that holds what `Domain.of` takes, or from several."""
         return cls.of(read_groups(path), columns)
 
     def ordered(self, columns: Sequence[str]) -> Domain:
@@ -176,13 +176,47 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 
-def read_groups(path: str | os.PathLike[str]) -> Any:
-    """Declared groups as their JSON file has them, checked no further; or as COLUMN=file:LIST has them of one code list."""
+def read_groups(given: str | os.PathLike[str] | Sequence[str]) -> Any:
+    """Declared groups as their JSON file has them, checked no further; or as COLUMN=file:LIST has them of one code list. Those of
+    several of these together, each column declared once."""
+    if not isinstance(given, (str, os.PathLike)):
+        groups = [(place, _read_one(place)) for place in given]
+        return groups[0][1] if len(groups) == 1 else _merged(groups)
+    return _read_one(given)
+
+
+def _merged(groups: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Groups from several places as one declaration; it is learned where one of them is."""
+    columns: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
+    head: dict[str, Any] = {}
+    sources: list[str] = []
+    for place, each in groups:
+        is_marked = isinstance(each, Mapping) and each.get("format") == FORMAT
+        own = each.get("columns") if is_marked else each
+        if not isinstance(own, Mapping) or "keys" in own:
+            raise TableInputError(f"{show(place)} does not declare groups by column, so that it must be given alone.")
+        twice = [name for name in own if name.lower() in map(str.lower, columns)]
+        if twice:
+            raise TableInputError(
+                f"{show(twice[0])} is declared twice, also by {show(place)}; declare each column once."
+            )
+        columns |= own
+        if is_marked:
+            labels |= each.get("labels", {})
+            sources += [each["source"]] if each.get("source") else []
+            head |= {name: part for name, part in each.items() if name not in ("source", "columns", "labels")}
+    if not head:
+        return columns
+    return {**head, "source": "; ".join(sources), "columns": columns, **({"labels": labels} if labels else {})}
+
+
+def _read_one(path: str | os.PathLike[str]) -> Any:
     column, is_list, listed = os.fspath(path).partition(f"={MARK}")
     if is_list:
         return with_code_lists({column: MARK + listed})
     try:
-        return with_code_lists(json.loads(Path(path).read_text(encoding="utf-8")), Path(path).parent)
+        groups = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError:
         raise TableInputError(f"There is no file {show(Path(path).name)} of declared groups; check the path.") from None
     except (ValueError, RecursionError) as error:
@@ -190,13 +224,16 @@ def read_groups(path: str | os.PathLike[str]) -> Any:
         raise TableInputError(
             f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
         ) from None
+    return with_code_lists(groups, Path(path).parent)
 
 
-def files_of_groups(path: str | os.PathLike[str] | None) -> list[Path]:
-    """The files from which `read_groups` read declared groups: a domain's own, and the code lists that it names."""
-    if path is None:
-        return []
-    _, is_list, listed = os.fspath(path).partition(f"={MARK}")
+def files_of_groups(given: Sequence[str] | None) -> list[Path]:
+    """The files from which `read_groups` read declared groups: the domains' own, and the code lists that they name."""
+    return [file for place in given or () for file in _files_of_one(place)]
+
+
+def _files_of_one(path: str) -> list[Path]:
+    _, is_list, listed = path.partition(f"={MARK}")
     if is_list:
         return [Path(listed)]
     own = Path(path)

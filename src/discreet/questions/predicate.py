@@ -188,7 +188,7 @@ def unknown_column(name: str, columns: Collection[str] | None) -> str:
     """What to say about a missing column; other columns are not named where their names may be somebody's data."""
     if columns is None:
         return (
-            f"There is no column {show(name)}. Check that the file's first line, or the one that header_row says, has the names "
+            f"There is no column {show(name)}. Check that the file's first line, or the one that --header-row says, has the names "
             "of its columns, including this one."
         )
     guess = did_you_mean(name, columns)

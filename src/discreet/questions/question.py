@@ -257,7 +257,7 @@ class Question:
     def counted_words(self, unit: str | None) -> str:
         """What is counted, for people, where the data set has this privacy unit. Without one a row is a person."""
         if self.counted_column is not None:
-            return f"distinct {self.counted}"
+            return f"distinct values of {self.counted}"
         return ROWS if self.counted == ROWS else "people" if unit is None else f"{UNITS} of {unit}"
 
     def words(self, unit: str | None = None) -> str:

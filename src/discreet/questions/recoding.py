@@ -117,6 +117,12 @@ class Recoding:
         """The label of the column's value as SQL, total on every value: NULL where it has none."""
         if self.of_dates:
             return self._sql_of_dates(column, type_name)
+        if self.of_numbers and any(self.bands) and family(type_name) in ("date", "timestamp"):
+            raise TableInputError(
+                f"Column {show(column)} holds dates, and its bands are of numbers: for ages at a day declare "
+                f'{{{json.dumps(column)}: {{"age_at": "2026-01-01", "bands": {{"0-17": [0, 17]}}}}}}, for bands of dates '
+                '{"dates": [first, last]}.'
+            )
         cases = [] if self.missing is None else [(missing_sql(column, type_name, self.of_numbers), self.missing)]
         for label, bands, codes in zip(self.labels, self.bands, self.codes, strict=True):
             tests = [_within(column, band) for band in bands] + ([_among(column, codes)] if codes else [])

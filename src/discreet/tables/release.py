@@ -35,7 +35,7 @@ from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, examined
-from .count.true_numbers import TrueNumbers, check_admitted, counted_for
+from .count.true_numbers import TrueNumbers, check_admitted, check_part_has_rows, check_part_is_new, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
@@ -300,6 +300,8 @@ def _walked(
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, corrects, dates)
+        if confirm is None:
+            check_part_is_new(allowed.said, asked.part)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
@@ -308,7 +310,9 @@ def _walked(
         else:
             table = whole_table(table)
             ready = _counted(table, book, asked, allowed, shown, progress)
-            if confirm is not None and not ready.sheets[0].draws_nothing:
+            if confirm is None:
+                check_part_has_rows(allowed.terms, asked.part, ready.numbers)
+            elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
                 ready = _confirmed(_compared(table, book, asked, allowed, ready, progress), confirm, ready)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
@@ -427,7 +431,8 @@ def _compared(
     left = min([balance.left, *(period.left for period in balance.periods)])
     charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
-    return QuestionCheck(findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice, cut)
+    paid_by = asked.paid_by(allowed.terms)
+    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, sheet.advice, cut, balance.periods)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

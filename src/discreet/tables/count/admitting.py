@@ -8,6 +8,7 @@ be read but looks like a mistake is a finding, and a serious one keeps a file fr
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -24,16 +25,15 @@ from ...engines.sources import TableSource, file_digest, open_table, stamp
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...exact.written import did_you_mean
-from ...ledger.ledger import Ledger, Terms, opened_ledger
+from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column, unknown_column
 from ...questions.statistic import SumOf, read_sums
-from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
+from .column_profiles import MOST_VALUES, Column, Tally, proposed_keys, seen_columns
 
 ALONE = "For you alone, not for publication."
-_MOST_KEYS = 100  # a column of more different values gets no proposed keys
 _MOST_TOLD = 10  # values named in a finding
 _NULLS = (
     "NA",
@@ -253,7 +253,9 @@ def admit(
     with opened_ledger(ledger) as book:
         terms, before = book.terms(dataset), stamp(path)
         report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
-        known = {*report.names, *(name for earlier in book.admissions(dataset) for name in earlier.columns)}
+        with book.consult(dataset) as said:
+            admissions = said.admissions()
+        known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
         report = replace(report, findings=(*report.findings, *_about_public(terms, known)))
         if report.grave:
             where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
@@ -262,8 +264,23 @@ def admit(
         digest = file_digest(path)
         if stamp(path) != before:
             raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+        for earlier in admissions:
+            if earlier.version != version and said.is_admitted(earlier, digest):
+                report = replace(report, findings=(*report.findings, _admitted_before(earlier, path, reading)))
         book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
     return report
+
+
+def _admitted_before(earlier: Admission, path: Path, reading: Reading) -> Finding:
+    """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
+    is refused, and in another way told."""
+    if dict(earlier.reading) == reading.to_dict():
+        raise TableInputError(
+            f"{show(path.name)} was admitted before, as version {show(earlier.version)}, and is the same file: ask about that "
+            "version. Under another one the same answers would be charged again. Nothing was changed."
+        )
+    advice = "questions about this version are charged anew: use it only where that one was read wrongly"
+    return Finding("", f"the file of version {earlier.version}, read in another way", 1, (), advice)
 
 
 def examined(
@@ -307,17 +324,17 @@ def examined(
     findings += _about_sums(table, reading, sums, person)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
-    many = f"more than {MOST_VALUES}"
+    many, named = f"more than {MOST_VALUES}", {find_column(name, names) for name in codes}
     shown = tuple(
         {
             "column": c.name,
-            "holds": c.kind_in_words,
+            "holds": "codes" if c.name in named else c.kind_in_words,
             "different values": many if c.values is None else len(c.values),
             "missing": c.missing.count,
         }
         for c in columns
     )
-    keys = {c.name: _keys(c) for c in columns if c.name != person}
+    keys = {c.name: proposed_keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
     return Profile(
         "a table" if path is None else path.name,
@@ -406,7 +423,8 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
         advice = f"it would be read as missing: remove the separators{_OR_CODES}"
         findings += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
-    if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
+    numeric = (column.is_numeric and column.numbers.count > 0) or column.has_words_among_numbers
+    if numeric and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
         advice = (
             f'use --null "{",".join(words)}" if they mean missing'
@@ -427,6 +445,10 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
                     f'use --null "{word}" if it means missing',
                 )
             )
+        if untyped and 2 * column.dotted.count >= column.there:
+            declare = shlex.join(["--dates", f"{column.name}:dd.mm.yyyy"])
+            advice = f"they are compared as texts, from the left; {declare} has them compared as dates"
+            findings += _finding(column, "days as dd.mm.yyyy", column.dotted, advice)
         findings += _finding(
             column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
@@ -541,16 +563,17 @@ def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person:
         sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
     ):
         low, high = bounded.grid.reach
-        clamp = "what a person adds is clamped to the bounds; take bounds from public knowledge, not from this report"
+        who = "person" if person is None else "unit"
+        clamp = f"what a {who} adds is clamped to the bounds; take bounds from public knowledge, not from this report"
         missing = (
-            "they add nothing" if bounded.missing_steps is None else f"a person without a number adds {bounded.missing}"
+            "they add nothing" if bounded.missing_steps is None else f"a {who} without a number adds {bounded.missing}"
         )
         notices = (
             (f"below the declared {low}", out.below, out.places[0], clamp),
             (f"above the declared {high}", out.above, out.places[1], clamp),
             ("no number to add", out.without, out.places[2], missing),
-            (f"people whose rows add up to less than {low}", out.people_below, (), clamp),
-            (f"people whose rows add up to more than {high}", out.people_above, (), clamp),
+            (f"units whose rows add up to less than {low}", out.people_below, (), clamp),
+            (f"units whose rows add up to more than {high}", out.people_above, (), clamp),
         )
         findings += [
             Finding(bounded.column, what, count, places, advice) for what, count, places, advice in notices if count
@@ -569,23 +592,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _keys(column: Column) -> tuple[Any, ...]:
-    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and columns of many values."""
-    values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
-    if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
-        return ()
-    if len(values) > 1 and max((column.values or Counter()).values()) == 1:
-        return ()  # every row has its own
-    if all(isinstance(v, str) and _is_plain_whole(v) for v in values):
-        values = [int(v) for v in values]
-    return (*sorted(values), *([None] if column.missing.count else []))
-
-
-def _is_plain_whole(text: str) -> bool:
-    """A whole number as it is mostly written; 01 is a code."""
-    return len(text) < 19 and text.isascii() and text.isdigit() and str(int(text)) == text
 
 
 def _numbers(finding: Finding) -> str:

@@ -16,6 +16,7 @@ from ...progress import Progress, tell
 
 MOST_VALUES = 1000  # different values of a column that are kept apart
 MOST_WORDS = 50  # texts among numbers that are kept
+_MOST_KEYS = 100  # a column of more different values gets no proposed keys
 MOST_PLACES = 5  # lines that are named
 BY_POINT = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 BY_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
@@ -23,6 +24,7 @@ _GROUPED = (  # thousands separators: points, commas, or apostrophes and blanks
     r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
 )
 _SPACED = r"^\s|\s$"
+_DOTTED = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # a day as German offices write it
 
 Flags = NDArray[np.bool_]
 
@@ -54,6 +56,7 @@ class Column:
     texts: Tally = field(default_factory=Tally)  # no numbers
     grouped: Tally = field(default_factory=Tally)  # of these, numbers with thousands separators
     spaced: Tally = field(default_factory=Tally)
+    dotted: Tally = field(default_factory=Tally)  # of these, days as dd.mm.yyyy
     dated: Tally = field(default_factory=Tally)  # of a column of declared dates: texts that are one
     undated: Tally = field(default_factory=Tally)  # and those that are none
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
@@ -83,6 +86,7 @@ class Column:
             self.texts.add(~(is_own | is_other)[codes] & ~missing, numbers)
             self.grouped.add((matched(_GROUPED) & ~(is_own | is_other))[codes] & ~missing, numbers)
             self.spaced.add(spaced[codes] & ~missing, numbers)
+            self.dotted.add(matched(_DOTTED)[codes] & ~missing, numbers)
             odd = np.flatnonzero(~(is_own | is_other))
             if len(odd) <= MOST_WORDS >= len(self.words):
                 times = np.bincount(codes[~missing], minlength=len(is_own))
@@ -128,6 +132,13 @@ class Column:
     def is_numeric(self) -> bool:
         """Are at least nine in ten of the texts numbers?"""
         return 10 * self.texts.count <= self.there
+
+    @property
+    def has_words_among_numbers(self) -> bool:
+        """Are at least half of the texts numbers, and the others a few words without digits? Then these may mean missing."""
+        words = [word for word in self.words if not any(c.isdigit() for c in word)]
+        few = 0 < len(self.words) == len(words) <= MOST_PLACES
+        return few and 2 * self.numbers.count >= self.there and self.words.total() == self.texts.count
 
 
 def _plain(values: Any) -> list[Any]:
@@ -186,3 +197,20 @@ def _batches_with_progress(source: TableSource, progress: Progress | None) -> It
         tell(progress, "reading", min(source.done / source.total, 1.0) if source.total else 0.0)
         if len(numbers):
             yield numbers, arrays
+
+
+def proposed_keys(column: Column) -> tuple[Any, ...]:
+    """Proposed keys: whole numbers where all are, else texts; none for ids, measurements and columns of many values."""
+    values: list[Any] = [] if column.values is None else [v for v in column.values if isinstance(v, (str, int, bool))]
+    if not 0 < len(values) <= _MOST_KEYS or len(values) < len(column.values or ()):
+        return ()
+    if len(values) > 1 and max((column.values or Counter()).values()) == 1:
+        return ()  # every row has its own
+    if all(isinstance(v, str) and _is_plain_whole(v) for v in values):
+        values = [int(v) for v in values]
+    return (*sorted(values), *([None] if column.missing.count else []))
+
+
+def _is_plain_whole(text: str) -> bool:
+    """A whole number as it is mostly written; 01 is a code."""
+    return len(text) < 19 and text.isascii() and text.isdigit() and str(int(text)) == text

@@ -3,8 +3,10 @@ is then added to. All of it is private."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,15 @@ from ...engines.reading import Reading
 from ...engines.sources import file_digest
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
-from ...ledger.entries import Consulted
+from ...ledger.entries import Consulted, running_of
 from ...ledger.ledger import Admission, Ledger, Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of
+from .forms import form
 
 Indices = NDArray[np.int64]
+_MOST_VERSIONS = 10  # named in a message
 
 
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
@@ -40,22 +44,78 @@ def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admi
     The command reads the file as the version that was admitted, or else the last one, was read.
     """
     dataset = said.terms.name
-    like = book.admissions(dataset)[-1:] if admission is None else [admission]
+    admitted = book.admissions(dataset) if admission is None else [admission]
+    like = admitted[-1:]
     options = "".join(Reading.from_dict(each.reading).options() for each in like)
     words = [str(path), "--dataset", dataset, "--ledger", book.place]
     how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
-        versions = f" The last version that was admitted is {show(like[0].version)}." if like else ""
-        raise ReleaseError(
-            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged.{versions} Whoever holds "
-            f"the file runs: {how} {shlex.quote(version)}"
-        )
+        not_admitted = f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged."
+        same = versions_of(said, admitted, file_digest(path))
+        if same:  # under another name its answers would be charged again
+            raise ReleaseError(
+                f"{not_admitted} This very file was admitted as version {show(same[-1])}: say --version {shlex.quote(same[-1])}"
+            )
+        others = f" Admitted versions, from other files: {_some_versions(admitted)}." if admitted else ""
+        raise ReleaseError(f"{not_admitted}{others} Whoever holds the file runs: {how} {shlex.quote(version)}")
     if not said.is_admitted(admission, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
+
+
+def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
+    """The versions, of those admitted, whose file had this digest."""
+    return [each.version for each in admitted if said.is_admitted(each, data)]
+
+
+def check_part_is_new(said: Consulted, part: str | None) -> None:
+    """Refuse a part that the ledger does not know, but in another spelling: most likely it is mistyped, and its noise would be
+    charged. It compares names that were charged before and no data, so that the refusal tells nothing of them."""
+    charged = list(running_of(said.account, said.terms).parts)
+    if part is None or part in charged:
+        return
+    alike = next((known for known in charged if form(known) == form(part)), None) or _in_their_manner(part, charged)
+    if alike is not None:
+        raise ReleaseError(
+            f"No part {show(part)} of {show(said.terms.name)} was charged before, and parts are written otherwise in the "
+            f"ledger. Did you mean {show(alike)}? Nothing was charged; if it is meant as it stands, confirm it: --yes, or "
+            "confirm= in Python."
+        )
+
+
+def _in_their_manner(part: str, charged: Sequence[str]) -> str | None:
+    """A part that begins with a year, 2026-1, with the zeros and marks of all others, 2026-03; None where it has them or they
+    differ among each other."""
+    manners = {re.sub(r"\d", "9", known) for known in charged}
+    runs = re.findall(r"\d+", part)
+    if len(manners) != 1 or not re.fullmatch(r"\d{4}(\D\d{1,2})+", part, re.ASCII):
+        return None
+    manner = re.split(r"(\d+)", next(iter(manners)))  # marks at even places
+    widths, marks = [len(run) for run in manner[1::2]], manner[0::2]
+    if len(widths) != len(runs) or widths[0] != 4 or any(len(r) > w for r, w in zip(runs, widths, strict=True)):
+        return None
+    padded = [run.zfill(width) for run, width in zip(runs, widths, strict=True)]
+    alike = "".join(itertools.chain.from_iterable(zip(marks, [*padded, ""], strict=True)))
+    return None if alike == part else alike
+
+
+def check_part_has_rows(terms: Terms, part: str | None, numbers: TrueNumbers) -> None:
+    """Refuse a part that no row names, where the column of parts is public. Elsewhere a refusal would tell of the data."""
+    if part is not None and terms.relation == "change-one" and not numbers.has_rows:
+        raise ReleaseError(
+            f"No row has {show(part)} in the public column {terms.parts}: its table would be of zeros alone. Nothing was charged: "
+            "write the part as the data do (discreet release --check proposes how); if it is meant as it stands, confirm it: "
+            "--yes, or confirm= in Python."
+        )
+
+
+def _some_versions(admitted: Sequence[Admission]) -> str:
+    names = [show(each.version) for each in admitted]
+    more = f"{len(names) - _MOST_VERSIONS} earlier ones and " if len(names) > _MOST_VERSIONS else ""
+    return f"{more}{', '.join(names[-_MOST_VERSIONS:])}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
 from ...errors import TableInputError
 from ...exact.arithmetic import show, show_amount
+from ...ledger.periods import Period
 from ...present.views import Result, View, plain
 from ...progress import Progress, tell
 from ...questions.predicate import Node, find_column, parse
@@ -36,6 +36,7 @@ from ...questions.question import Question
 from ...questions.recoding import Recoding
 from .admitting import ALONE
 from .column_profiles import BY_COMMA, BY_POINT
+from .forms import day_of, form
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
@@ -46,9 +47,6 @@ _MOST_NAMED = 10  # spellings, keys and labels that are named in one finding
 _MOST_HELD = 2**18  # different texts of a column that are held until their forms are compared
 _MOST_ALIKE = 20  # spellings of one form that are held
 
-_NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digits after a mark may be thousands
-_DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
     "false": False,
     "f": False,
@@ -58,7 +56,6 @@ _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
 }  # as the engine reads them, in any case
 _LONGEST_TRUTH = max(map(len, _BOOLEANS))
 _BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
-_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
 
@@ -87,11 +84,22 @@ class QuestionCheck(Result):
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
     advice: str | None = None  # what would count all groups of a unit, or make totals more accurate; nothing to correct
     cut: str | None = None  # how many units have more than may count: an exact number
+    periods: tuple[Period, ...] = ()  # what is left by the caps, where there are some
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
         """The findings that propose a change; a key that no row has is to stay."""
         return tuple(finding for finding in self.findings if finding.what != _KEPT)
+
+    @property
+    def price(self) -> str:
+        """What is paid, of what: "1/2 of 2", and what caps leave of it now."""
+        caps = [
+            f"{show_amount(each.left)} of {show_amount(each.cap)} left in the {each.kind} {each.name}"
+            for each in self.periods
+        ]
+        by_caps = f" ({', '.join(caps)})" if caps else ""
+        return f"{show_amount(self.epsilon)} of {show_amount(self.left)}{by_caps}"
 
     @property
     def passes(self) -> bool:
@@ -106,9 +114,10 @@ class QuestionCheck(Result):
     def view(self) -> View:
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
+        caps = "".join(f" {period}." for period in self.periods)
         price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}"
         price += ", and so it would be refused" if self.epsilon > self.left else ""
-        price = f"{price}; the check charged nothing." if self.epsilon else "It would charge nothing."
+        price = f"{price}; the check charged nothing.{caps}" if self.epsilon else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -126,6 +135,7 @@ class QuestionCheck(Result):
             "epsilon": str(self.epsilon),
             "left": str(self.left),
             "paid_by": self.paid_by,
+            **({"periods": [period.to_dict() for period in self.periods]} if self.periods else {}),
             **({} if self.advice is None else {"advice": self.advice}),
             **({} if self.cut is None else {"cut": self.cut}),
         }
@@ -158,38 +168,6 @@ def question_findings(
 
 def _unreadable() -> TableInputError:
     return TableInputError("The table could not be compared with the question: it is damaged. Repair it.")
-
-
-def form(text: str) -> str:
-    """What is the same for texts that differ only in case or form.
-
-    >>> form("  JA\u0308HRLICH ") == form("jaehrlich"), form("02") == form("2.0"), form("1.2.1990") == form("1990-02-01")
-    (True, True, True)
-    """
-    plainer = text.lower()
-    if not text.isascii():
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-        plainer = folded.casefold().translate(_GERMAN)
-    plainer = " ".join(plainer.split())
-    if plainer[:1].isdigit() or plainer[:1] in ("+", "-"):
-        day = _day(plainer)
-        if day is not None:
-            return f"day {day}"
-        if plainer.isascii() and _NUMBER.fullmatch(plainer):
-            return f"number {Decimal(plainer.replace(',', '.')).normalize() + 0:f}"
-    return f"text {plainer}"
-
-
-def _day(text: str) -> str | None:
-    """A day as ISO writes it, from that or from day, month and year with points; None where it is none."""
-    dotted, iso = _DOTTED.fullmatch(text), _ISO.fullmatch(text)
-    if not dotted and not iso:
-        return None
-    year, month, day = (int(part) for part in (reversed(dotted.groups()) if dotted else iso.groups()))  # type: ignore[union-attr]
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return None
 
 
 @dataclass
@@ -343,7 +321,7 @@ class _Column:
         """A key of a column that has a type, as its rows have it."""
         if isinstance(key, str) and self.of_numbers and key.isdecimal() and key.isascii() and str(int(key)) == key:
             return int(key)  # a code of a list
-        return (_day(key) or key) if isinstance(key, str) else key
+        return (day_of(key) or key) if isinstance(key, str) else key
 
     def _is_seen(self, key: Any) -> bool:
         """Has a row this key or code, or one that the check proposes in its place?"""
@@ -377,7 +355,7 @@ class _Column:
                 clean = "if they mean the same, write them alike in the file and admit it as a new version"
                 yield QuestionFinding(both, f"{where} {show(text)}", f"the data also have {_listed(others)}", clean)
             elif not is_there and others:
-                kind = "dates" if _day(text) else "spelling"
+                kind = "dates" if day_of(text) else "spelling"
                 whole = form(text).removeprefix("number ")
                 as_number = f", or {whole} without quotes" if whole.lstrip("-").isdigit() and self.untyped else ""
                 write = f"write {show(others[0])}{as_number}" if len(others) == 1 else "write it as the data do"
@@ -456,7 +434,7 @@ class _Column:
             for where in self.days_in:
                 yield QuestionFinding("dates", where, f"dates as {name}", self._declare(name))
         for where, sign, text in self.ordered:
-            day = _day(text)
+            day = day_of(text)
             if name != ISO and (day or name != "yyyymmdd"):
                 iso = f" and compare with {show(day)}" if day and day != text else ""
                 found = f"dates as {name}, which {sign} compares as texts, from the left"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from html import escape
 from types import MappingProxyType
 from typing import Any
@@ -35,9 +37,9 @@ from .released import (
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
 
-def statement(record: Mapping[str, Any]) -> str:
-    """What the people in the data should know, in plain words."""
-    bound = times_at_most(Fraction(record["epsilon_charged"]))
+def statement(record: Mapping[str, Any], mark: str = ".") -> str:
+    """What the people in the data should know, in plain words; `mark` is the decimal mark."""
+    bound = _marked(times_at_most(Fraction(record["epsilon_charged"])), mark)
     otherwise = (
         "with any other data of yours" if record["relation"] == "change-one" else "if you were not in the data at all"
     )
@@ -83,17 +85,20 @@ def rows_table(
     interval: str = "95 % interval",
     size: str = "of",
     codes: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    mark: str = ".",
 ) -> str:
     """Rows with the number of a column and its interval, drawn on one scale: counts as shares of their groups where the sizes
     are public.
 
     `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
-    `labels` are what columns are called, `codes`, by column, what their keys are called.
+    `labels` are what columns are called, `codes`, by column, what their keys are called, `mark` the
+    decimal mark.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
     shares = sized and kind == "count"
-    written = _percent if kind == "share" else _number
+    percent, number = partial(_percent, mark=mark), partial(_number, mark=mark)
+    written = percent if kind == "share" else number
     spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
@@ -101,7 +106,7 @@ def rows_table(
         exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
         ends = ["any" if row[name] is None else written(row[name], out) for name, out in _OUTWARD.items()]
         report = _absent(row, value, kind) if row[value] is None else written(row[value]) + exact
-        numbers = [*([_number(row["n"])] if sized else []), report]
+        numbers = [*([number(row["n"])] if sized else []), report]
         known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
@@ -110,7 +115,7 @@ def rows_table(
     counted = [*([size] if sized else []), headed, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
-    end = _percent if shares else written
+    end = percent if shares else written
     words = (
         f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
     )
@@ -120,7 +125,7 @@ def rows_table(
     if scale.cut:
         html += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
-        html += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
+        html += f"<p class='small'>The first {number(len(shown))} of {number(len(rows) + more)} rows; the CSV has all of them.</p>"
     return html
 
 
@@ -141,20 +146,44 @@ def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
     return "hidden" if hidden else "not determined"
 
 
-def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+_MARKS = str.maketrans(",.", ".,")
+_GROUPED_OR_DECIMAL = re.compile(
+    r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+(?:e[+-]?\d+)?)(?!\w|[.,]\d)", re.ASCII
+)
+
+
+def _marked(text: str, mark: str) -> str:
+    """A number with the page's decimal mark: beside a decimal comma thousands are separated by points."""
+    return text if mark == "." else text.translate(_MARKS)
+
+
+def _sentence(text: str, mark: str) -> str:
+    """A sentence with its numbers so.
+
+    >>> _sentence("each within 2.5, all 1,234 within 3,986.25; 95 of 100 cases.", ",")
+    'each within 2,5, all 1.234 within 3.986,25; 95 of 100 cases.'
+    """
+    return text if mark == "." else _GROUPED_OR_DECIMAL.sub(lambda number: _marked(number[0], mark), text)
+
+
+def _percent(value: float, rounding: str = ROUND_HALF_EVEN, mark: str = ".") -> str:
     """A share for people."""
-    return f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %"
+    return _marked(f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %", mark)
 
 
-def _number(value: Any, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A number for people: whole ones in full, others in six digits or, where they are large, two after the point."""
+def _number(value: Any, rounding: str = ROUND_HALF_EVEN, mark: str = ".") -> str:
+    """A number for people: whole ones in full, others in six digits or, where they are large, two after the point.
+
+    >>> _number(3986), _number(3986, mark=","), _number(2625.82, mark=",")
+    ('3,986', '3.986', '2.625,82')
+    """
     if value is None:
         return ""
     if abs(value) < _IN_FULL and value == int(value):
-        return f"{int(value):,}"
+        return _marked(f"{int(value):,}", mark)
     with localcontext(prec=max(6, len(str(int(abs(value)))) + 2) if abs(value) < _IN_FULL else 6, rounding=rounding):
         short = (+Decimal(value)).normalize()
-    return f"{short:,f}" if 1e-4 <= abs(value) < _IN_FULL else str(short)
+    return _marked(f"{short:,f}" if 1e-4 <= abs(value) < _IN_FULL else str(short), mark)
 
 
 _IN_FULL = 10**15
@@ -176,10 +205,10 @@ def release_page(release: Release) -> str:
     parts = [
         f"<h1>{escape(words.title or described)}</h1>",
         f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
-        f"{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
+        f"{_number(record['groups'], mark=words.decimal)} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
-        statement(record),
+        statement(record, words.decimal),
     ]
     folded = []
     left_out = [f"<p class='small'>{escape(text)}</p>" for text in _of_totals(record)]
@@ -207,9 +236,14 @@ def release_page(release: Release) -> str:
                     kind=statistic["kind"],
                     size=_size_name(statistic),
                     codes=codes,
+                    mark=words.decimal,
                 )
             )
-            folded.append(statisticians_table(own[:most], keys, more, caption=caption, labels=labels, codes=codes))
+            folded.append(
+                statisticians_table(
+                    own[:most], keys, more, caption=caption, labels=labels, codes=codes, mark=words.decimal
+                )
+            )
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, statistic in enumerate(asked):
@@ -228,14 +262,20 @@ def release_page(release: Release) -> str:
                 kind=statistic["kind"],
                 size=_size_name(statistic),
                 codes=codes,
+                mark=words.decimal,
             )
         )
-        folded.append(statisticians_table(own, record["by"], more, caption=caption, labels=labels, codes=codes))
+        folded.append(
+            statisticians_table(
+                own, record["by"], more, caption=caption, labels=labels, codes=codes, mark=words.decimal
+            )
+        )
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
-    sentences = ErrorStatement.of(release).sentences()
-    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in sentences)}</ul>")
+    counted, *errors = ErrorStatement.of(release).sentences()
+    notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."
@@ -290,6 +330,7 @@ def statisticians_table(
     caption: str,
     labels: Mapping[str, str],
     codes: Mapping[str, Mapping[str, str]],
+    mark: str = ".",
 ) -> str:
     """What was drawn of each row and how; nothing where all of it is in the first table. Names as in `rows_table`."""
     names = [name for name in _FOLDED if any(row.get(name) is not None for row in rows)]
@@ -299,14 +340,18 @@ def statisticians_table(
     lines = [
         [
             *(f"<bdi>{escape(labelled_key(row[k], codes.get(k, {})))}</bdi>" for k in keys),
-            *(escape(x) if isinstance(x := row[name], str) else _number(x) for name in names),
+            *(escape(x) if isinstance(x := row[name], str) else _number(x, mark=mark) for name in names),
         ]
         for row in rows
     ]
     heads = [*(labels.get(key, key) for key in keys), *(name.replace("_", " ") for name in names)]
     kinds = ["key"] * len(keys) + ["number"] * len(names)
     html = table(heads, lines, [False] * len(keys) + right, caption=escape(caption), heads=len(keys), kinds=kinds)
-    return html + (f"<p class='small'>The first {len(rows):,} rows; the CSV has all of them.</p>" if more > 0 else "")
+    return html + (
+        f"<p class='small'>The first {_number(len(rows), mark=mark)} rows; the CSV has all of them.</p>"
+        if more > 0
+        else ""
+    )
 
 
 def _size_name(statistic: Mapping[str, Any]) -> str:
