@@ -44,7 +44,16 @@ COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.queries.query("median", records=5, low=0, high=10)
 
 
-ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "column": EVIL, "part": "1", "epsilon": "1/2"}
+ASKED = {
+    "name": EVIL,
+    "kind": "sum",
+    "what": EVIL,
+    "column": EVIL,
+    "low": "0",
+    "high": "9",
+    "part": "1",
+    "epsilon": "1/2",
+}
 
 
 def record(**other: Any) -> dict[str, Any]:

@@ -431,9 +431,8 @@ def _compared(
     left = min([balance.left, *(period.left for period in balance.periods)])
     charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
-    return QuestionCheck(
-        findings, asked.dataset, charge, left, asked.paid_by(allowed.terms), sheet.advice, cut, balance.periods
-    )
+    paid_by = asked.paid_by(allowed.terms)
+    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, sheet.advice, cut, balance.periods)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

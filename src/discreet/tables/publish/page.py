@@ -274,8 +274,8 @@ def release_page(release: Release) -> str:
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
     counted, *errors = ErrorStatement.of(release).sentences()
-    sentences = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
-    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in sentences)}</ul>")
+    notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
+    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."
