@@ -167,7 +167,9 @@ def test_the_names_may_stand_below_titles(tmp_path):
             with pytest.raises(TableInputError, match=told):
                 dt.profile(path, separator=";", header_row=row)
     path.write_bytes(b"A title\n\ntown;age\na;30\nb;1;2\n")
-    with pytest.raises(TableInputError, match=r"lines 3, 4, 5 are not of 1 fields as the first line .* \(header_row\)"):
+    with pytest.raises(
+        TableInputError, match=r"lines 3, 4, 5 are not of 1 fields as the first line .* \(--header-row 3\)"
+    ):
         dt.profile(path, separator=";")
     with pytest.raises(TableInputError, match="line 5 is not of 2 fields as line 3 is"):
         dt.profile(path, separator=";", header_row=3)

@@ -303,7 +303,7 @@ def test_the_sentence_of_a_mean_names_what_it_is_taken_over(book):
     book.create("homes", 9, relation="add-remove", unit="home")
     homes = PEOPLE.append_column("home", pa.array([k // 2 for k in range(100)]))
     told = dt.preview(homes, by="town", domain={"town": ["a", "b"]}, **asked)
-    assert "mean taken over 100 rows is within" in str(told)
+    assert "in a group of 100 rows" in str(told)
     assert "people" not in error_sentences(told.record)[0]
     assert {row["over"] for row in error_rows(told.record)} == {"rows"}
 

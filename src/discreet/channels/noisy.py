@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
 from ..exact.arithmetic import log_of
+from ..exact.frozen import frozen
 from ..noise import DiscreteNoise, GeometricNoise, NoiseSampler
 from ..progress import Progress
 from ..randomness.source import Stream
@@ -398,7 +399,8 @@ class Geometric(Closed):
 
     @cached_property
     def _factors(self) -> tuple[Floats, Floats]:
-        return self._factors_of(self.a)
+        diagonal, below = self._factors_of(self.a)
+        return frozen(diagonal), frozen(below)
 
     def _factors_of(self, a: Fraction) -> tuple[Floats, Floats]:
         """The inverse of the matrix a^|i-j| is tridiagonal, [1, -a], [-a, 1+a^2, -a], ..., [-a, 1] over 1-a^2: the diagonal
