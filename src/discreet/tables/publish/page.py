@@ -211,6 +211,21 @@ def release_page(release: Release) -> str:
         statement(record, words.decimal),
     ]
     folded = []
+
+    def tables(
+        statistic: Mapping[str, Any],
+        rows: Sequence[Mapping[str, Any]],
+        keys: Sequence[str],
+        value: str,
+        more: int,
+        caption: str,
+    ) -> None:
+        """The rows for readers, and folded below the same for statisticians."""
+        kind, size = statistic["kind"], _size_name(statistic)
+        same: dict[str, Any] = {"caption": caption, "labels": labels, "codes": codes, "mark": words.decimal}
+        parts.append(rows_table(rows, keys, value, more, interval=interval, kind=kind, size=size, **same))
+        folded.append(statisticians_table(rows, keys, more, **same))
+
     left_out = [f"<p class='small'>{escape(text)}</p>" for text in _of_totals(record)]
     whole = f"in{of_which(record).removeprefix('of')}"
     for margin, totals in sorted(release.margins.items(), key=lambda named: named[0] != TOTAL):  # what is in all, first
@@ -224,52 +239,14 @@ def release_page(release: Release) -> str:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
             caption = _caption(statistic, f"by {by}" if keys else whole, labels)
             more = len(own) - most
-            parts.append(
-                rows_table(
-                    own[:most],
-                    keys,
-                    "total",
-                    more,
-                    caption=caption,
-                    interval=interval,
-                    labels=labels,
-                    kind=statistic["kind"],
-                    size=_size_name(statistic),
-                    codes=codes,
-                    mark=words.decimal,
-                )
-            )
-            folded.append(
-                statisticians_table(
-                    own[:most], keys, more, caption=caption, labels=labels, codes=codes, mark=words.decimal
-                )
-            )
+            tables(statistic, own[:most], keys, "total", more, caption)
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, statistic in enumerate(asked):
         own = release.rows(most, start=k * size)[:size]
         by = ", ".join(labels.get(key, key) for key in record["by"])
         caption, more = _caption(statistic, f"by {by}" if by else "", labels), size - len(own)
-        parts.append(
-            rows_table(
-                own,
-                record["by"],
-                "published",
-                more,
-                caption=caption,
-                interval=interval,
-                labels=labels,
-                kind=statistic["kind"],
-                size=_size_name(statistic),
-                codes=codes,
-                mark=words.decimal,
-            )
-        )
-        folded.append(
-            statisticians_table(
-                own, record["by"], more, caption=caption, labels=labels, codes=codes, mark=words.decimal
-            )
-        )
+        tables(statistic, own, record["by"], "published", more, caption)
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
