@@ -78,7 +78,8 @@ class Balance(Result):
     process died, or is at work on them.
 
     Where its terms declare parts, `spent` is that of the part that has spent most, or of the `part` that was asked for; `parts`
-    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them.
+    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them. After
+    corrections, which move people, the sums of several parts count together for each.
     """
 
     budget: Fraction
@@ -96,7 +97,8 @@ class Balance(Result):
         spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
         where = f" in part {self.part}" if self.part is not None else ""
         if self.parts and self.part is None:
-            where = f" in the part that has spent most ({', '.join(p for p, x in self.parts if x == self.spent)})"
+            most = ", ".join(p for p, x in self.parts if x == self.spent)
+            where = f" in the part that has spent most{f' ({most})' if most else ''}"
         return View(f"{spent} of {budget} spent, {left} left{where}{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -210,7 +212,8 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer', 'corrected' or 'removed', with what its hash
+    covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -511,7 +514,10 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 part = facts.get("part")
                 if part is not None and (parts is None or not is_part_name(part)):
                     bad(name, k, "charges for a part that the data set does not have")
-                most = running.counted(spent, part) + epsilon
+                admission = facts.get("admission")
+                if admission is not None and admission not in versions:
+                    bad(name, k, "is of a file that no line admitted")
+                most = running.counted(spent, part, admission) + epsilon
                 if most > budget:
                     bad(name, k, "charges more than the budget had left")
                 for period in running.periods(caps, when, part):
@@ -520,7 +526,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 stated |= {k} if facts.get("basis") == STATED else set()
                 spent, running = (
                     max(spent, most),
-                    running.charged(caps, when, epsilon, stated=k in stated, part=part),
+                    running.charged(caps, when, epsilon, stated=k in stated, part=part, admission=admission),
                 )
                 charges[k] = facts
             case "answer":
@@ -535,6 +541,13 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
                 versions[k] = body
+            case "corrected":
+                after = running.with_correction(str(facts.get("version")))
+                if parts is None or after is running:
+                    bad(name, k, "names a correction twice, or one of a data set without parts")
+                spent, running = spent - running.most + after.most, after
+                if spent > budget:
+                    bad(name, k, "lets people move between parts that have spent more than the budget together")
             case "removed":
                 if charges:
                     bad(name, k, "removes a data set that was charged")
