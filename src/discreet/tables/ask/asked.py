@@ -94,7 +94,7 @@ class Asked:
         audiences = f" for {', '.join(several)}" if several else ""
         return (
             f"{self.question.words(unit)}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
-            f"{'' if several else self.question.how_drawn()}"
+            f"{'' if several else self.question.how_drawn()}{self.question.limits()}"
         )
 
 
