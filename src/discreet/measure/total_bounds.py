@@ -410,7 +410,9 @@ class TotalBound:
             for k, count in key:
                 noise, ends = self._laws[k].noise, self._laws[k].ends
                 assert noise is not None
-                half = noise.upper(0) if isinstance(noise, RationalNoise) else (1 + float(noise.pmf(0))) / 2  # Pr[X >= 0]
+                half = (
+                    noise.upper(0) if isinstance(noise, RationalNoise) else (1 + float(noise.pmf(0))) / 2
+                )  # Pr[X >= 0]
                 near = math.ceil(noise.mean_absolute / (2 * half))
                 for end, side, beyond in zip(ends, sides, (near, times * near), strict=True):
                     floor = None if end is None else beyond

@@ -349,7 +349,7 @@ def _terms(asked: QuestionForm) -> dict[str, Any]:
 
 def _words(asked: QuestionForm, question: Question) -> PresentationParts:
     """Words and marks of the files; what could not be written is refused before anything is paid."""
-    words = PresentationParts(**asked.presentation.model_dump())
+    words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
     Presentation.of(names_to_label(asked.margins, question), **words)
     return words
 
