@@ -18,7 +18,13 @@ from tests.gaussian_reference import Reference
 from tests.randomness.test_digits import explored
 from tests.streams import Scripted
 
-CASES = [(Fraction(1, 9), 64), (Fraction(1, 2), 64), (Fraction(9, 10), 64), (Fraction(9, 10), 8), (Fraction(49, 50), 16)]
+CASES = [
+    (Fraction(1, 9), 64),
+    (Fraction(1, 2), 64),
+    (Fraction(9, 10), 64),
+    (Fraction(9, 10), 8),
+    (Fraction(49, 50), 16),
+]
 
 
 def envelope(draws: GaussianDraws) -> Fraction:
