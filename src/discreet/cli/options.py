@@ -97,6 +97,7 @@ EpsilonText = Annotated[
         help=meaning(DESIGN, "epsilon", ': "0.5", "1/3", "ln(2)/10"'),
     ),
 ]
+Delta = Annotated[Number | None, entry('The delta beside epsilon: "1e-9".')]
 LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(
