@@ -58,7 +58,7 @@ _SLACK = WHOLE >> 40  # what floats may be off by, in a tail that was summed in 
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ErrorBound:
     """Weights of start, start + 1, ... times 2^power; make one with `of_noise` or `of_tails`."""
 
@@ -462,7 +462,7 @@ class TotalBound:
         total: ErrorBound | None = None
         for name, (law, count) in together.items():
             if (name, count) not in self._powers:
-                self._powers[name, count] = law.times(count)
+                self._powers[name, count] = _power(law, count)
                 self._left -= count.bit_length() * self._powers[name, count].size
             power = self._powers[name, count]
             total = power if total is None else total.plus(power)
@@ -482,6 +482,13 @@ Tables = tuple[
 ]  # above estimate - truth, truth - estimate: by tails; convex
 
 
+@lru_cache(maxsize=64)
+def _power(law: ErrorBound, count: int) -> ErrorBound:
+    """Kept from release to release: those of a process mostly have a few kinds of noise and the same numbers of groups."""
+    return law.times(count)
+
+
+@lru_cache(maxsize=64)
 def _written_out(channel: Channel) -> Tables | None:
     """The errors of a channel that is no noise, of all its truths at once; None where they are too many."""
     finite, error = channel.finite(), channel.standard_error
