@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from .adding import FARTHEST
 from .count_sql import GroupTotals
+from .file_parts import IN_FILE, PlannedFile, check_number, planned_files, row_of, same_values
 from .settling import Guarded, TableSource, distinct
 from .spark_folders import checkpoint_folder
 
@@ -41,15 +43,20 @@ _NODES = {
     *(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
     f"{_SQL}.execution.datasources.LogicalRelation",
 }
+_FILES = f"{_SQL}.execution.datasources"
+_READ_AS_USUAL = {
+    "spark.sql.parquet.fieldId.read.enabled": "false",  # columns are found by their names
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # days are those of one calendar
+}
 _EXPRESSION = f"{_SQL}.catalyst.expressions."
 _CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction|AesEncrypt")
 _TIMES = re.compile(
     r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE
 )  # texts that become the time of the call
 _TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PySpark writes errors
-IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+_THRESHOLD = "spark.broadcast.UDFCompressionThreshold"
 _WHOLE = -1  # the number of the row that is about all groups
 _DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
 _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, where it is longer than its threshold
@@ -172,7 +179,9 @@ def check_session(session: Any) -> None:
             "This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
             "session of this process, SparkSession.builder.master(...)."
         )
-    check_safe(dict(session.sparkContext.getConf().getAll()), session.sparkContext.master)
+    settings = session.sparkContext.getConf()
+    given = {name: settings.get(name) for name in (*_SAFE, *_SAFE_AWAY, _THRESHOLD)}
+    check_safe({name: value for name, value in given.items() if value is not None}, session.sparkContext.master)
 
 
 def is_local(master: str) -> bool:
@@ -190,10 +199,10 @@ def check_safe(settings: Mapping[str, str], master: str) -> None:
             "The key of the noise, and rows in a shuffle, would lie readable on Spark's disks or networks; start "
             f"the session with SparkSession.builder{ways}."
         )
-    most = settings.get("spark.broadcast.UDFCompressionThreshold")
+    most = settings.get(_THRESHOLD)
     if most is not None and not (most.isdigit() and int(most) >= _COMMAND):
         raise TableInputError(
-            "With this spark.broadcast.UDFCompressionThreshold Spark broadcasts the functions of tasks, and the "
+            f"With this {_THRESHOLD} Spark broadcasts the functions of tasks, and the "
             f"key with them; leave it out, or set at least {_COMMAND}."
         )
 
@@ -269,9 +278,7 @@ class Numbered:
     files: Sequence[str]
 
     def where(self, number: int) -> str:
-        """A row for people: its place, and its file where there are several."""
-        file, place = divmod(number, 2**IN_FILE)
-        return f"row {place + 1}" + (f" of {os.path.basename(self.files[file])}" if len(self.files) > 1 else "")
+        return row_of(self.files, number)
 
 
 def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str | None) -> Numbered:
@@ -294,8 +301,7 @@ def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str 
         plain = session.read.parquet(f"{folder.path}/rows")
         picked = [F.col(f"c{k}") for k in range(len(used))]
         files = own_files(plain) or []
-    if len(files) >= 2 ** (63 - IN_FILE):
-        raise TableInputError(f"More than {2 ** (63 - IN_FILE)} files are too many to number; join some.")
+    check_number(len(files))
     metadata = plain.metadataColumn("_metadata")  # Spark's own, also where the file has a column of that name
     at = metadata.getField("row_index")
     if len(files) <= 1:
@@ -321,8 +327,67 @@ def own_files(frame: Any) -> list[str] | None:
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
         return None
     relation = plan.relation()
-    files = list(relation.inputFiles())
-    return sorted(files) if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
+    files = sorted(relation.inputFiles(), key=unquote)
+    return files if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
+
+
+def bare_files(table: SparkTable) -> list[PlannedFile] | None:
+    """The files of a table that is all of their rows and nothing else, in the order in which they are numbered, where this process
+    can open them and finds in them what Spark would; None of any other table.
+
+    What Spark will do is looked at, after its optimizer and the rules that others gave it: no filter, no row that is marked as
+    deleted, no copy in memory, no partition column, which stands in names alone. Whether workers can open the files they see
+    themselves.
+    """
+    frame, uris = table.frame, own_files(table.frame)
+    if uris is None or not all(uri.startswith("file:") for uri in uris):
+        return None
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    while plan.nodeName() == "Project":
+        picked = plan.projectList()
+        if any(_class(picked.apply(k)) != f"{_EXPRESSION}AttributeReference" for k in range(picked.size())):
+            return None
+        plan = plan.child()
+    if plan.nodeName() != "LogicalRelation" or _class(plan.relation()) != f"{_FILES}.HadoopFsRelation":
+        return None
+    relation = plan.relation()
+    plain = (
+        _class(relation.fileFormat()) == f"{_FILES}.parquet.ParquetFileFormat"
+        and _class(relation.location()) == f"{_FILES}.InMemoryFileIndex"
+        and relation.partitionSchema().size() == 0
+        and "rebase" not in str(relation.options().toString()).lower()
+        and all(frame.sparkSession.conf.get(name, usual) == usual for name, usual in _READ_AS_USUAL.items())
+    )
+    paths = [unquote(urlsplit(uri).path) for uri in uris]
+    if not plain:
+        return None
+    with suppress(TableInputError):
+        files = planned_files(paths)
+        fields = dict(table.fields())
+        if relation.location().sizeInBytes() == sum(file.state[0] for file in files) and all(
+            _has_same(file.schema, name, kind) for file in files for name, kind in fields.items()
+        ):
+            return files
+    return None
+
+
+def _class(part: Any) -> str:
+    return str(part.getClass().getName())
+
+
+def _has_same(schema: Any, name: str, kind: Any) -> bool:
+    """Does a file's column of that name, in whatever case, hold the values that Spark would hand over as this type? Days of
+    calendars that Spark converts are not such."""
+    import pyarrow.types as kinds
+
+    named = [one for one in schema if one.name.lower() == name.lower()]
+    if len(named) != 1 or named[0].name != name or not same_values(named[0].type, kind):
+        return False
+    about = schema.metadata or {}
+    old = about.get(b"org.apache.spark.version", b"4").startswith((b"1.", b"2.")) or any(
+        b"legacy" in key for key in about
+    )
+    return not (kinds.is_date(kind) and old)
 
 
 def _is_lasting(part: str) -> bool:
