@@ -19,7 +19,8 @@ import discreet as dt
 from discreet.collect.batches import perturb_batches
 from discreet.collect.perturbing import engine_for
 from discreet.collect.workers import PartTask, for_workers
-from discreet.engines.file_parts import IN_FILE, PlannedFile, UnopenedError, parts_of, planned_files, same_values
+from discreet.engines.file_parts import PlannedFile, UnopenedError, parts_of, planned_files, same_values
+from discreet.engines.row_numbers import IN_FILE
 from discreet.errors import OutOfRangeError, ReleaseError, SourceError, TableInputError
 from discreet.randomness import Job
 
@@ -78,7 +79,7 @@ def test_a_tally_of_parts_is_the_embedded_one_of_the_same_key(file, source, monk
             first = list(pool.map(task, reversed(items)))
             again = list(pool.map(task, reversed(items)))
         for one, other in zip(first, again, strict=True):
-            assert (one.at.tolist(), one.often.tolist()) == (other.at.tolist(), other.often.tolist())
+            assert [x.tolist() for x in one.counts] == [x.tolist() for x in other.counts]
         return again
 
     here = dt.perturb(file, "age", M, source=source)
@@ -190,7 +191,7 @@ def test_text_files_are_a_part_each(tmp_path, source):
 def test_what_is_wrong_in_a_text_file_is_said_with_its_line(tmp_path):
     (tmp_path / "a.csv").write_text("age,x\n1,\n2,\n")
     (tmp_path / "b.csv").write_text('age,x\n3,"y\nz"\n\n500,\n')
-    with pytest.raises(OutOfRangeError, match=r"line 5 of the column 'age' of 'b\.csv' is not on the grid") as caught:
+    with pytest.raises(OutOfRangeError, match=r"line 5 of b\.csv of the column 'age' is not on the grid") as caught:
         dt.perturb(tmp_path, "age", M, engine=for_workers(one_by_one))
     assert "500" not in str(caught.value)
     (tmp_path / "b.csv").write_text("age,x\n3\n")
@@ -312,9 +313,9 @@ def test_a_damaged_page_is_said_without_what_is_in_it(tmp_path):
         (lambda done: [done[0], *done[:-1]], "came twice"),
         (lambda done: done[1:], "1 of 8 parts of the table did not come back"),
         (lambda done: [], "8 of 8 parts"),
-        (lambda done: [replace(done[0], part=replace(done[0].part, first=10**9)), *done[1:]], "none of those"),
+        (lambda done: [replace(done[0], parts=(replace(done[0].parts[0], first=10**9),)), *done[1:]], "none of those"),
         (lambda done: [None, *done[1:]], "none of those"),
-        (lambda done: [(one.at, one.often) for one in done], "none of those"),
+        (lambda done: [one.counts for one in done], "none of those"),
     ],
     ids=["one twice", "one for another", "one lost", "all lost", "another part", "nothing", "other things"],
 )

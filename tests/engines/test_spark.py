@@ -308,60 +308,63 @@ ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
+QUESTIONS = [
+    {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
+    {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
+    {
+        "predicates": ["age < 40 AND pay > 500"],
+        "sums": [PAY],
+        "by": ["town", "age"],
+        "domain": BY_BOTH,
+        "unit": "id",
+        "max_groups": 2,
+    },
+    {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+    {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
+    {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
+    {
+        "predicates": ["age < 40", None],
+        "sums": [PAY],
+        "by": ["town", "age"],
+        "domain": BY_BOTH,
+        "unit": "id",
+        "counted": "rows",
+        "max_rows": 2,
+        "other": True,
+    },
+    {
+        "predicates": ["age < 40"],
+        "sums": [PAY],
+        "by": ["town"],
+        "domain": BY_TOWN,
+        "unit": "id",
+        "counted": "born",
+        "max_rows": 2,
+    },
+    {
+        "predicates": [*ANSWERS, "pay > 900"],
+        "sums": [replace(PAY, missing="out")],
+        "by": ["town"],
+        "domain": BY_TOWN,
+        "unit": "name",
+        "max_groups": 2,
+    },
+    {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
+    {
+        "predicates": ["age < 40"],
+        "by": ["age"],
+        "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
+        "unit": "id",
+        "counted": "rows",
+        "max_rows": 2,
+        "part": ("town", "b"),
+    },
+]
+
+
 @pytest.mark.parametrize(
     "asked",
-    [
-        {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
-        {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
-        {
-            "predicates": ["age < 40 AND pay > 500"],
-            "sums": [PAY],
-            "by": ["town", "age"],
-            "domain": BY_BOTH,
-            "unit": "id",
-            "max_groups": 2,
-        },
-        {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
-        {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
-        {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
-        {
-            "predicates": ["age < 40", None],
-            "sums": [PAY],
-            "by": ["town", "age"],
-            "domain": BY_BOTH,
-            "unit": "id",
-            "counted": "rows",
-            "max_rows": 2,
-            "other": True,
-        },
-        {
-            "predicates": ["age < 40"],
-            "sums": [PAY],
-            "by": ["town"],
-            "domain": BY_TOWN,
-            "unit": "id",
-            "counted": "born",
-            "max_rows": 2,
-        },
-        {
-            "predicates": [*ANSWERS, "pay > 900"],
-            "sums": [replace(PAY, missing="out")],
-            "by": ["town"],
-            "domain": BY_TOWN,
-            "unit": "name",
-            "max_groups": 2,
-        },
-        {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
-        {
-            "predicates": ["age < 40"],
-            "by": ["age"],
-            "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
-            "unit": "id",
-            "counted": "rows",
-            "max_rows": 2,
-            "part": ("town", "b"),
-        },
-    ],
+    QUESTIONS,
     ids=[
         *(
             "rows",
@@ -474,7 +477,8 @@ class DyingPart(collect.PartTask):
 m, collect.Task, collect.PartTask, file_parts._ROWS = dt.geometric(100, epsilon="1/10"), Dying, DyingPart, 900
 with opened_session("local-cluster[2,1,1024]") as session, Job("people") as job:
     source = job.source("people", "age", m.digest)
-    frame, here = session.read.parquet(str(folder / "people.parquet")), dt.perturb(folder / "people.parquet", "age", m, source=source)
+    frame = session.read.parquet(str(folder / "people.parquet"))
+    here = dt.perturb(folder / "people.parquet", "age", m, source=source)
     for way, mark in ((frame, "died on files"), (frame.where("id >= 0"), "died")):
         assert dt.perturb(way, "age", m, source=source) == here
         assert (folder / mark).exists()

@@ -17,10 +17,15 @@ import discreet as dt
 from discreet.collect.batches import perturb_batches
 from discreet.collect.cluster import ClusterWork
 from discreet.collect.workers import PartTask
-from discreet.engines.spark import SparkTable, bare_files
+from discreet.engines import spark_counts
+from discreet.engines.duckdb import count_each
+from discreet.engines.spark import SparkTable
+from discreet.engines.spark_files import bare_files
 from discreet.errors import OutOfRangeError, TableInputError
+from discreet.questions.domain import Domain
 
 from .conftest import PEOPLE, SURE, M
+from .test_spark import QUESTIONS, TOWNS
 
 pytestmark = [
     pytest.mark.outside("java"),
@@ -215,7 +220,7 @@ def test_what_a_worker_cannot_open_spark_is_asked_for(spark, copy, source, monke
     class Away(PartTask):
         def __call__(self, part):
             found = super().__call__(replace(part, path=part.path + " elsewhere"))
-            return replace(found, part=part)
+            return replace(found, parts=(part,))
 
     monkeypatch.setattr("discreet.collect.cluster.PartTask", Away)
     frame = spark.read.parquet(str(copy))
@@ -259,7 +264,7 @@ def test_text_files_are_read_by_tasks(spark, tmp_path, source, ways):
     assert rows == dt.perturb(one, "age", M, source=source, rows=True)["age"].to_pylist()
     assert ways == [FILES, FILES]
     one.write_text("age\n1\n\n700\n")
-    with pytest.raises(OutOfRangeError, match=r"line 3 of the column 'age' of '1\.csv' is missing"):
+    with pytest.raises(OutOfRangeError, match=r"line 3 of the column 'age' is missing"):
         dt.perturb(one, "age", M, engine="spark")
 
 
@@ -269,3 +274,90 @@ def test_a_bad_value_is_told_with_its_row_and_file(spark, folder):
         OutOfRangeError, match=rf"row {first + 1} of a b%\.parquet of the column 'age' is not on the grid"
     ):
         dt.perturb(folder / "two files", "age", dt.geometric(50, epsilon=1), engine="spark")
+
+
+# Counting for releases
+
+
+@pytest.mark.parametrize(
+    "asked", [one for one in QUESTIONS if "unit" not in one], ids=lambda one: "".join(map(str, one["predicates"]))[:20]
+)
+def test_counts_of_files_are_those_of_the_embedded_engine(spark, tmp_path, asked, counting):
+    """And of the rows that Spark hands over, fingerprints too: the same question about the same data, whoever counts."""
+    pq.write_table(TOWNS, tmp_path / "towns.parquet", row_group_size=500)
+    frame = spark.read.parquet(str(tmp_path / "towns.parquet"))
+    here = count_each(TOWNS, **asked)
+    assert sum(here.counts[0].sizes) > 100
+    for table, way in ((frame, "files"), (frame.where("age >= 0"), "rows")):
+        there = count_each(table, **asked)
+        assert counting.pop() == way
+        for one, other in zip([*there.counts, *there.sums], [*here.counts, *here.sums], strict=True):
+            for name, value in vars(other).items():
+                found = getattr(one, name)
+                assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value, name
+
+
+@pytest.fixture
+def counting(monkeypatch) -> list[str]:
+    """Which way tables were counted."""
+    gone = []
+    for name, way in (("run_on_parts", "files"), ("CountTask", "rows")):
+        plain = getattr(spark_counts, name)
+
+        def noted(*args, way=way, plain=plain):
+            gone.append(way)
+            return plain(*args)
+
+        monkeypatch.setattr(spark_counts, name, noted)
+    return gone
+
+
+def test_people_are_counted_from_rows_that_spark_brings_together(spark, folder, counting):
+    frame = spark.read.parquet(str(folder / "people.parquet"))
+    asked = {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "unit": "id"}
+    there, here = (count_each(table, **asked).counts[0] for table in (frame, PEOPLE))
+    assert counting == ["rows"]
+    assert (there.counts.tolist(), there.fingerprint) == (here.counts.tolist(), here.fingerprint)
+
+
+def test_a_file_that_changes_before_it_is_counted_is_refused(spark, copy, monkeypatch, in_memory):
+    plain, frame = spark_counts.run_on_parts, spark.read.parquet(str(copy))
+
+    def replaced(*args):
+        pq.write_table(PEOPLE[::-1], copy, row_group_size=700)
+        return plain(*args)
+
+    monkeypatch.setattr(spark_counts, "run_on_parts", replaced)
+    with dt.Ledger(in_memory / "book.db") as book:
+        book.create("people", "10", relation="add-remove")
+        with pytest.raises(TableInputError, match="not, where it is read, the file that was planned"):
+            dt.release(frame, dataset="people", ledger=book, count="age >= 50", epsilon=1)
+        assert book.balance("people").spent == 0
+
+
+def test_what_a_worker_cannot_open_spark_counts(spark, copy, monkeypatch, counting):
+    class Away(spark_counts.PartCountTask):
+        def __call__(self, part):
+            found = super().__call__(replace(part, path=part.path + " elsewhere"))
+            return replace(found, parts=(part,))
+
+    monkeypatch.setattr(spark_counts, "PartCountTask", Away)
+    asked = {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ())}
+    there, here = (count_each(table, **asked).counts[0] for table in (spark.read.parquet(str(copy)), PEOPLE))
+    assert counting == ["files", "rows"]
+    assert (there.counts.tolist(), there.fingerprint) == (here.counts.tolist(), here.fingerprint)
+
+
+def test_the_cluster_adds_up_what_is_too_much_for_one_process(spark, folder, source, monkeypatch):
+    """Tallies and counts of many groups: the same, in however many steps."""
+    here = dt.perturb(folder / "people.parquet", "age", M, source=source)
+    asked = {"predicates": ["age >= 50"], "by": ["age"], "domain": Domain.of({"age": list(range(101))})}
+    counts = count_each(PEOPLE, **asked).counts[0]
+    monkeypatch.setattr("discreet.engines.spark_files._MOST_RESULTS", 1)
+    frame = spark.read.parquet(str(folder / "people.parquet"))
+    assert dt.perturb(frame, "age", M, source=source) == here
+    there = count_each(frame, **asked).counts[0]
+    assert (there.counts.tolist(), there.fingerprint) == (counts.counts.tolist(), counts.fingerprint)
+    first = int(np.flatnonzero(PEOPLE["age"].to_numpy() > 50)[0])
+    with pytest.raises(OutOfRangeError, match=f"row {first + 1} of the column"):
+        dt.perturb(frame, "age", dt.geometric(50, epsilon=1))

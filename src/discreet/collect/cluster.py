@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.file_parts import IN_FILE, FilePart, UnopenedError, parts_of, text_files
+from ..engines.file_parts import FilePart, UnopenedError, parts_of, text_files
 from ..engines.reading import Reading
+from ..engines.row_numbers import IN_FILE
 from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
 from ..engines.sources import open_table
@@ -28,7 +29,6 @@ from ..engines.spark import (
     NUMBER,
     Numbered,
     SparkTable,
-    bare_files,
     in_our_words,
     is_spark,
     numbered,
@@ -37,13 +37,14 @@ from ..engines.spark import (
     quiet,
     read_files,
 )
+from ..engines.spark_files import bare_files, run_on_parts
 from ..engines.spark_folders import Folder
 from ..errors import FileError, SourceError, TableInputError
 from ..exact.arithmetic import show
 from ..progress import Progress, tell
 from ..randomness.source import KeyedSource, WorkerKey
 from .batches import check_out, report_array, report_type
-from .counting import PositionCounts, counted
+from .counting import MOST, PositionCounts, counted
 from .placing import DAMAGED, BadValueError, BadValueRule, places_of
 from .request import PerturbRequest
 from .work import Work
@@ -170,11 +171,10 @@ class ClusterWork(WorkersWork):
         return f"c{self.source.used.index(name)}"
 
     def run_parts(self, task: PartTask, parts: Sequence[FilePart]) -> Iterable[PartTally]:
-        """Spark as the one who runs tasks: their items may be written to a file, and hold names and numbers alone."""
-        context = self.session.sparkContext
-        sent = PartTask(task.key, context.broadcast(task.settings))
-        done: list[PartTally] = context.parallelize(parts, max(len(parts), 1)).map(sent).collect()
-        return done
+        """Spark as the one who runs tasks."""
+        context, grids = self.session.sparkContext, (self.drawing.mechanism.inputs, self.drawing.mechanism.outputs)
+        most = max(MOST if grid.size is None else grid.size for grid in grids)
+        return run_on_parts(context, PartTask(task.key, context.broadcast(task.settings)), parts, most)
 
     def _tallied(self, key: WorkerKey | None) -> PositionCounts:
         if self.table_rows is None:

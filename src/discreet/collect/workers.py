@@ -21,21 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.file_parts import (
-    IN_FILE,
     FilePart,
+    PartResult,
     bound,
+    check_results,
+    found_in,
     parts_of,
     planned_files,
-    row_of,
     same_values,
     table_files,
 )
 from ..engines.reading import Reading
-from ..engines.settling import without_values
+from ..engines.row_numbers import IN_FILE
 from ..engines.sources import TableSource as Table
 from ..engines.sources import is_text, open_table
 from ..engines.spark import NUMBER
-from ..errors import DiscreetError, ReleaseError, SourceError, TableInputError
+from ..errors import ReleaseError, SourceError, TableInputError
 from ..exact.arithmetic import show
 from ..files import loads, text
 from ..mechanism import Mechanism
@@ -51,10 +52,6 @@ Indices = NDArray[np.int64]
 Run = Callable[[Callable[[FilePart], "PartTally"], Sequence[FilePart]], Iterable["PartTally"]]
 
 OURS = "the table of one call in a cluster"  # the input of a job that is made and destroyed here
-_BROKEN = (
-    "A worker could not read its part of the table: the file is damaged, or the worker lacks PyArrow or memory. Nothing was "
-    "written."
-)
 _LONGEST = 1000  # bytes of a key with the names that it is bound to
 
 
@@ -181,16 +178,17 @@ class WorkersWork(Work):
             on_bad=drawing.rule.text,
             names=tuple(names),
             reading=self.reading,
+            several=len(self.files) > 1,
         )
 
     def _tallied(self, key: WorkerKey | None) -> PositionCounts:
         tell(self.progress, "counting in the cluster" if key is None else "drawing in the cluster")
         assert self.run is not None
         column = self.drawing.column
-        tallies = self.run(PartTask(key, self.settings([column])), self.parts)
-        counts = added(self.parts, tallies, self.files, column)
+        tallies = list(self.run(PartTask(key, self.settings([column])), self.parts))
+        check_results(self.parts, tallies)
         self.check_unchanged()
-        return counts
+        return PositionCounts.added(tally.counts for tally in tallies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +201,7 @@ class TaskSettings:
     on_bad: str
     names: tuple[str, ...]  # of the columns that a task gets
     reading: Reading  # of text files
+    several: bool = False  # files
 
     @property
     def number(self) -> str:
@@ -223,14 +222,15 @@ def _loaded(data: bytes) -> Mechanism:
     return loads(data)
 
 
-@dataclass(frozen=True)
-class PartTally:
-    """What one task found in its part: positions and how often each occurs, or what stopped it, in our words."""
+@dataclass(frozen=True, kw_only=True)
+class PartTally(PartResult):
+    """What a task found in its part: positions, and how often each occurs."""
 
-    part: FilePart
-    at: Indices
-    often: Indices
-    error: DiscreetError | None = None
+    counts: tuple[Indices, Indices] = (np.zeros(0, dtype=np.int64),) * 2
+
+    def __add__(self, other: PartTally) -> PartTally:
+        both = PositionCounts.added([self.counts, other.counts]).pairs()
+        return PartTally(counts=both, **self.first_error(other))
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,7 @@ class PartTask:
 
     def __call__(self, part: FilePart) -> PartTally:
         settings: TaskSettings = getattr(self.settings, "value", self.settings)
-        try:
-            return PartTally(part, *without_values(lambda: self._counts(part, settings), _BROKEN).pairs())
-        except DiscreetError as error:
-            none = np.zeros(0, dtype=np.int64)
-            return PartTally(part, none, none, error.with_traceback(None))
+        return found_in(part, lambda: PartTally(parts=(part,), counts=self._counts(part, settings).pairs()), PartTally)
 
     def _counts(self, part: FilePart, settings: TaskSettings) -> PositionCounts:
         drawing = settings.drawing(self.key, settings.reading.decimal or ".")
@@ -260,43 +256,14 @@ class PartTask:
                 counts.add(counted(draw(batch, number)[0]))
                 number += batch.num_rows
         except BadValueError as error:
-            raise _at_line(part, error, settings) from None
+            raise BadValueError.at(error.row, error.why, _where(part, error.row, settings)) from None
         return counts
 
 
-def _at_line(part: FilePart, error: BadValueError, settings: TaskSettings) -> BadValueError:
-    """The same error, with the line of a text file."""
-    path = Path(part.path)
-    if not is_text(path):
-        return error
-    line = line_of(bound(path, [settings.column], settings.reading), error.row - part.first)
-    where = f"{line} of the column {show(settings.column)} of {show(path.name)}"
-    return BadValueError.at(error.row, error.why, where)
-
-
-def added(parts: Sequence[FilePart], tallies: Iterable[PartTally], files: Sequence[str], column: str) -> PositionCounts:
-    """All parts together, each of them once; the first thing that went wrong, by the rows' numbers, is raised."""
-    counts, left, errors = PositionCounts(), dict.fromkeys(parts), list[PartTally]()
-    for tally in tallies:
-        if not isinstance(tally, PartTally) or tally.part not in left:
-            raise TableInputError(
-                "A part of the table came twice, or is none of those that were handed out: give task(item) for each item once. "
-                "Nothing was written."
-            )
-        del left[tally.part]
-        if tally.error is None:
-            counts.add((tally.at, tally.often))
-        else:
-            errors.append(tally)
-    if errors:
-        error = min(errors, key=lambda one: one.part.first).error
-        assert error is not None
-        if isinstance(error, BadValueError) and not is_text(Path(files[error.row >> IN_FILE])):
-            error = BadValueError.at(error.row, error.why, f"{row_of(files, error.row)} of the column {show(column)}")
-        raise error
-    if left:
-        raise TableInputError(
-            f"{len(left)} of {len(parts)} parts of the table did not come back: give task(item) for each item once. Nothing was "
-            "written."
-        )
-    return counts
+def _where(part: FilePart, row: int, settings: TaskSettings) -> str:
+    """A row for people: the line of a text file, or its place, and its file where there are several."""
+    path, place = Path(part.path), row % 2**IN_FILE
+    where = f"row {place + 1}"
+    if is_text(path):
+        where = line_of(bound(path, [settings.column], settings.reading), place) or where
+    return f"{where}{f' of {path.name}' if settings.several else ''} of the column {show(settings.column)}"

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
-from ..errors import TableInputError
+from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
 from .arrow_columns import plain_type
 from .reading import Reading
+from .row_numbers import IN_FILE, check_number
+from .settling import without_values
 from .sources import TableSource, check_file, is_text, open_parquet, open_table
 
-IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
+R = TypeVar("R")
+
+_BROKEN = (
+    "A worker could not read its part of the table: the file is damaged, or the worker lacks PyArrow or memory. Nothing was "
+    "written."
+)
 _ROWS = 2**24  # rows of a part, about: some tenths of a second of work, beside which starting a task is little
 _MOST = 2**12  # parts, where files do not need more
 _TAIL = 8  # bytes: the length of a footer, and the mark behind it
@@ -91,6 +98,50 @@ class FilePart:
         return bound(Path(self.path), columns, reading).batches()
 
 
+@dataclass(frozen=True, kw_only=True)
+class PartResult:
+    """What a task found in its part, or what stopped it, in our words: the first thing that did, by the number of its row. Results
+    of several parts can be added up."""
+
+    parts: tuple[FilePart, ...]
+    error: DiscreetError | None = None
+    at: int = 0  # the first row of the part in which that was
+
+    def first_error(self, other: PartResult) -> dict[str, Any]:
+        """What two results have in common: their parts, and the first error of the two."""
+        stopped = min((one for one in (self, other) if one.error is not None), key=lambda one: one.at, default=self)
+        return {"parts": self.parts + other.parts, "error": stopped.error, "at": stopped.at}
+
+
+def check_results(parts: Sequence[FilePart], results: Sequence[PartResult]) -> None:
+    """Refuse results unless they are of each part once; then the first error, by the rows' numbers, is raised."""
+    left = dict.fromkeys(parts)
+    for result in results:
+        for part in result.parts if isinstance(result, PartResult) else [None]:
+            if part is None or part not in left:
+                raise TableInputError(
+                    "A part of the table came twice, or is none of those that were handed out: give task(item) for each item "
+                    "once. Nothing was written."
+                )
+            del left[part]
+    stopped = min((one for one in results if one.error is not None), key=lambda one: one.at, default=None)
+    if stopped is not None and stopped.error is not None:
+        raise stopped.error
+    if left:
+        raise TableInputError(
+            f"{len(left)} of {len(parts)} parts of the table did not come back: give task(item) for each item once. Nothing "
+            "was written."
+        )
+
+
+def found_in(part: FilePart, work: Callable[[], R], stopped: Callable[..., R]) -> R:
+    """What a task finds in its part. An error is a result too: a scheduler would try again, and put it into words of its own."""
+    try:
+        return without_values(work, _BROKEN)
+    except DiscreetError as error:
+        return stopped(parts=(part,), error=error.with_traceback(None), at=part.first)
+
+
 def bound(path: Path, columns: Sequence[str], reading: Reading | None) -> TableSource:
     """A file of a table, opened for some of its columns."""
     source = open_table(path, again=False, reading=reading)
@@ -147,12 +198,6 @@ def planned_files(paths: Sequence[str]) -> list[PlannedFile]:
         return list(pool.map(PlannedFile.of, paths))
 
 
-def check_number(files: int) -> None:
-    """Refuse more files than have numbers."""
-    if files >= 2 ** (63 - IN_FILE):
-        raise TableInputError(f"More than {2 ** (63 - IN_FILE)} files are too many to number; join some.")
-
-
 def parts_of(files: Sequence[PlannedFile], at_a_time: int = 1) -> list[FilePart]:
     """The rows of all files in parts of whole row groups, as equal as these allow, `at_a_time` of them or a multiple; a text
     file is one part, since only its reader learns where its rows begin."""
@@ -173,12 +218,6 @@ def parts_of(files: Sequence[PlannedFile], at_a_time: int = 1) -> list[FilePart]
             first = (number << IN_FILE) + ends[start]
             parts.append(FilePart(file.path, file.state, file.footer, (start, stop), first, ends[stop] - ends[start]))
     return parts
-
-
-def row_of(files: Sequence[str], number: int) -> str:
-    """A row for people: its place, and its file where there are several."""
-    file, place = divmod(number, 2**IN_FILE)
-    return f"row {place + 1}" + (f" of {os.path.basename(files[file])}" if len(files) > 1 else "")
 
 
 def table_files(table: str) -> list[str]:

@@ -1,5 +1,4 @@
-"""Tables of Apache Spark: the session that may see a key, rows whose numbers stay the same whichever task reads them, and
-counting in a cluster.
+"""Tables of Apache Spark: the session that may see a key, and rows whose numbers stay the same whichever task reads them.
 
 A row's number is the number of its Parquet file, in the order of their names, and its place in that file. Spark reads both
 with the row, so that neither a shuffle nor a task that runs twice changes them. A table that was computed has no such
@@ -19,17 +18,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
-
-import numpy as np
+from urllib.parse import unquote
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
-from .adding import FARTHEST
-from .count_sql import GroupTotals
-from .file_parts import IN_FILE, PlannedFile, check_number, planned_files, row_of, same_values
+from .row_numbers import IN_FILE, check_number, row_of
 from .settling import Guarded, TableSource, distinct
 from .spark_folders import checkpoint_folder
 
@@ -38,17 +32,12 @@ T = TypeVar("T")
 NUMBER = "number"  # the column of numbers, beside c0, c1, ...
 _PLAIN = ("Project", "Filter", "SubqueryAlias")  # above a file, these leave each row once
 _CLASS = re.compile(r'"class":"([^"]+)"')  # of each part of a plan, as it is written in JSON
-_SQL = "org.apache.spark.sql"
+SPARK_SQL = "org.apache.spark.sql"
 _NODES = {
-    *(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
-    f"{_SQL}.execution.datasources.LogicalRelation",
+    *(f"{SPARK_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
+    f"{SPARK_SQL}.execution.datasources.LogicalRelation",
 }
-_FILES = f"{_SQL}.execution.datasources"
-_READ_AS_USUAL = {
-    "spark.sql.parquet.fieldId.read.enabled": "false",  # columns are found by their names
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # days are those of one calendar
-}
-_EXPRESSION = f"{_SQL}.catalyst.expressions."
+EXPRESSION = f"{SPARK_SQL}.catalyst.expressions."
 _CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction|AesEncrypt")
 _TIMES = re.compile(
     r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE
@@ -57,8 +46,6 @@ _TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PyS
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 _THRESHOLD = "spark.broadcast.UDFCompressionThreshold"
-_WHOLE = -1  # the number of the row that is about all groups
-_DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
 _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, where it is longer than its threshold
 
 
@@ -331,167 +318,13 @@ def own_files(frame: Any) -> list[str] | None:
     return files if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
 
 
-def bare_files(table: SparkTable) -> list[PlannedFile] | None:
-    """The files of a table that is all of their rows and nothing else, in the order in which they are numbered, where this process
-    can open them and finds in them what Spark would; None of any other table.
-
-    What Spark will do is looked at, after its optimizer and the rules that others gave it: no filter, no row that is marked as
-    deleted, no copy in memory, no partition column, which stands in names alone. Whether workers can open the files they see
-    themselves.
-    """
-    frame, uris = table.frame, own_files(table.frame)
-    if uris is None or not all(uri.startswith("file:") for uri in uris):
-        return None
-    plan = frame._jdf.queryExecution().optimizedPlan()
-    while plan.nodeName() == "Project":
-        picked = plan.projectList()
-        if any(_class(picked.apply(k)) != f"{_EXPRESSION}AttributeReference" for k in range(picked.size())):
-            return None
-        plan = plan.child()
-    if plan.nodeName() != "LogicalRelation" or _class(plan.relation()) != f"{_FILES}.HadoopFsRelation":
-        return None
-    relation = plan.relation()
-    plain = (
-        _class(relation.fileFormat()) == f"{_FILES}.parquet.ParquetFileFormat"
-        and _class(relation.location()) == f"{_FILES}.InMemoryFileIndex"
-        and relation.partitionSchema().size() == 0
-        and "rebase" not in str(relation.options().toString()).lower()
-        and all(frame.sparkSession.conf.get(name, usual) == usual for name, usual in _READ_AS_USUAL.items())
-    )
-    paths = [unquote(urlsplit(uri).path) for uri in uris]
-    if not plain:
-        return None
-    with suppress(TableInputError):
-        files = planned_files(paths)
-        fields = dict(table.fields())
-        if relation.location().sizeInBytes() == sum(file.state[0] for file in files) and all(
-            _has_same(file.schema, name, kind) for file in files for name, kind in fields.items()
-        ):
-            return files
-    return None
-
-
-def _class(part: Any) -> str:
-    return str(part.getClass().getName())
-
-
-def _has_same(schema: Any, name: str, kind: Any) -> bool:
-    """Does a file's column of that name, in whatever case, hold the values that Spark would hand over as this type? Days of
-    calendars that Spark converts are not such."""
-    import pyarrow.types as kinds
-
-    named = [one for one in schema if one.name.lower() == name.lower()]
-    if len(named) != 1 or named[0].name != name or not same_values(named[0].type, kind):
-        return False
-    about = schema.metadata or {}
-    old = about.get(b"org.apache.spark.version", b"4").startswith((b"1.", b"2.")) or any(
-        b"legacy" in key for key in about
-    )
-    return not (kinds.is_date(kind) and old)
-
-
 def _is_lasting(part: str) -> bool:
     """Does a part of a plan, by its class, give the same for a row whenever it is asked? Not the time of the call, what other
     tables hold, nor what somebody wrote, whatever they say of it."""
-    if part.startswith(_EXPRESSION):
+    if part.startswith(EXPRESSION):
         return _CHANGING.search(part.rpartition(".")[2]) is None
     return part in _NODES
 
 
 def gone() -> TableInputError:
     return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")
-
-
-def count_in_cluster(
-    table: SparkTable,
-    question: Mapping[str, Any],
-    person: str | None,
-    totals: GroupTotals,
-    conditions: int,
-    count: Callable[..., Any],
-    reading: Any = None,
-) -> GroupTotals:
-    """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
-
-    Every task runs the embedded engine (`count`, which is `duckdb.seen_in`) on its part of the rows, and the parts are added
-    up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
-    person's rows are the embedded engine's own, and its sensitivities hold: a person changes the numbers of one part alone.
-    """
-
-    def filled() -> GroupTotals:
-        from pyspark.sql import functions as F
-
-        frame = table.picked
-        session = frame.sparkSession
-        check_session(session)
-        if person is not None:
-            # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
-            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-            at = frame.columns.index(person)
-            kind, key = frame.schema[at].dataType.typeName(), frame[at]
-            key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
-            frame = frame.repartition(parts, key)
-        names = [
-            *totals.totals,
-            "rows",
-            "counted",
-            "cut",
-            *(f"{half}{k}" for k in range(conditions) for half in ("low", "high")),
-        ]
-        task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count, reading)
-        with quiet():
-            parts_counted = frame.mapInArrow(
-                task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
-            )
-            whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
-            seen = whole.toArrow().to_pydict()
-        groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
-        held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
-        totals.add(
-            {
-                "i": np.array(seen["i"], dtype=np.int64)[groups],
-                **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
-            }
-        )
-        # of the one row that has them
-        about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
-        totals.rows, totals.counted, totals.cut = about["rows"], about["counted"], about["cut"]
-        totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
-        return totals
-
-    return in_our_words(filled, _not_counted)
-
-
-@dataclass(frozen=True)
-class CountTask:
-    """What one task finds in its rows: the numbers of each group that it saw, and of all of them."""
-
-    question: Any  # broadcast
-    names: tuple[str, ...]
-    count: Callable[..., Any]
-    reading: Any = None  # of columns of dates
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        first = next(batches, None)
-        if first is None:
-            return
-        reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-        totals = self.count(reader, self.question.value, reading=self.reading).totals
-        there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
-        about = {"rows": totals.rows, "counted": totals.counted, "cut": totals.cut}
-        for k, (low, high) in enumerate(totals.digests):
-            about |= {f"low{k}": low, f"high{k}": high}
-        columns = {"i": pa.array([*there.tolist(), _WHOLE], pa.int64())}
-        for name in self.names:
-            groups = totals.totals[name][there].tolist() if name in totals.totals else [0] * len(there)
-            columns[name] = pa.array([*groups, about.get(name, 0)], pa.decimal128(_DIGITS, 0))
-        yield pa.record_batch(columns)
-
-
-def _not_counted() -> TableInputError:
-    return TableInputError(
-        "Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
-        "or the packages of discreet[tables], or the cluster went away. Its own logs say which."
-    )
