@@ -446,7 +446,7 @@ CLUSTER = """
 import os, re, signal, sys
 from pathlib import Path
 import discreet as dt
-from discreet.collect import cluster as collect
+from discreet.collect import cluster as collect, workers
 from discreet.engines import file_parts
 from discreet.engines.spark import opened_session
 from discreet.randomness import Job
@@ -468,13 +468,13 @@ class Dying(collect.Task):
             yield made
             die("died")
 
-class DyingPart(collect.PartTask):
+class DyingPart(workers.PartTask):
     def __call__(self, part):
         found = super().__call__(part)
         die("died on files")
         return found
 
-m, collect.Task, collect.PartTask, file_parts._ROWS = dt.geometric(100, epsilon="1/10"), Dying, DyingPart, 900
+m, collect.Task, workers.PartTask, file_parts._ROWS = dt.geometric(100, epsilon="1/10"), Dying, DyingPart, 900
 with opened_session("local-cluster[2,1,1024]") as session, Job("people") as job:
     source = job.source("people", "age", m.digest)
     frame = session.read.parquet(str(folder / "people.parquet"))

@@ -222,7 +222,7 @@ def test_what_a_worker_cannot_open_spark_is_asked_for(spark, copy, source, monke
             found = super().__call__(replace(part, path=part.path + " elsewhere"))
             return replace(found, parts=(part,))
 
-    monkeypatch.setattr("discreet.collect.cluster.PartTask", Away)
+    monkeypatch.setattr("discreet.collect.workers.PartTask", Away)
     frame = spark.read.parquet(str(copy))
     assert dt.perturb(frame, "age", M, source=source) == dt.perturb(copy, "age", M, source=source)
     assert ways == [FILES, ROWS]
@@ -241,7 +241,7 @@ def test_a_task_that_dies_repeats_its_draws(spark, folder, source, tmp_path, mon
                 os.kill(os.getpid(), signal.SIGKILL)
             return found
 
-    monkeypatch.setattr("discreet.collect.cluster.PartTask", Dying)
+    monkeypatch.setattr("discreet.collect.workers.PartTask", Dying)
     there = dt.perturb(spark.read.parquet(str(folder / "people.parquet")), "age", M, source=source)
     assert os.path.exists(mark)
     assert there == dt.perturb(folder / "people.parquet", "age", M, source=source)

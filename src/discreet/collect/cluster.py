@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -170,11 +170,12 @@ class ClusterWork(WorkersWork):
         """Our own name for a used column."""
         return f"c{self.source.used.index(name)}"
 
-    def run_parts(self, task: PartTask, parts: Sequence[FilePart]) -> Iterable[PartTally]:
+    def run_parts(self, task: Callable[[FilePart], PartTally], parts: Sequence[FilePart]) -> Iterable[PartTally]:
         """Spark as the one who runs tasks."""
+        assert isinstance(task, PartTask)
         context, grids = self.session.sparkContext, (self.drawing.mechanism.inputs, self.drawing.mechanism.outputs)
         most = max(MOST if grid.size is None else grid.size for grid in grids)
-        return run_on_parts(context, PartTask(task.key, context.broadcast(task.settings)), parts, most)
+        return run_on_parts(context, replace(task, settings=context.broadcast(task.settings)), parts, most)
 
     def _tallied(self, key: WorkerKey | None) -> PositionCounts:
         if self.table_rows is None:

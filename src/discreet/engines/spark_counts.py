@@ -61,8 +61,8 @@ def count_in_cluster(
         results = run_on_parts(context, task, parts, len(totals.totals) * (totals.size + 1))
         check_results(parts, results)
         found = reduce(add, results, PartCounts(parts=(), digests=((0, 0),) * conditions))
-        held = {name: np.clip(column, -FARTHEST, FARTHEST).astype(np.int64) for name, column in found.numbers.items()}
-        totals.add({"i": found.i, **held} if held else {"i": found.i, **dict.fromkeys(totals.totals, 0)})
+        held = {name: np.clip(found.numbers.get(name, found.i), -FARTHEST, FARTHEST) for name in totals.totals}
+        totals.add({"i": found.i, **{name: column.astype(np.int64) for name, column in held.items()}})
         totals.rows, totals.counted = found.rows, found.counted
         totals.digests = [(low % 2**64, high % 2**64) for low, high in found.digests]
         return totals
@@ -149,12 +149,12 @@ class PartCounts(PartResult):
         i, places = np.unique(np.concatenate([self.i, other.i]), return_inverse=True)
         numbers = {}
         for name in self.numbers or other.numbers:
-            both = [np.zeros(len(i), dtype=object) for _ in range(2)]  # whole numbers of any size
-            for total, part, at in zip(
-                both, (self, other), (places[: len(self.i)], places[len(self.i) :]), strict=True
-            ):
-                total[at] = part.numbers.get(name, 0)
-            numbers[name] = both[0] + both[1]
+            mine, its = (part.numbers.get(name, part.i) for part in (self, other))
+            most = sum(int(abs(column).max(initial=0)) for column in (mine, its))
+            total = np.zeros(len(i), dtype=np.int64 if most < 2**63 else object)  # whole numbers of any size
+            total[places[: len(self.i)]] = mine
+            total[places[len(self.i) :]] += its
+            numbers[name] = total
         halves = zip(self.digests, other.digests, strict=True) if self.digests and other.digests else ()
         return PartCounts(
             i=i,
@@ -235,7 +235,8 @@ class PartCountTask:
         first = next(self._batches(part, _LOOK), None)
         if first is None:
             return False
-        return 2 * pa.Table.from_batches([first]).group_by(first.schema.names).aggregate([]).num_rows <= first.num_rows
+        different = pa.Table.from_batches([first]).group_by(first.schema.names).aggregate([])
+        return 2 * len(different) <= len(first)
 
 
 def _not_counted() -> TableInputError:
