@@ -942,6 +942,45 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None, effort: Eff
     raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
+def pays_for(rho: Fraction, epsilon: Fraction, effort: Effort) -> bool:
+    """Is rho >= epsilon tanh(epsilon/2), which every mechanism of that epsilon keeps? With tanh(x/2) = (e^x - 1)/(e^x + 1)."""
+    if rho >= epsilon:
+        return True  # tanh is below 1
+    bits = 192 + _length(epsilon) + _length(rho)
+    while bits <= 2**14:
+        effort.spend(0.5 * bits * _times(bits, bits))
+        low, high = (epsilon * (x - 1) / (x + 1) for x in _exp_bounds(epsilon, bits))
+        if rho >= high or rho < low:
+            return rho >= high
+        bits *= 2
+    raise Fault("claim", "A charge of rho is too close to what its epsilon costs to be decided.")
+
+
+def epsilon_of(rho: Fraction, delta: Fraction, effort: Effort) -> Fraction:
+    """An epsilon with which every event is at most e^epsilon times as likely, plus delta, under a budget of rho; rounded up.
+
+    For every order a > 1: a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1)) / (a - 1) (Canonne, Kamath and Steinke 2020). Floats
+    look for a good order; the bound holds at every one, and is computed from logarithms that are rounded to the safe side.
+    """
+
+    def about(t: float) -> float:
+        """The bound at a = 1 + e^t."""
+        a = 1 + math.exp(t)
+        return a * float(rho) + (-math.log(delta) - a * math.log1p(math.exp(-t)) - t) * math.exp(-t)
+
+    low, high = -30.0, 60.0
+    for _ in range(200):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if about(left) <= about(right) else (left, high)
+    a = 1 + Fraction(math.exp(low)).limit_denominator(2**40)
+    _need(a > 1, "too large", "A budget of so much rho promises nothing that this program can say.")
+    bits = 256 + _length(delta)
+    effort.spend(6.0 * bits * _times(bits, bits))
+    failing, near = _log_bounds(1 / delta, bits)[1], _log_bounds(a / (a - 1), bits)[0]
+    beyond = _log_bounds(a - 1, bits)[0] if a >= 2 else -_log_bounds(1 / (a - 1), bits)[1]
+    return max(a * rho + (failing - a * near - beyond) / (a - 1), Fraction(0))
+
+
 # The whole document
 
 
@@ -1665,12 +1704,12 @@ class _Spent:
         self.every, self.most = Fraction(0), Fraction(0)
         self.parts: dict[str, Fraction] = {}
 
-    def add(self, epsilon: Fraction, part: str | None) -> Fraction:
+    def add(self, cost: Fraction, part: str | None) -> Fraction:
         """One more charge; what is spent then."""
         if part is None:
-            self.every += epsilon
+            self.every += cost
         else:
-            self.parts[part] = self.parts.get(part, Fraction(0)) + epsilon
+            self.parts[part] = self.parts.get(part, Fraction(0)) + cost
             self.most = max(self.most, self.parts[part])
         return self.every + self.most
 
@@ -1682,6 +1721,8 @@ class History:
         self.name, self.previous, self.before, self.there = name, bytes(32), "", False
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
+        self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
+        self.effort = Effort()
         self.caps: dict[str, Fraction] = {}
         self.ever = _Spent()
         self.in_period: dict[tuple[str, str], _Spent] = {}
@@ -1746,25 +1787,42 @@ class History:
             not parts or facts["relation"] == "add-remove" or parts.lower() in [x.lower() for x in public],
             f"Line {number} declares parts by a column that is not public, and one person may change it.",
         )
+        self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
+        _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
         self.terms, self.there = facts, True
+
+    def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
+        """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
+        amounts = {
+            x: _amount(facts[x], f"charge of line {number}", CHARGE_BITS) for x in ("epsilon", "rho") if x in facts
+        }
+        _claim(all(x > 0 for x in amounts.values()), f"Line {number} charges nothing.")
+        measure = "epsilon" if self.delta is None else "rho"
+        _shape(measure in amounts, f"Line {number} charges no {measure}.")
+        _claim(
+            self.delta is not None or "rho" not in amounts, f"Line {number} charges rho, and the budget is of epsilon."
+        )
+        if self.delta is not None and "epsilon" in amounts:
+            enough = pays_for(amounts["rho"], amounts["epsilon"], self.effort)
+            _claim(enough, f"Line {number} charges less rho than epsilon tanh(epsilon/2).")
+        return amounts[measure]
 
     def _charge(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """What was spent, within the budget and the caps of the periods of its time (UTC)."""
-        epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
-        _claim(epsilon > 0, f"Line {number} charges nothing.")
+        cost = self._cost(number, facts)
         part = facts.get("part")
         right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
         _claim(right, f"Line {number} charges for a part that the data set does not have.")
-        self.spent = self.ever.add(epsilon, part)
+        self.spent = self.ever.add(cost, part)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            spent = self.in_period.setdefault(period, _Spent()).add(epsilon, part)
+            spent = self.in_period.setdefault(period, _Spent()).add(cost, part)
             _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
-        self.charges[number] = epsilon
+        self.charges[number] = cost
         if facts.get("basis") == "stated, unverified":
-            self.stated[number] = epsilon
+            self.stated[number] = cost
 
     def _answer(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """A charge has one answer at most."""
@@ -1801,9 +1859,9 @@ class History:
 
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
-    "create": ("name budget relation public unit version salt", "per parts"),
+    "create": ("name budget relation public unit version salt", "per parts delta"),
     "admitted": ("fingerprint commitment", ""),
-    "charge": ("epsilon question", "fingerprint admission words basis part"),
+    "charge": ("question", "epsilon rho fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }
@@ -1866,13 +1924,26 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
         )
         beyond.append(f"that nobody is in two parts by {_named(column)}, from version to version too, which is stated")
     charges = _counted(len(told.charges), "charge") + (stated if told.stated else "")
-    spent = f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent"
+    rho = "" if told.delta is None else "rho "
+    spent = f"{rho}{_short_text(told.spent)} of {_short_text(told.budget)} is spent"
     findings.append(Finding(True, f"{spent}, in {charges}; {waiting} without an answer{divided}"))
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
+    if told.delta is not None:
+        findings.append(_judged(lambda: _promised(told)))
     if head is not None:
         findings.append(_judged(lambda: _kept_head(told, head)))
     return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), tuple(beyond)), told
+
+
+def _promised(told: History) -> str:
+    """What the whole of a concentrated budget is worth."""
+    assert told.delta is not None
+    epsilon = math.ceil(epsilon_of(told.budget, told.delta, told.effort) * 10**6)
+    return (
+        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(Fraction(epsilon, 10**6))} times as likely "
+        f"if one person is changed, plus {_shown(told.delta)}"
+    )
 
 
 def _kept_head(told: History, head: str) -> str:

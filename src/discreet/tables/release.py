@@ -86,6 +86,7 @@ def release(
     admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
+        rho         what is spent instead of an epsilon, where the data set's terms are concentrated: Gaussian noise
         version     your name for this version of the data
         part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         dates       of a table in memory: columns of dates with their form. {"born": "dd.mm.yyyy"}

@@ -18,9 +18,10 @@ from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
 from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
-from ...ledger.entries import Consulted, part_given
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Terms
 from ...ledger.periods import part_name
+from ...ledger.terms import part_given
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
