@@ -128,7 +128,8 @@ def _is_constant(numbers: Floats) -> bool:
 
 
 class Channel(Frozen, ABC):
-    """The conditional distribution of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
+    """The conditional distribution of reports given true values. Every verdict on a pure level derives from `ratio` and
+    `worst`, on rho from them or from `concentration`."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
@@ -167,6 +168,11 @@ class Channel(Frozen, ABC):
     @abstractmethod
     def worst(self, distance: int) -> Ratio:
         """The largest ratio over all pairs of true values at most `distance` steps apart."""
+
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        """(q, p) where a theorem says that true values at most `steps` apart keep rho = p ln(1/q), else None (see
+        discreet.exact.concentrated)."""
+        return None
 
     # Drawing
 
@@ -263,7 +269,7 @@ class Finite(Channel):
 
     @abstractmethod
     def entry(self, i: int, j: int) -> Fraction:
-        """The exact probability of report j when the truth is i."""
+        """The exact probability of report j when the truth is i. Under Gaussian noise it is no rational: to a part of 2^-128."""
 
     @abstractmethod
     def push(self, p: ArrayLike) -> Floats:

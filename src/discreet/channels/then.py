@@ -186,6 +186,13 @@ class Then(Finite):
         inner = self.second.worst(int(jumps[low])) if jumps[low] else Ratio(Fraction(1), low, high)
         return replace(inner, first=low, second=high, report=None, exact=False)
 
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        """Post-processing keeps it; a map before it moves true values, and with them their distances."""
+        if isinstance(self.first, Map):
+            targets = self.first.targets
+            return self.second.concentration(int((window_extreme(targets, steps, np.maximum) - targets).max()))
+        return self.first.concentration(steps)
+
     def mapped(self, targets: Indices, size: int) -> Finite:
         """A map after a map is one map."""
         if isinstance(self.second, Map):

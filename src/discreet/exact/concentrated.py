@@ -76,6 +76,18 @@ def _ends(x: flint.arb) -> tuple[Fraction, Fraction]:
     return _rational(x.lower()), _rational(x.upper())
 
 
+def rational_above(x: flint.arb, bits: int = 64) -> Fraction:
+    """A rational of so many bits, certainly not below the positive number in a ball."""
+    number = _rational(x.upper())
+    unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
+    return -(-number // unit) * unit
+
+
+def rational_near(x: flint.arb) -> Fraction:
+    """The middle of a ball."""
+    return _rational(x.mid())
+
+
 def _rational(x: flint.arb) -> Fraction:
     mantissa, exponent = (int(part) for part in x.man_exp())
     return Fraction(mantissa) * Fraction(2) ** exponent
@@ -124,7 +136,12 @@ def of_weights(q: Fraction, steps: int = 1) -> Fraction:
     >>> float(of_weights(Fraction(99, 100)))
     0.0100503358536
     """
-    return short_above(lambda: -ball(q).log() * steps**2, 256 + q.denominator.bit_length())
+    return of_power(q, steps**2)
+
+
+def of_power(q: Fraction, power: int) -> Fraction:
+    """power ln(1/q), as a short rational never below it."""
+    return short_above(lambda: -ball(q).log() * power, 256 + q.denominator.bit_length())
 
 
 def keeps(q: Fraction, power: int, rho: Fraction) -> bool:
@@ -150,6 +167,23 @@ def weights_for(rho: Fraction, steps: int = 1) -> Fraction:
         least = _ends((-ball(each)).exp())[1]
         most = _ends((-ball(each * (1 - _FINE))).exp())[0]
     return simplest(least, most)
+
+
+def weights_of(*, rho: object, q: object, standard_error: object, steps: int, step: Fraction = Fraction(1)) -> Fraction:
+    """The q of a discrete Gaussian that was asked for by exactly one of rho, q and the standard error, in units of which a step
+    of the grid is so many."""
+    given_one = [
+        name for name, value in (("rho", rho), ("q", q), ("standard_error", standard_error)) if value is not None
+    ]
+    if len(given_one) != 1:
+        named = " and ".join(given_one) or "none"
+        raise LevelError(f'Give exactly one of rho, q and standard_error ({named} given), for example rho="1/10".')
+    if q is not None:
+        return given.share(q, "q", "noise x has the weight q^(x^2)", example="99/100", error=LevelError)
+    if rho is None:
+        error = given.positive(standard_error, "standard_error", "in the answer's units", example=20, error=LevelError)
+        return weights_for(for_error(error / step))
+    return weights_for(read_rho(rho), steps)
 
 
 def for_error(standard_error: Fraction, steps: int = 1) -> Fraction:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..exact.arithmetic import ball, precision
-from ..noise import DiscreteNoise
+from ..noise import DiscreteNoise, RationalNoise
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -161,33 +161,18 @@ def of_noise(noise: DiscreteNoise, floor: int | None = None) -> ErrorBound:
     low = -far if floor is None else max(-floor, -far)
     first, last = -(-low // unit), -(-far // unit)  # what lies below is moved up, never down
     with precision(192):
-        tail = _tail_of(noise)
-        tails = [WHOLE, *(tail((k - 1) * unit + 1) for k in range(first + 1, last + 1))]
-        beyond = Fraction(tail(last * unit + 1), WHOLE)
-    # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond has a mean of at most beyond * stride / (1 - 1/r)
-    factor = 1 / noise.shift(1)[0]
-    return ErrorBound.of_tails(power, first, tails, beyond, beyond * noise.stride / (1 - factor))
+        chances = noise.tails(range(first * unit + 1, last * unit + 2, unit))  # of more than each place but the last
+        tails = [WHOLE, *(min(_whole_above(chance), WHOLE) for chance in chances[:-1])]
+        beyond = Fraction(_whole_above(chances[-1]), WHOLE)
+        excess = Fraction(_whole_above(noise.excess(last * unit)), WHOLE)
+    return ErrorBound.of_tails(power, first, tails, beyond, excess)
 
 
-def _tail_of(noise: DiscreteNoise) -> Callable[[int], int]:
-    """2^60 Pr[X >= k], rounded up, for any k; the noise is symmetric."""
-    factor = ball(1 / noise.shift(1)[0])
-
-    @cache
-    def first(rest: int) -> flint.arb:
-        return ball(noise.upper(rest))
-
-    def exactly(k: int) -> flint.arb:
-        stairs, rest = divmod(k, noise.stride)
-        return first(rest) * factor**stairs
-
-    def tail(k: int) -> int:
-        chance = exactly(k) if k >= 0 else 1 - exactly(1 - k)
-        whole = (chance * WHOLE).upper().ceil().unique_fmpz()
-        assert whole is not None  # the upper end of a ball is a number
-        return min(int(whole), WHOLE)
-
-    return tail
+def _whole_above(chance: flint.arb) -> int:
+    """2^60 times a number, rounded up."""
+    whole = (chance * WHOLE).upper().ceil().unique_fmpz()
+    assert whole is not None  # the upper end of a ball is a number
+    return int(whole)
 
 
 def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[ErrorBound, ErrorBound]:
@@ -414,13 +399,14 @@ class TotalBound:
         for k, count in key:
             noise, ends = self._laws[k].noise, self._laws[k].ends
             assert noise is not None
-            beyond = math.ceil(noise.mean_absolute / (2 * noise.upper(0)))
+            half = noise.upper(0) if isinstance(noise, RationalNoise) else (1 + float(noise.pmf(0))) / 2  # Pr[X >= 0]
+            beyond = math.ceil(noise.mean_absolute / (2 * half))
             for end, side in zip(ends, sides, strict=True):
                 floor = None if end is None else beyond
                 side.append(((noise, floor), of_noise(noise, floor), count))
             if ends != (None, None):
                 outside[k] = beyond
-                moved += _AT_AN_END * count * beyond * float(noise.upper(0))
+                moved += _AT_AN_END * count * beyond * float(half)
         above_errors = [self._sum(side) for side in sides]
         found = []
         for error in self._errors:
