@@ -1941,8 +1941,8 @@ def _promised(told: History) -> str:
     assert told.delta is not None
     epsilon = math.ceil(epsilon_of(told.budget, told.delta, told.effort) * 10**6)
     return (
-        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(Fraction(epsilon, 10**6))} times as likely "
-        f"if one person is changed, plus {_shown(told.delta)}"
+        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(Fraction(epsilon, 10**6))} times as "
+        f"likely if one person is changed, plus {_shown(told.delta)}"
     )
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from discreet import verify
 from discreet.errors import BudgetError, LedgerError, LevelError
+from discreet.exact.rho import pure_level, pure_rho
 from discreet.ledger import promise as page
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.prices import Price, pure_rho
+from discreet.ledger.prices import Price
 from tests import crashes
 from tests.cells import for_each
 from tests.ledger.test_caps import rewritten
@@ -50,7 +51,7 @@ def test_terms_are_pure_or_concentrated_for_good(census):
         census.create("census", 1, relation="add-remove")
     census.create("old", 1, relation="add-remove")
     assert (census.terms("old").delta, census.terms("old").measure) == (None, "epsilon")
-    with pytest.raises(LedgerError, match="pure epsilon.*Nothing was charged: use a mechanism with an epsilon"):
+    with pytest.raises(LedgerError, match=r"pure epsilon.*Nothing was charged: use a mechanism with an epsilon"):
         census.begin("old", {"q": 1}, rho=HUNDREDTH, data="d")
     with pytest.raises(LedgerError, match="pure epsilon"):
         census.charge("old", rho="1/100", what="elsewhere")
@@ -121,6 +122,8 @@ def test_a_pure_charge_costs_epsilon_times_tanh_of_its_half(epsilon):
         power = decimal(epsilon).exp()
         truth = decimal(epsilon) * (power - 1) / (power + 1)
         assert truth <= decimal(rho) <= truth * (1 + Decimal("1e-11")) + Decimal("1e-12")
+    assert pure_rho(pure_level(rho).charge) <= rho
+    assert abs(pure_level(rho).charge / epsilon - 1) < Fraction(1, 10**5)
     assert verify.pays_for(rho, epsilon, verify.Effort())
     assert not verify.pays_for(rho * (1 - Fraction(1, 10**5)) - Fraction(2, 10**12), epsilon, verify.Effort())
 

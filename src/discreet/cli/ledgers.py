@@ -45,8 +45,8 @@ def create(
     delta: Annotated[
         Number | None,
         Parameter(
-            help="With --rho, or with --budget, which is then turned into the largest rho: every event is at most e^epsilon times as "
-            "likely, plus delta."
+            help="With --rho, or with --budget, which is then turned into the largest rho: every event is at most e^epsilon times "
+            "as likely, plus delta."
         ),
     ] = None,
     public: Annotated[str, Parameter(help="change-one: the public columns, separated by commas.")] = "",

@@ -71,8 +71,8 @@ class Terms(Result):
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         return (
-            f"budget {budget_words(self.budget, self.delta)}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
-            f"{protected_unit(self.unit)}{parts}"
+            f"budget {budget_words(self.budget, self.delta)}{caps}, relation {self.relation}, "
+            f"public: {', '.join(self.public) or 'none'}, {protected_unit(self.unit)}{parts}"
         )
 
     def view(self) -> View:

@@ -1,9 +1,10 @@
 """What a charge costs under the terms of a data set: epsilon under pure terms, rho under concentrated ones.
 
-Terms are one or the other, for good. Epsilons add up (basic composition; Dwork, McSherry, Nissim and Smith 2006). Under concentrated
-terms rho adds up (zero-concentrated differential privacy; Bun and Steinke 2016), also where each release is chosen after the ones before
-were seen, as long as the sum stays within a budget that was fixed beforehand (Feldman and Zrnic 2021). What keeps a pure epsilon
-keeps rho = epsilon tanh(epsilon/2), so that it may be charged there too; Gaussian noise keeps no epsilon, and no pure budget pays for it.
+Terms are one or the other, for good. Epsilons add up (basic composition; Dwork, McSherry, Nissim and Smith 2006). Under
+concentrated terms rho adds up (zero-concentrated differential privacy; Bun and Steinke 2016), also where each release is chosen
+after the ones before were seen, as long as the sum stays within a budget that was fixed beforehand (Feldman and Zrnic 2021).
+What keeps a pure epsilon keeps rho = epsilon tanh(epsilon/2), so that it may be charged there too; Gaussian noise keeps no
+epsilon, and no pure budget pays for it.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from typing import Any, Self, final
 
 from ..errors import LedgerError, LevelError
 from ..exact import arithmetic
-from ..exact.concentrated import read_rho, short_above
 from ..exact.level import Level
+from ..exact.rho import Rho, pure_rho
 from .chain import Terms
 from .periods import chargeable, rational_text
-
-_STEP, _SMALL = Fraction(1, 10**12), Fraction(1, 10**6)
 
 
 @final
@@ -47,7 +46,7 @@ class Price:
             return cls.of(Level.of(alpha=alpha, epsilon=epsilon).charge)
         if alpha is not None or epsilon is not None:
             raise LevelError('Give exactly one of epsilon, alpha and rho, for example rho="1/100".')
-        return cls.of(rho=read_rho(rho))
+        return cls.of(rho=Rho.of(rho).amount)
 
     def under(self, terms: Terms) -> Fraction:
         """What it takes of the budget."""
@@ -55,8 +54,8 @@ class Price:
             return self.amount
         if terms.delta is None:
             raise LedgerError(
-                f"{terms.name!r} has a budget of pure epsilon, and rho is no epsilon: no charge of rho keeps that promise. Nothing was "
-                'charged: use a mechanism with an epsilon, or create another data set with rho and delta (rho="1/5", delta="1e-9").'
+                f"{terms.name!r} has a budget of pure epsilon, and rho is no epsilon: no charge of rho keeps that promise. Nothing "
+                'was charged: use a mechanism with an epsilon, or a data set with concentrated terms (rho="1/5", delta="1e-9").'
             )
         return pure_rho(self.amount)
 
@@ -66,13 +65,3 @@ class Price:
 
     def __str__(self) -> str:
         return f"{self.measure} {arithmetic.show_rational(self.amount)}"
-
-
-def pure_rho(epsilon: Fraction) -> Fraction:
-    """What a pure epsilon costs in rho, never below epsilon tanh(epsilon/2): in steps of 1e-12, finer ones where it is small.
-
-    >>> float(pure_rho(Fraction(1, 10)))
-    0.004995837496
-    """
-    rho = short_above(lambda: arithmetic.ball(epsilon) * arithmetic.ball(epsilon / 2).tanh())
-    return rho if rho < _SMALL else -(-rho // _STEP) * _STEP

@@ -48,8 +48,8 @@ A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k ti
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
 # The same where the terms are concentrated (rho and delta)
 WITH_DELTA = (
-    "Differential privacy with a delta: every event, in all that is published from these data together, is at most e^epsilon times as "
-    "likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
+    "Differential privacy with a delta: every event, in all that is published from these data together, is at most e^epsilon times "
+    "as likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
 )
 TWICE_RHO = (
     "Two records of one person are two changes apart, one out and the other in: for what is true of somebody who is known to be in "
@@ -57,8 +57,8 @@ TWICE_RHO = (
 )
 A_ROW_RHO = "One person, the privacy unit, is one row: for somebody with k rows rho is k^2 times as large."
 PROVED_RHO = (
-    "This is proved in whole numbers, or by a theorem about rational weights; epsilon follows from rho and delta, rounded up. Delta "
-    "is added to a probability: it is not the probability that something else is revealed."
+    "This is proved in whole numbers, or by a theorem about rational weights; epsilon follows from rho and delta, rounded up. "
+    "Delta is added to a probability: it is not the probability that something else is revealed."
 )
 ENDS_HERE = "if it ends here by a rule fixed beforehand"
 PARTS = (
@@ -72,8 +72,8 @@ ADDS_UP = (
     "Several persons: for k people who change together the promise is k times epsilon.",
 )
 ADDS_UP_RHO = (
-    "Releases: the rhos of everything that was ever published from the same people add up, whatever was chosen after earlier releases "
-    "were seen.",
+    "Releases: the rhos of everything that was ever published from the same people add up, whatever was chosen after earlier "
+    "releases were seen.",
     ADDS_UP[1],
     "Several persons: for k people who change together rho is k^2 times as large, and epsilon follows from it.",
 )
