@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
@@ -1698,20 +1698,47 @@ def _same(found: Any, must: Any, words: str) -> None:
 
 
 class _Spent:
-    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent."""
+    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent.
+
+    Corrections may move people: after k of them somebody is in k + 1 parts at most, and in each admitted file in one of them.
+    So the k + 1 largest sums count, or the largest one of each file with all that was asked of other data, if that is less."""
 
     def __init__(self) -> None:
         self.every, self.most = Fraction(0), Fraction(0)
         self.parts: dict[str, Fraction] = {}
+        self.files: dict[Any, dict[str, Fraction]] = {}
+        self.other = Fraction(0)  # asked of single parts, but of no admitted file
+        self.corrected: set[str] = set()
 
-    def add(self, cost: Fraction, part: str | None) -> Fraction:
+    def add(self, cost: Fraction, part: str | None, file: Any = None) -> Fraction:
         """One more charge; what is spent then."""
         if part is None:
             self.every += cost
+            return self.every + self.most
+        self.parts[part] = self.parts.get(part, Fraction(0)) + cost
+        if file is None:
+            self.other += cost
         else:
-            self.parts[part] = self.parts.get(part, Fraction(0)) + cost
-            self.most = max(self.most, self.parts[part])
+            sums = self.files.setdefault(file, {})
+            sums[part] = sums.get(part, Fraction(0)) + cost
+        self.most = max(self.most, self.of(part, file))
         return self.every + self.most
+
+    def correct(self, version: str) -> Fraction:
+        """One more version that supersedes another; what is spent then."""
+        self.corrected.add(version)
+        self.most = max(self.most, self.of(None))
+        return self.every + self.most
+
+    def of(self, part: str | None, file: Any = None) -> Fraction:
+        """What was charged at most for single parts that met somebody who is in this one (in a file), or in any."""
+        others = sorted((total for name, total in self.parts.items() if name != part), reverse=True)
+        several = [self.parts.get(part or "", Fraction(0)), *others[: len(self.corrected) + (part is None)]]
+        each = [
+            sums.get(part or "", Fraction(0)) if name == file else max(sums.values())
+            for name, sums in self.files.items()
+        ]
+        return min(sum(several, Fraction(0)), sum(each, self.other))
 
 
 class History:
@@ -1789,7 +1816,7 @@ class History:
         )
         self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
         _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
-        self.terms, self.there = facts, True
+        self.terms, self.there, self.ever = facts, True, _Spent()
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
@@ -1813,7 +1840,10 @@ class History:
         part = facts.get("part")
         right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
         _claim(right, f"Line {number} charges for a part that the data set does not have.")
-        self.spent = self.ever.add(cost, part)
+        file = facts.get("admission")
+        known = type(file) is int and 0 < file < number and self.lines[file - 1]["kind"] == "admitted"
+        _claim(file is None or known, f"Line {number} is of a file that no line admitted.")
+        self.spent = self.ever.add(cost, part, file)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
@@ -1840,6 +1870,14 @@ class History:
     def _admitted(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """A version of the data: nothing of it is known here."""
 
+    def _corrected(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """A version that supersedes another: people may have moved from part to part."""
+        version = _text(facts["version"], f"version of line {number}")
+        new = "parts" in self.terms and version not in self.ever.corrected
+        _claim(new, f"Line {number} names a correction twice, or one of a data set without parts.")
+        self.spent = self.ever.correct(version)
+        _claim(self.spent <= self.budget, f"After the correction of line {number} more counts than the budget.")
+
     def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """Only what was never charged may go."""
         _claim(not self.charges, f"Line {number} removes a data set that was charged.")
@@ -1849,8 +1887,16 @@ class History:
         """What counted as spent after each line, of a part; of none, in the one that had spent most."""
         if part is None:
             return self.sums
-        own = (self.charges.get(k, 0) if x.get("part") in (None, part) else 0 for k, x in enumerate(self.lines, 1))
-        return list(accumulate(map(Fraction, own)))
+        again, found = _Spent(), list[Fraction]()
+        for number, facts in enumerate(self.lines, 1):
+            if facts["kind"] == "create":
+                again = _Spent()
+            if number in self.charges:
+                again.add(self.charges[number], facts.get("part"), facts.get("admission"))
+            elif facts["kind"] == "corrected":
+                again.correct(facts["version"])
+            found.append(again.every + again.of(part))
+        return found
 
     def has(self, count: Any, link: Any) -> bool:
         """Was this the end of the history once?"""
@@ -1861,6 +1907,7 @@ class History:
 _LINES = {
     "create": ("name budget relation public unit version salt", "per parts delta"),
     "admitted": ("fingerprint commitment", ""),
+    "corrected": ("version supersedes words", ""),
     "charge": ("question", "epsilon rho fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
@@ -2696,6 +2743,8 @@ class Release:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
             right = before is None or (type(before) is int and before < line and before in told.answers)
             _claim(right, "The line of the release that it corrects is no earlier charge that was answered.")
+            known = "parts" not in terms or len(told.ever.corrected) > 0
+            _claim(known, "The ledger has no line of a correction, and counts its parts as if nobody had moved.")
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened or self.shows_less:
             return f"{words}; the commitment to its reports was not opened"

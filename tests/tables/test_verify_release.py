@@ -147,7 +147,10 @@ def test_a_correction_of_one_part_is_refused(tmp_path):
     assert failing(judged(tmp_path, document, exported)) == []
     forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
     found = failing(judged(tmp_path, resigned(document, record=forged), exported))
-    assert found == ["A correction is of all parts, not of one of them."]
+    assert found == [
+        "A correction is of all parts, not of one of them.",
+        "The ledger has no line of a correction, and counts its parts as if nobody had moved.",
+    ]
 
 
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.

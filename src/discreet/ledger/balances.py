@@ -18,7 +18,8 @@ class Balance(Result):
     process died, or is at work on them.
 
     Where its terms declare parts, `spent` is that of the part that has spent most, or of the `part` that was asked for; `parts`
-    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them.
+    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them. After
+    corrections, which move people, the sums of several parts count together for each.
     """
 
     budget: Fraction
@@ -37,7 +38,8 @@ class Balance(Result):
         spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
         where = f" in part {self.part}" if self.part is not None else ""
         if self.parts and self.part is None:
-            where = f" in the part that has spent most ({', '.join(p for p, x in self.parts if x == self.spent)})"
+            most = ", ".join(p for p, x in self.parts if x == self.spent)
+            where = f" in the part that has spent most{f' ({most})' if most else ''}"
         rho = "" if self.delta is None else "rho "
         return View(f"{rho}{spent} of {budget} spent, {left} left{where}{capped}{waiting}")
 

@@ -159,7 +159,8 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer', 'corrected' or 'removed', with what its hash
+    covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -403,7 +404,7 @@ def budget_words(budget: Fraction, delta: Fraction | None) -> str:
     """A budget for people: an epsilon, or a rho with what the whole of it promises.
 
     >>> budget_words(Fraction(2), None), budget_words(Fraction(1, 5), Fraction(1, 10**9))
-    ('2', 'rho 1/5 (epsilon <= 3.93141 at delta 1e-9)')
+    ('2', 'rho 1/5 (epsilon <= 3.93366 at delta 1e-9)')
     """
     if delta is None:
         return str(budget)
@@ -508,7 +509,10 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 part = facts.get("part")
                 if part is not None and (parts is None or not is_part_name(part)):
                     bad(name, k, "charges for a part that the data set does not have")
-                most = running.counted(spent, part) + cost
+                admission = facts.get("admission")
+                if admission is not None and admission not in versions:
+                    bad(name, k, "is of a file that no line admitted")
+                most = running.counted(spent, part, admission) + cost
                 if most > budget:
                     bad(name, k, "charges more than the budget had left")
                 for period in running.periods(caps, when, part):
@@ -517,7 +521,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 stated |= {k} if facts.get("basis") == STATED else set()
                 spent, running = (
                     max(spent, most),
-                    running.charged(caps, when, cost, stated=k in stated, part=part),
+                    running.charged(caps, when, cost, stated=k in stated, part=part, admission=admission),
                 )
                 charges[k] = facts
             case "answer":
@@ -532,6 +536,13 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
                 versions[k] = body
+            case "corrected":
+                after = running.with_correction(str(facts.get("version")))
+                if parts is None or after is running:
+                    bad(name, k, "names a correction twice, or one of a data set without parts")
+                spent, running = spent - running.most + after.most, after
+                if spent > budget:
+                    bad(name, k, "lets people move between parts that have spent more than the budget together")
             case "removed":
                 if charges:
                     bad(name, k, "removes a data set that was charged")

@@ -68,6 +68,7 @@ from .entries import (
     append,
     balance_of,
     charging,
+    correct,
     keeping,
     kept_answer,
     read_admission,
@@ -258,6 +259,19 @@ class Ledger:
             )
             return admission_of(name, told["number"], canonical(told), salt, text)
 
+    def note_correction(self, name: str, version: str, supersedes: str) -> None:
+        """Write, once and free of charge, that a version supersedes another, where the terms declare parts: people may have moved
+        from part to part, and what was charged for several of them counts together from now on. Refused beyond the budget."""
+        with self._store().transaction(CHARGING, write=True) as run:
+            account = self._changing(run, name)
+            self._key(run, account)
+            correct(run, account, version, supersedes)
+
+    def is_correction(self, name: str, version: str) -> bool:
+        """Does the ledger count a version as one that supersedes another? Where there are no parts it need not know."""
+        with self.consult(name) as said:
+            return said.is_correction(version)
+
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
         with self.consult(name) as said:
@@ -435,9 +449,10 @@ class Ledger:
         with self._store().transaction() as run:
             return agreed(run, self._account(run, name))
 
-    def balance(self, name: str, part: str | None = None) -> Balance:
+    def balance(self, name: str, part: str | None = None, *, admission: int | None = None) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
+        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most; `admission` is the
+        line of the file that is asked about, of which after a correction more may be left."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
@@ -445,7 +460,7 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        return balance_of(account, terms, when, admitted + 2 * answers, part)
+        return balance_of(account, terms, when, admitted + 2 * answers, part, admission)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""

@@ -306,6 +306,7 @@ def _walked(
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
+            _note_correction(book, asked, allowed)
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), shown)
             walk = replace(walk, unread=file.name)
         else:
@@ -315,12 +316,19 @@ def _walked(
                 check_part_has_rows(allowed.terms, asked.part, ready.numbers)
             elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
                 ready = _confirmed(_compared(table, book, asked, allowed, ready, progress), confirm, ready)
+            _note_correction(book, asked, allowed)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
     if allowed.corrects is None:
         return walk
     said = {"supersedes": allowed.corrects.written}
     return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
+
+
+def _note_correction(book: Ledger, asked: Asked, allowed: _Allowed) -> None:
+    """Tell the ledger of a correction, before anything is drawn or shown: where there are parts, it may have moved people."""
+    if allowed.corrects is not None and allowed.terms.parts is not None:
+        book.note_correction(asked.dataset, asked.version, allowed.corrects.version)
 
 
 @dataclass(frozen=True)
@@ -428,8 +436,10 @@ def _compared(
     findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
-    left = min([balance.left, *(period.left for period in balance.periods)])
+    file = None if allowed.admission is None else allowed.admission.number
+    balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
+    moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
+    left = min([max(balance.left - moved, Fraction(0)), *(period.left for period in balance.periods)])
     charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
     paid_by = asked.paid_by(allowed.terms)

@@ -392,6 +392,8 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
     if corrects is not None and corrects.line not in (None, *earlier):
         yield f"Line {corrects.line} is not the release that it says it corrects."
+    if corrects is not None and not ledger.is_correction(name, record["version"]):
+        yield "The ledger does not know that this version corrects another."
     totals = _spent_by_line(history, record["part"])
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
@@ -435,10 +437,14 @@ def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]
     """What counted as spent after each line: for a part, or else for the one that had spent most."""
     totals, spent, running = list[Fraction](), Fraction(0), Running()
     for entry in history:
-        epsilon, own = Fraction(str(entry.facts.get("epsilon", 0))), entry.facts.get("part")
-        if epsilon:
-            most = running.counted(spent, own) + epsilon
-            spent, running = max(spent, most), running.charged((), "", epsilon, stated=False, part=own)
+        epsilon, own, file = (entry.facts.get(name) for name in ("epsilon", "part", "admission"))
+        if epsilon is not None:
+            most = running.counted(spent, own, file) + Fraction(str(epsilon))
+            running = running.charged((), "", Fraction(str(epsilon)), stated=False, part=own, admission=file)
+            spent = max(spent, most)
+        elif entry.kind == "corrected":
+            before, running = running, running.with_correction(str(entry.facts["version"]))
+            spent += running.most - before.most
         totals.append(running.counted(spent, part))
     return totals
 
