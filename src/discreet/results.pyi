@@ -9,6 +9,8 @@ from .ledger.chain import Terms as Terms
 from .ledger.periods import Period as Period
 from .ledger.promise import Promise as Promise
 from .measure.auditing import Audit as Audit
+from .measure.concentration import DeltaVerdict as DeltaVerdict
+from .measure.concentration import RhoVerdict as RhoVerdict
 from .measure.description import Description as Description
 from .measure.privacy import Calibration as Calibration
 from .measure.privacy import Verdict as Verdict

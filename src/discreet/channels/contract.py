@@ -14,10 +14,12 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, final
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
+from ..exact.arithmetic import ball
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import FARTHEST
 from ..progress import Progress
@@ -353,6 +355,11 @@ class Finite(Channel):
                 "or nearly so; use posterior with a prior, or a mechanism that tells them apart."
             )
         return np.asarray(found + centre)
+
+    def row_balls(self, i: int) -> list[flint.arb] | None:
+        """The same as balls that contain the probabilities, at the working precision; None when too large to write out."""
+        exact = self.integers()
+        return None if exact is None else [ball(Fraction(int(w), exact[1])) for w in exact[0][i]]
 
     @property
     def decay(self) -> Fraction | None:

@@ -14,13 +14,15 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
-from ..exact.arithmetic import log_of, precision
+from ..exact.arithmetic import certified_sign, log_of, precision
 from ..exact.concentrated import rational_above, rational_near
 from ..exact.frozen import frozen
 from ..noise import DiscreteNoise, GeometricNoise, NoiseSampler, RationalNoise
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
 _DENSE = 2**24  # entries up to which push and pull multiply a matrix; beyond they convolve
 _LOGARITHM = 32  # of a ratio that is written as a power, at most
+_MAX_ROW = 2**14  # reports of a row that is written out as balls
 _SMALLEST = 1e-300  # its reciprocal is a float
 
 
@@ -310,6 +313,12 @@ class Clamped(Closed):
         total = math.lcm(*(x.denominator for x in [*inner, *ends]))
         return tuple(int(x * total) for x in inner), tuple(int(x * total) for x in ends), total
 
+    def row_balls(self, i: int) -> list[flint.arb] | None:
+        if isinstance(self.noise, RationalNoise) or self.n > _MAX_ROW:
+            return super().row_balls(i)
+        tails = [flint.arb(1), *self.noise.tails(range(1 - i, self.n - i + 1)), flint.arb(0)]
+        return [a - b for a, b in pairwise(tails)]
+
     def _rows(self, places: Indices) -> Integers:
         """The weights of some true values, as Python's integers."""
         assert self._exact is not None
@@ -322,6 +331,20 @@ class Clamped(Closed):
         if self._exact is None:
             return None
         return replace(pair_ratio(self._rows(np.array([first, second])), 0, 1), first=first, second=second)
+
+    def faults(self) -> dict[str, PropertyFault] | None:
+        """Of Gaussian noise, p its chances and t its tails: S, RM and RH always hold; for n >= 2 F never, WH iff p_0 >= 1/(n+1),
+        CM and CH iff t_1 <= p_0, since t_k / p_(k-1) falls with k (docs/theory/gaussian.md)."""
+        if isinstance(self.noise, RationalNoise):
+            return None
+        if self.n == 1:
+            return {}
+        faults = {"F": PropertyFault(low=(1, 1), high=(0, 0))}
+        if certified_sign(lambda: (self.n + 1) * self.noise.chance(0) - 1, attempts=8) != 1:
+            faults["WH"] = PropertyFault(low=(1, 1), high=None)
+        if certified_sign(lambda: self.noise.chance(0) - self.noise.tail(1), attempts=8) != 1:
+            faults["CM"] = faults["CH"] = PropertyFault(low=(1, 1), high=(1, 0))
+        return faults
 
     def _matrix(self) -> Floats:
         place = np.arange(self.rows)

@@ -18,10 +18,10 @@ survive adding independent errors, so the product of two polynomials, in whole n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import final
 
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from ..exact.arithmetic import ball, precision
+from ..exact.arithmetic import precision
 from ..noise import DiscreteNoise, RationalNoise
 
 Floats = NDArray[np.float64]

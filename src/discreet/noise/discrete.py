@@ -84,6 +84,10 @@ class GeometricNoise(RationalNoise):
         return {"family": "geometric", "a": str(self.a)}
 
     @property
+    def is_log_concave(self) -> bool:
+        return True
+
+    @property
     def decay(self) -> Fraction:
         return self.a
 

@@ -95,6 +95,10 @@ class GaussianNoise(DiscreteNoise):
 
     # Certified decisions
 
+    @property
+    def is_log_concave(self) -> bool:
+        return True
+
     def concentration(self, steps: int) -> tuple[Fraction, int]:
         return self.q, steps**2
 

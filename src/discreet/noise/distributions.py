@@ -235,6 +235,11 @@ class DiscreteNoise(NoiseDistribution):
         return None
 
     @property
+    def is_log_concave(self) -> bool:
+        """Does Pr[k - d] / Pr[k] never fall as k grows, for d > 0?"""
+        return False
+
+    @property
     def decay(self) -> Fraction | None:
         """The a with Pr[k] proportional to a^|k|; None for a distribution that is not geometric."""
         return None
