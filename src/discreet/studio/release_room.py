@@ -352,7 +352,7 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
     check = expected.check
     assert check is not None
     spellings = list(map(str, check.findings))
-    return PriceReply(epsilon=str(check.epsilon), left=str(check.left), paid_by=check.paid_by, spellings=spellings)
+    return PriceReply(epsilon=str(check.charge), left=str(check.left), paid_by=check.paid_by, spellings=spellings)
 
 
 @router.post("/release/ask")
