@@ -2031,7 +2031,7 @@ class _Statistic:
     name: str
     kind: str
     weight: Fraction
-    epsilon: Fraction
+    share: Fraction  # what each report costs: an epsilon, or a rho
     alpha: Fraction
     change: int
     pair: bool
@@ -2110,6 +2110,16 @@ class Release:
     def amount(self, name: str) -> Fraction:
         """An amount among the fields of the record."""
         return _amount(self.field(name), name)
+
+    @property
+    def is_rho(self) -> bool:
+        """Was it paid for in rho, and not at a level?"""
+        return self.field("alpha") is None
+
+    @property
+    def spent(self) -> str:
+        """What was paid: epsilon, or rho."""
+        return "rho" if self.is_rho else "epsilon"
 
     @cached_property
     def question(self) -> dict[str, Any]:
@@ -2211,9 +2221,13 @@ class Release:
         _same(
             told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
         )
-        epsilon, alpha = _amount(told["epsilon"], "epsilon"), _amount(told["alpha"], "alpha")
+        spent, other = ("rho", "epsilon") if self.is_rho else ("epsilon", "rho")
+        _claim(told[other] is None, f"{_named(name)}: it costs both an epsilon and a rho.")
+        _claim(not self.is_rho or told["alpha"] is None, f"{_named(name)}: what is drawn for a rho has no level.")
+        alpha = Fraction(0) if self.is_rho else _amount(told["alpha"], "alpha")
+        share = _amount(told[spent], spent)
         return _Statistic(
-            _text(name, "name"), kind, _amount(weight, "weight"), epsilon, alpha, change, pair, grid, origin, told
+            _text(name, "name"), kind, _amount(weight, "weight"), share, alpha, change, pair, grid, origin, told
         )
 
     @cached_property
@@ -2227,7 +2241,8 @@ class Release:
     @cached_property
     def plans(self) -> Plans:
         """The mechanisms of the cells, by statistic, part and size of the group; each proved to hold its level."""
-        return self._proved(self.field("answer"), self.sizes, self.cells_part, self.question["max_count"])
+        most = self.question["max_count"]
+        return self._proved(self.field("answer"), self.sizes, self.cells_part, most, self._moves(None))
 
     @cached_property
     def reports(self) -> dict[tuple[str, str], list[Fraction]]:
@@ -2283,25 +2298,25 @@ class Release:
 
     def charge(self) -> str:
         """The parts of epsilon add up to what was charged, and the levels are worth it."""
-        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
-        _claim(0 < alpha < 1, "alpha is not between 0 and 1.")
         _claim(_sum(s.weight for s in self.statistics) == 1, "The parts of the statistics do not add up to 1.")
         _claim(0 < self.cells_part <= 1, "The measured totals leave nothing to the groups.")
+        if self.is_rho:
+            return self._charge_of_rho()
+        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
+        _claim(0 < alpha < 1 and self.field("rho") is None, "alpha is not between 0 and 1, or it was asked for a rho.")
         for s in self.statistics:
             must = charge * s.weight * self.cells_part / most
-            _claim(s.epsilon == must, f"{_named(s.name)} costs {must} of {charge}, not {s.epsilon}.")
+            _claim(s.share == must, f"{_named(s.name)} costs {must} of {charge}, not {s.share}.")
             worth = s.alpha < 1 and (charge == 0 or self._worth(s.alpha, must))
             _claim(worth, f"{_named(s.name)}: alpha {s.alpha} is not what epsilon {must} pays for.")
-        each = {str(s.epsilon) for s in self.statistics}, {str(s.alpha) for s in self.statistics}
-        told = [self.field("epsilon_each_report"), self.field("alpha_each_report")]
-        _same(told, [x.pop() if len(x) == 1 else None for x in each], "The epsilon of each report is another one.")
+        self._each_report()
         draws = any(self.sizes)  # empty public groups are free
         _claim(draws is (charge > 0), "Empty public groups, and nothing else, are free of charge.")
         _claim(not draws or self._worth(alpha, charge), f"alpha {alpha} is not what epsilon {charge} pays for.")
         whole, spent, left = (
             _amount(_field(self.field("budget"), x, "budget"), x) for x in ("budget", "spent", "left")
         )
-        _claim(charge <= spent <= whole and left == whole - spent, "The budget does not add up.")
+        _claim(self._taken(charge) <= spent <= whole and left == whole - spent, "The budget does not add up.")
         audience, several = self.field("audience"), _list(self.field("audiences"), "audiences")
         _claim((audience is None) is (not several), "A release for audiences says for which one, and no other does.")
         if audience is not None:
@@ -2319,6 +2334,82 @@ class Release:
         times = f", for each of up to {most} that a unit adds" if most > 1 else ""
         return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
 
+    def _each_report(self) -> None:
+        """The fields of the record that say the same of each report, where all are alike."""
+        found: list[set[str | None]] = [set(), set(), set()]
+        for s in self.statistics:
+            own = (None, None, str(s.share)) if self.is_rho else (str(s.share), str(s.alpha), None)
+            for values, value in zip(found, own, strict=True):
+                values.add(value)
+        told = [self.field(f"{name}_each_report") for name in ("epsilon", "alpha", "rho")]
+        must = [values.pop() if len(values) == 1 else None for values in found]
+        _same(told, must, "The epsilon or rho of each report is another one.")
+
+    def _taken(self, charge: Fraction) -> Fraction:
+        """What a charge took of the budget: under concentrated terms the rho of an epsilon."""
+        delta, rho = self.field("delta"), self.field("rho_charged")
+        _claim(
+            (delta is None) is (rho is None), "A rho was charged without a delta, or a delta is there without a rho."
+        )
+        if delta is None:
+            return charge
+        _claim(0 < _amount(delta, "delta") < 1, "The delta is not between 0 and 1.")
+        taken = _amount(rho, "rho_charged")
+        if not self.is_rho:
+            enough = taken == 0 if charge == 0 else pays_for(taken, charge, self.effort)
+            _claim(enough, f"rho {taken} is less than epsilon {charge} costs.")
+        return taken
+
+    def _charge_of_rho(self) -> str:
+        """The parts of rho add up to what was charged."""
+        charge, asked = self.amount("rho_charged"), self.amount("rho")
+        _claim(
+            self.field("epsilon_charged") is None and self.field("delta") is not None, "It has an epsilon, or no delta."
+        )
+        _claim(self.field("audience") is None and not self.field("audiences"), "For a rho there are no audiences.")
+        for s in self.statistics:
+            must = charge * s.weight * self.cells_part / sum(k * k for k in self._moves(None))
+            _claim(s.share == must, f"{_named(s.name)} costs {must} of {charge}, not {s.share}.")
+        self._each_report()
+        draws = any(self.sizes)
+        _claim(charge == (asked if draws else 0), "It was asked for another rho than was charged.")
+        whole, spent, left = (self._of_budget(x) for x in ("budget", "spent", "left"))
+        _claim(self._taken(charge) <= spent <= whole and left == whole - spent, "The budget does not add up.")
+        return f"the parts of all statistics add up to the rho {charge} that was charged"
+
+    def _moves(self, by: list[str] | None) -> list[int]:
+        """How often one unit moves each group, or each total by some columns, where the squares add up to most."""
+        most = self.contribution
+        if self.question["max_rows"] is not None:
+            return [most]  # all its rows in one group
+        if by is None:
+            return [1] * min(most, MAX_PARTS) if most <= MAX_PARTS else self._too_many()
+        moves: list[int] = []
+        for size in sorted(Counter(self._totals_by(by)).values(), reverse=True):
+            moves.append(min(size, most - sum(moves)))
+        return [k for k in moves if k > 0]
+
+    def _too_many(self) -> list[int]:
+        raise Fault("too large", "A unit may be in more groups than this program counts.")
+
+    def _paid(
+        self, s: _Statistic, share: Fraction, moves: list[int], alpha: Fraction | None, q: Fraction | None
+    ) -> bool:
+        """Does a share of rho pay for noise of the weights q^(x^2), or for a level, against one unit that moves so many groups?
+
+        The numbers of a group move by squares that add up to the change squared; those of a pair whose values change, both by half
+        of it. Of a level with epsilon e, moves k cost k e tanh(k e / 2): at most that of the largest, per move.
+        """
+        if q is not None:
+            own = s.change // 2 if s.pair and self.changes_one else s.change
+            squares = own * own * (2 if s.pair and self.changes_one else 1) * sum(k * k for k in moves)
+            return grants(q, share / squares, None, self.effort)
+        assert alpha is not None
+        self.effort.spend(3.0 * 256 * _times(256, 256))
+        epsilon = max(moves) * _log_bounds(1 / alpha, 192 + _length(alpha))[1]
+        short = Fraction(math.ceil(epsilon * 10**30), 10**30)
+        return pays_for(share * max(moves) / sum(moves), short, self.effort)
+
     def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
         """Is alpha what an epsilon buys? Not below e^-epsilon, and above it by what is rounded alone: steps of 2^-62 and 1e-12."""
         if not grants(alpha, epsilon, None, self.effort):
@@ -2328,27 +2419,31 @@ class Release:
 
     def levels(self) -> str:
         """Every mechanism holds the level that its statistic has, against what one person changes."""
-        for (name, _), plan in self.plans.items():
+        for (name, _), plan in self.plans.items() if not self.is_rho else ():
             least = next(s.alpha for s in self.statistics if s.name == name)
             own = not isinstance(self.question["mechanism"], str)  # one's own may be more private than is needed
             levels = {drawn.level for drawn in plan.values() if drawn.level is not None}
             right = all(level >= least if own else level == least for level in levels)
             _claim(right, f"{_named(name)} was drawn at another level than the record says.")
-        each = self.amount("epsilon_charged") / self.contribution
+        each = self.amount(f"{self.spent}_charged") / (1 if self.is_rho else self.contribution)
         must = [
             {
-                **_shares(by, len(sizes), part, each),
+                **_shares(by, len(sizes), part, each, self.spent),
                 "statistics": [self._level_of(s, plans, part * each) for s in self.statistics],
             }
             for (by, part), (sizes, plans) in zip(self.tiers, self.tier_plans, strict=True)
         ]
-        must += [_shares(self.by, len(self.cells), self.cells_part, each)] if self.tiers else []
+        must += [_shares(self.by, len(self.cells), self.cells_part, each, self.spent)] if self.tiers else []
         _same(self.field("measured"), must, "What the record says of measured totals is not what was drawn.")
         families = sorted({drawn.family for plan in self.plans.values() for drawn in plan.values()})
+        if self.is_rho:
+            return f"rho pays for all that one unit moves, by the weights of its noise ({', '.join(families)})"
         return f"the level of every report follows from its distribution, in integers ({', '.join(families)})"
 
-    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction) -> dict[str, str]:
+    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction) -> dict[str, str | None]:
         """What the record must say of a statistic of a tier."""
+        if self.is_rho:
+            return {"name": s.name, "rho": str(share * s.weight), "alpha": None}
         levels = {str(drawn.level) for drawn in plans[s.name, s.parts[0]].values() if drawn.level is not None}
         _unknown(len(levels) == 1, "The levels of measured totals of several mechanisms are not compared here.")
         return {"name": s.name, "epsilon": str(share * s.weight), "alpha": levels.pop()}
@@ -2362,7 +2457,7 @@ class Release:
             _same(_field(tier, "by", "tier"), by, "Other totals were measured than the question asks for.")
             sizes = [_whole(size, "size", -1) for size in _list(_field(tier, "sizes", "tier"), "sizes")]
             _claim(all((size >= 0) is self.changes_one for size in sizes), "The sizes of totals do not fit.")
-            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by))))
+            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by), self._moves(by))))
         return found
 
     def _most_of(self, by: list[str]) -> int | None:
@@ -2427,8 +2522,9 @@ class Release:
         _same(told, must, "The record names other mechanisms than those that drew its reports.")
         return "groups, empty groups and mechanisms are those of the question and the answer"
 
-    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any) -> Plans:
-        """The mechanisms of cells or of a tier, which has this part of epsilon; counts of an unknown size go up to `most`."""
+    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any, moves: list[int]) -> Plans:
+        """The mechanisms of cells or of a tier, which has this part of epsilon, or of rho against one unit that makes these moves;
+        counts of an unknown size go up to `most`."""
         measures = _list(_field(answer, "measures", "answer"), "measures")
         must = [(s.name, p) for s in self.statistics for p in s.parts]
         found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanisms")[:2]) for m in measures]
@@ -2445,35 +2541,38 @@ class Release:
                 must_be |= {"column": drawn_of["column"], "missing": missing}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
-            share = self.amount("epsilon_charged") * s.weight * part / self.contribution
+            share = self.amount(f"{self.spent}_charged") * s.weight * part / (1 if self.is_rho else self.contribution)
             for entry in _list(measure["mechanisms"], "mechanisms"):
-                more = self._entry(entry, s, share, most)
+                more = self._entry(entry, s, share, most, moves)
                 _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
                 plan |= more
             _claim(set(sizes) <= set(plan), "Some groups have no mechanism.")
             plans[name, which] = plan
         return plans
 
-    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any) -> dict[int, _Drawn]:
+    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any, moves: list[int]) -> dict[int, _Drawn]:
         """The mechanisms of some sizes: made again from their family, or read from their file, and proved."""
         sizes = [_whole(size, "size", -1) for size in _list(_field(entry, "sizes", "mechanism"), "sizes")]
         _shape(len(sizes) > 0, "A mechanism serves no size.")
         if "document" in entry or "own" in entry:
             _known(entry, "mechanism", "sizes", "document" if "document" in entry else "own")
             document = entry.get("document", self.question["mechanism"])
-            return dict.fromkeys(sizes, self._from_file(document, s, share))
+            return dict.fromkeys(sizes, self._from_file(document, s, share, moves))
         family = _field(entry, "family", "mechanism")
         if family is None:
             _known(entry, "mechanism", "sizes", "family")
             _claim(set(sizes) == {0}, "A group that is not empty was not drawn.")
             return {0: _Drawn("public zero", None, "")}
+        if family == "gaussian":
+            return self._gaussian(entry, sizes, s, share, most, moves)
         *_, alpha, told = _known(entry, "mechanism", "sizes", "family", "alpha", "digest", maybe=("change",))
         level, change = _amount(alpha, "alpha"), entry.get("change")
         counted = s.kind == "count" or (s.kind == "share" and not s.pair)
         _claim((change is None) is counted, "A count has noise for one person, and a sum for what one adds.")
         _claim(change is None or _whole(change, "change", 1) >= s.change, "The noise hides less than one person adds.")
         _claim(0 < level < 1 and 0 not in sizes, "A mechanism has no level, or serves an empty public group.")
-        _claim(grants(level, share, None, self.effort), f"alpha {level} is weaker than epsilon {share}.")
+        kept = self._paid(s, share, moves, level, None) if self.is_rho else grants(level, share, None, self.effort)
+        _claim(kept, f"alpha {level} is weaker than {self.spent} {share}.")
         tops = {size: None if change is not None else _top(size, most) for size in sizes}
         laws: dict[int | None, _Law] = {}
         for r in _choices(family, change):
@@ -2498,7 +2597,43 @@ class Release:
             drawn[top] = _Drawn(_text(family, "family"), channel, own, _grid(law.written["outputs"], "outputs"), level)
         return {size: drawn[tops[size]] for size in sizes}
 
-    def _from_file(self, document: Any, s: _Statistic, share: Fraction) -> _Drawn:
+    def _gaussian(
+        self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, most: Any, moves: list[int]
+    ) -> dict[int, _Drawn]:
+        """Gaussian noise on all whole numbers, or clamped to the counts that are possible."""
+        _, _, weights, told = _known(entry, "mechanism", "sizes", "family", "q", "digest", maybe=("change",))
+        q, change = _amount(weights, "q"), entry.get("change")
+        _claim(
+            self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves an empty group."
+        )
+        _claim(
+            self._paid(s, share, moves, None, q), f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}."
+        )
+        open_ends = change is not None
+        _claim(open_ends or (s.grid is None and not s.pair), "A sum is clamped, which loses what its noise was.")
+        noise, near = {"family": "gaussian", "q": str(q)}, {"kind": "steps", "steps": _whole(change or 1, "change", 1)}
+        together, found = hashlib.sha256(), dict[int, _Drawn]()
+        for size in sizes:
+            top = None if open_ends else _top(size, most)
+            ends = {"low": None if open_ends else "0", "high": None if top is None else str(top), "step": "1"}
+            channel: dict[str, Any] = {
+                "kind": "additive",
+                "noise": noise,
+                "low": None if open_ends else 0,
+                "high": None,
+            }
+            channel = channel if top is None else {"kind": "clamped", "n": top, "noise": noise}
+            law = {"inputs": ends, "outputs": ends, "channel": channel}
+            together.update(f"{size} {json.dumps(law, sort_keys=True)}\n".encode())
+            reach = {"kind": "any"} if top == 1 else near
+            own, bell = digest({**law, "alpha": "0", "neighbours": reach}), _Bell(q, top, open_ends)
+            bell.effort = self.effort
+            found[size] = _Drawn("gaussian", bell, own, _grid(ends, "outputs"))
+        right = "sha256:" + together.hexdigest() == told
+        _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
+        return found
+
+    def _from_file(self, document: Any, s: _Statistic, share: Fraction, moves: list[int]) -> _Drawn:
         """A mechanism that stands in the record whole: verified as its own file would be."""
         _shape(isinstance(document, dict), "The mechanism of the record is missing.")
         proved = verify(document, self.effort)
@@ -2508,7 +2643,15 @@ class Release:
             reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
             "The mechanism of the record is not one for counts of people.",
         )
-        _claim(grants(proved.alpha, share, None, self.effort), f"Its mechanism is weaker than epsilon {share}.")
+        _unknown(
+            not self.is_rho or proved.alpha > 0, "What a mechanism of one's own costs in rho is not computed here."
+        )
+        kept = (
+            self._paid(s, share, moves, proved.alpha, None)
+            if self.is_rho
+            else grants(proved.alpha, share, None, self.effort)
+        )
+        _claim(kept, f"Its mechanism is weaker than {self.spent} {share}.")
         channel = _channel(document["channel"], Effort())
         channel.effort = self.effort
         own = {name: document[name] for name in ("inputs", "outputs", "channel")}
@@ -2523,7 +2666,7 @@ class Release:
             size = self.sizes[place]
             drawn = self.plans[s.name, s.parts[0]][size]
             must = {"mechanism": drawn.family, "digest": drawn.digest}
-            must |= {"epsilon": "0" if drawn.channel is None else str(s.epsilon)}
+            must |= {self.spent: "0" if drawn.channel is None else str(s.share)}
             must |= {"n": str(size)} if self.changes_one else {}
             for name, value in must.items():
                 self._cell(line, name, name not in line or line[name] == value)
@@ -2718,19 +2861,25 @@ class Release:
         _claim(self.field("dataset") == told.name, f"The ledger is that of {_named(told.name)}, another data set.")
         names, part = ("relation", "unit", "parts"), self.field("part")
         same = [terms.get(name) for name in names] == [self.field(name) for name in names]
+        delta = self.field("delta")
+        same = same and told.delta == (None if delta is None else _amount(delta, "delta"))
         _claim(same and self._of_budget("budget") == told.budget, "The ledger has other terms for the data set.")
         line, head, audience = (self.field(name) for name in ("ledger_line", "ledger_head", "audience"))
         if line is None:
-            _claim(self.amount("epsilon_charged") == 0, "It was charged for, but it names no line of the ledger.")
+            free = self.amount(f"{self.spent}_charged") == 0
+            _claim(free, "It was charged for, but it names no line of the ledger.")
             raise Fault("unknown", "Nothing was charged for it, so no line of the ledger confirms it.")
         _claim(type(line) is int and line in told.answers, f"Line {_named(line)} is no charge that was answered.")
         answered = told.answers[line]
-        paid = (
-            self.amount("epsilon_charged")
+        asked = (
+            self.amount(f"{self.spent}_charged")
             if audience is None
             else _amount(_field(audience, "charged", "audience"), "charge")
         )
-        _claim(told.charges[line] == paid, f"Line {line} charged {told.charges[line]}, not {paid}.")
+        written, paid = told.lines[line - 1], told.charges[line]
+        right = self.spent in written and _rational(written[self.spent], "charge") == asked
+        right = right and (told.delta is None or audience is not None or paid == self.amount("rho_charged"))
+        _claim(right, f"Line {line} charged {paid}, not {asked}.")
         _claim(told.lines[line - 1].get("part") == part, f"Line {line} charged another part of the data set.")
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
@@ -2774,14 +2923,14 @@ class Release:
         )
 
 
-def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[str, Any]:
+def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: str) -> dict[str, Any]:
     """What the record must say of a tier of totals, or of the cells beside them."""
-    return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
+    return {"by": by, "totals": totals, "part": str(part), spent: str(part * each)}
 
 
 _PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
-_STATISTIC = "name kind what where among column low high step missing part epsilon alpha change pair"
+_STATISTIC = "name kind what where among column low high step missing part epsilon rho alpha change pair"
 
 
 def _sum(amounts: Iterable[Fraction]) -> Fraction:
@@ -2965,6 +3114,10 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
     )
     assert channel is not None
     noise = channel.noise
+    if isinstance(channel, _Bell):
+        k = channel.reach(error / 2) - 1
+        low_end, high_end = (-FARTHEST if channel.is_open else 0), (FARTHEST if channel.top is None else channel.top)
+        return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
     if noise is not None:
         k = _reach(noise, error / 2, channel.effort) - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
@@ -3013,6 +3166,54 @@ def _reach(noise: _Noise, tail: Fraction, effort: Effort) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if is_rare(middle) else (middle, high)
     return high
+
+
+class _Bell(_Channel):
+    """Gaussian noise: k has the weight q^(k^2), over the sum of all of them, which is no rational; on all whole numbers, or
+    clamped to those from 0 up to `top`. What is claimed of it follows from q (Canonne, Kamath and Steinke 2020)."""
+
+    def __init__(self, q: Fraction, top: int | None, is_open: bool) -> None:
+        size = None if top is None else top + 1
+        super().__init__(size, size)
+        self.q, self.top, self.is_open = q, top, is_open
+
+    def reach(self, tail: Fraction) -> int:
+        """The smallest k >= 1 with Pr[noise >= k] <= tail, decided by bounds of all weights."""
+        bits = 128 + tail.denominator.bit_length()
+        while bits <= 2**12:
+            found = self._decided(tail, bits)
+            if found is not None:
+                return found
+            bits *= 2
+        raise Fault("unknown", "An interval is too close to its limit to be decided.")
+
+    def _decided(self, tail: Fraction, bits: int) -> int | None:
+        """The weights from below and above, as whole numbers over 2^fine, each from the one before: q^((k+1)^2) is
+        q^(k^2) q^(2k+1)."""
+        about = math.sqrt(bits * math.log(2) / -math.log1p(-float(1 - self.q))) if self.q > Fraction(1, 2) else bits
+        self.effort.spend(about * 8 * _times(2 * bits, 2 * bits))
+        fine = bits + 64 + 2 * int(about + 1).bit_length()
+        one = 1 << fine
+        low = high = one
+        step = self.q.numerator * one // self.q.denominator, -(-self.q.numerator * one // self.q.denominator)
+        square = step[0] * step[0] >> fine, -(-step[1] * step[1] >> fine)
+        weights = [(low, high)]
+        while high > one >> bits and len(weights) < 10**7:
+            low, high = low * step[0] >> fine, -(-high * step[1] >> fine)
+            weights.append((low, high))
+            step = step[0] * square[0] >> fine, -(-step[1] * square[1] >> fine)
+        _need(step[1] < one, "too large", "The noise is too wide to be added up here.")
+        rest = -(-high * one // (one - step[1]))  # the weights from the last on fall by this factor, or faster
+        below, above = 0, rest
+        all_low = weights[0][0] + 2 * sum(w for w, _ in weights[1:])
+        all_high = weights[0][1] + 2 * (sum(w for _, w in weights[1:]) + rest)
+        p, d = tail.numerator, tail.denominator
+        for k in range(len(weights) - 1, 0, -1):
+            below, above = below + weights[k][0], above + weights[k][1]
+            if d * above <= p * all_low:
+                continue  # k is rare
+            return k + 1 if d * below > p * all_high else None
+        return 1
 
 
 def _within(interval: tuple[int, int], ends: tuple[int, int]) -> tuple[int, int]:

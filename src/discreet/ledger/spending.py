@@ -1,9 +1,9 @@
 """One report of any mechanism, paid for before it is drawn and stored before it is shown.
 
 A charge covers a mechanism when the worst ratio of its channel, between all true values that one person can turn into one
-another, is at most e^epsilon: decided exactly, on the channel itself. One person changes a count by 1, whether a bit or
-a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of the two counts,
-unless `change` says how far one person moves this value.
+another, is at most e^epsilon; or for a rho, when its noise keeps that. Both are decided exactly, on the channel itself. One
+person changes a count by 1, whether a bit or a person's presence is private, and a mechanism whose neighbours are further apart was
+made for more: the larger of the two counts, unless `change` says how far one person moves this value.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import numpy as np
 
 from ..errors import DiscreetError, FileError, LedgerError
 from ..exact import arithmetic, given
+from ..exact.concentrated import keeps, of_power
 from ..exact.level import Epsilon
 from ..exact.neighbours import Neighbours
+from ..exact.rho import pure_rho
 from ..formats import VERSION
 from ..mechanism import Mechanism, mechanism_of
 from .chain import SPENT, Answer, Pending, canonical
@@ -151,14 +153,23 @@ def covers(price: Price, m: Mechanism, change: object = None) -> None:
                 "Nothing was drawn."
             )
         far = max(far, span * grid.step)
-    reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
-    for ratio, _ in m.ratios(reach):
-        if not Epsilon(price.amount).admits(ratio.alpha, ratio.power):
-            most = arithmetic.show_above(arithmetic.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
+    steps = max(1, math.ceil(far / grid.step))
+    told = m.channel.concentration(steps) if price.measure == "rho" else None
+    if told is not None and keeps(*told, price.amount):
+        return
+    for ratio, _ in m.ratios(Neighbours.steps(steps)):
+        epsilon = arithmetic.minus_log_above(ratio.alpha, ratio.power)  # infinite where some report rules a value out
+        if price.measure == "rho":
+            covered = math.isfinite(epsilon) and (not epsilon or pure_rho(Fraction(epsilon)) <= price.amount)
+        else:
+            covered = Epsilon(price.amount).admits(ratio.alpha, ratio.power)
+        if not covered:
+            most = f"an epsilon of {arithmetic.show_above(epsilon)}"
+            most = most if told is None else f"a rho of {arithmetic.show_decimal(of_power(*told))}"
             raise LedgerError(
-                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as an epsilon "
-                f"of {most}; {arithmetic.show_rational(price.amount)} was charged. Nothing was drawn: use a mechanism of a "
-                "smaller epsilon (or, if one person moves the value by less, say so with change=)."
+                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as {most}; {price} was "
+                f"charged. Nothing was drawn: use a mechanism of a smaller {price.measure} (or, if one person moves the value by "
+                "less, say so with change=)."
             )
 
 

@@ -209,8 +209,8 @@ def _given(m: Mechanism, top: int | None, level: Level | Share) -> Mechanism:
     if isinstance(level, Share):
         if not level.pays(m, 1):
             raise ReleaseError(
-                f"The mechanism costs more than rho {float(level.rho):.6g}, which is all that its reports may; use a larger rho, or "
-                "a more private mechanism. Nothing was charged."
+                f"The mechanism costs more than rho {float(level.rho):.6g}, which is all that its reports may; use a larger rho, "
+                "or a more private mechanism. Nothing was charged."
             )
     elif not level.admits(m.alpha):
         raise ReleaseError(
