@@ -83,6 +83,16 @@ class Procedure:
         """The level that is claimed; alpha = 0 claims nothing."""
         raise NotImplementedError
 
+    @property
+    def is_concentrated(self) -> bool:
+        """Is a rho claimed and no level, as of Gaussian noise? Then only a ledger that counts in rho pays for it."""
+        return False
+
+    @property
+    def privacy(self) -> str:
+        """What is claimed, in words: the level, or rho where that is claimed instead."""
+        return str(self.claim)
+
     def _check_grids(self) -> None:
         if (self.inputs.size, self.outputs.size) != (self.channel.rows, self.channel.reports):
             raise GridError(
@@ -357,16 +367,21 @@ class Mechanism(Procedure):
 
     @property
     def privacy(self) -> str:
-        """What is claimed, in words: the level, or rho where no level is."""
-        if self.level.alpha == 0 and self.concentration is not None:
-            return f"rho <= {show_decimal(self.rho)}"
-        return f"alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}"
+        return f"rho <= {show_decimal(self.rho)}" if self.is_concentrated else super().privacy
+
+    @property
+    def is_concentrated(self) -> bool:
+        return self.level.alpha == 0 and self.concentration is not None
 
     def __repr__(self) -> str:
         return (
             f"<{self.recipe.family} {self.inputs}"
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
-            + f", {self.privacy}>"
+            + (
+                f", {self.privacy}>"
+                if self.is_concentrated
+                else f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
+            )
         )
 
 

@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
@@ -86,6 +86,7 @@ class Verified:
     exact: bool
     properties: tuple[str, ...] | None
     between: str = ""  # the true values that it holds between, in words
+    rho: Fraction | None = None  # of Gaussian noise: zero-concentrated privacy that a theorem proves
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
     asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
     among: str = ""  # of a design: the mechanisms that the bound is about
@@ -286,6 +287,10 @@ class _Channel:
         weights, total = self._written()
         self.effort.spend(2 * len(weights[i]) * _times(total.bit_length(), total.bit_length()))
         return _table_ratio([weights[i], weights[k]], 1)
+
+    def concentration(self, distance: int) -> tuple[Fraction, int] | None:
+        """(q, p) where true values at most so far apart keep rho = p ln(1/q) by a theorem (zCDP); else None."""
+        return None
 
     def _written(self) -> Weights:
         """The exact weights, or a refusal."""
@@ -552,6 +557,49 @@ class _Clamped(_Channel):
         return within if self.weights is None else super().between(i, k)
 
 
+class _Gaussian(_Channel):
+    """Noise x with the weight q^(x^2), on 0..n or on an open grid; a closed end takes what lies beyond it.
+
+    It keeps no level. By Canonne, Kamath and Steinke (The discrete Gaussian for differential privacy, 2020) it keeps
+    rho = d^2 ln(1/q) between true values d steps apart, and clamping, as post-processing, no more.
+    """
+
+    def __init__(self, q: Fraction, size: int | None, ends: tuple[int | None, int | None]) -> None:
+        super().__init__(size, size)
+        self.q, self.ends = q, ends
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(Fraction(0), exact=False)
+
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.tight(abs(i - k))
+
+    def concentration(self, distance: int) -> tuple[Fraction, int]:
+        return self.q, distance**2
+
+    def reach(self, tail: Fraction) -> int:
+        """The smallest k >= 1 with Pr[noise >= k] <= tail, from sums of q^(j^2) in units of 2^-256, from below and above.
+
+        The weights from j on sum to at most q^(j^2) / (1-q); they are listed until that is nothing beside the tail.
+        """
+        p, q, one = self.q.numerator, self.q.denominator, 1 << 256
+        low, high, below, above = [one], [one], p * one // q, -(-p * one // q)  # the weights, and q^(2j+1)
+        nothing, p, q = int(tail * one * (1 - self.q)), p**2, q**2
+        while high[-1] << 64 > nothing:
+            self.effort.spend(2**9)
+            low.append(low[-1] * below >> 256)
+            high.append(-(-high[-1] * above >> 256))
+            below, above = below * p // q, -(-above * p // q)
+        rest = -int(-high[-1] // (1 - self.q))
+        least, most = accumulate(low[-2:0:-1], initial=0), accumulate(high[-2:0:-1], initial=rest)  # from the last on
+        sums = list(zip(least, most, strict=True))
+        surely, maybe = (int(tail * (one + 2 * whole)) for whole in sums[-1])
+        k = sum(above <= surely for _, above in sums)
+        sure = k == len(sums) or sums[k][0] > maybe
+        _unknown(sure, "A chance of Gaussian noise is too near to a limit to be told from it.")
+        return len(sums) + 1 - k
+
+
 class _Then(_Channel):
     """A second channel that takes the reports of a first."""
 
@@ -592,6 +640,14 @@ class _Then(_Channel):
         else:
             inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
+
+    def concentration(self, distance: int) -> tuple[Fraction, int] | None:
+        first = self.first
+        return (
+            self.second.concentration(first.jump(distance))
+            if isinstance(first, _Map)
+            else first.concentration(distance)
+        )
 
     def between(self, i: int, k: int) -> _Ratio:
         if self.weights is not None:
@@ -667,7 +723,8 @@ def _read_additive(part: Any) -> _Channel:
         "shape",
         "The ends of unbounded noise are 0 or open.",
     )
-    return _Additive(_noise(noise), *ends)
+    law = _noise(noise)
+    return _Gaussian(law, None, (ends[0], ends[1])) if isinstance(law, Fraction) else _Additive(law, *ends)
 
 
 def _read_clamped(part: Any) -> _Channel:
@@ -675,7 +732,8 @@ def _read_clamped(part: Any) -> _Channel:
     _, n, noise = _fields(part, "channel", "kind", "n", "noise")
     n = _integer(n, "n")
     _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
-    return _Clamped(n, _noise(noise))
+    law = _noise(noise)
+    return _Gaussian(law, n + 1, (0, n)) if isinstance(law, Fraction) else _Clamped(n, law)
 
 
 def _read_map(part: Any) -> _Channel:
@@ -719,10 +777,14 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
 }
 
 
-def _noise(part: Any) -> _Noise:
-    """The distribution of the noise: geometric or staircase."""
+def _noise(part: Any) -> _Noise | Fraction:
+    """The distribution of the noise: geometric or staircase; of Gaussian noise its q."""
     family = _field(part, "family", "noise")
-    _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
+    _need(family in ("geometric", "staircase", "gaussian"), "shape", "The noise is of an unknown family.")
+    if family == "gaussian":
+        q = _rational(_fields(part, "noise", "family", "q")[1], "q")
+        _need(0 < q < 1, "shape", "Gaussian noise needs 0 < q < 1.")
+        return q
     if family == "geometric":
         _, a = _fields(part, "noise", "family", "a")
         a = _rational(a, "a")
@@ -808,6 +870,13 @@ class _Neighbours:
             _need(all(d == 1 for *_, d in self.pairs), "shape", "A certificate is not about neighbours with distances.")
             return [(i, k) for i, k, _ in self.pairs]
         return [(j, k) for j in range(size) for k in range(j + 1, min(j + self.reach, size - 1) + 1)]
+
+    def concentration(self, channel: _Channel) -> tuple[Fraction, int] | None:
+        """What a theorem says about the farthest neighbours; nothing about distances other than 1."""
+        if any(d != 1 for *_, d in self.pairs):
+            return None
+        farthest = self.reach or max(k - i for i, k, _ in self.pairs)
+        return channel.concentration(farthest if channel.rows is None else min(farthest, channel.rows - 1))
 
     def hold(self, channel: _Channel, alpha: Fraction) -> _Ratio:
         """Refuse what is not private at this level; the tight level, for pairs a bound of it."""
@@ -1023,7 +1092,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
-    if isinstance(channel, _Additive):
+    if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
         ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
         _need(
             inputs == outputs and channel.ends == ends,
@@ -1032,7 +1101,8 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
         )
     near, alpha = _neighbours(neighbours, channel.rows), _level(level, effort)
     ratio = near.hold(channel, alpha)
-    tight, listed = _fields(claims, "claims", "tight", "properties")
+    tight, listed, *_ = _fields(claims, "claims", "tight", "properties", maybe=("rho",))
+    rho = _rho(claims.get("rho"), near.concentration(channel), effort)
     if near.reach is None:
         _need(tight is None, "shape", "Of pairs of neighbours no tight level is claimed.")
     else:
@@ -1045,7 +1115,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
-    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words)
+    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words, rho)
     proof = document.get("certificate")
     if proof is None:
         return found
@@ -1564,6 +1634,17 @@ def _level(level: Any, effort: Effort) -> Fraction:
         _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
         _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
     return Fraction(alpha)
+
+
+def _rho(claimed: Any, kept: tuple[Fraction, int] | None, effort: Effort) -> Fraction | None:
+    """The claimed rho, after comparing q^p with e^-rho; claimed of Gaussian noise and of nothing else."""
+    _need((claimed is None) == (kept is None), "shape", "A rho is claimed of Gaussian noise, and of nothing else.")
+    if kept is None:
+        return None
+    rho, (q, power) = _rational(claimed, "rho"), kept
+    right = rho >= 0 and (power == 0 or (rho > 0 and grants(q, rho / power, None, effort)))
+    _need(right, "claim", f"rho = {rho} is less than the noise in the file gives away.")
+    return rho
 
 
 @dataclass(frozen=True)
@@ -2393,18 +2474,20 @@ class Release:
         raise Fault("too large", "A unit may be in more groups than this program counts.")
 
     def _paid(
-        self, s: _Statistic, share: Fraction, moves: list[int], alpha: Fraction | None, q: Fraction | None
+        self, s: _Statistic, share: Fraction, moves: list[int], alpha: Fraction, channel: _Channel | None
     ) -> bool:
-        """Does a share of rho pay for noise of the weights q^(x^2), or for a level, against one unit that moves so many groups?
+        """Does a share of rho pay for Gaussian noise, or for a level, against one unit that moves so many groups?
 
         The numbers of a group move by squares that add up to the change squared; those of a pair whose values change, both by half
         of it. Of a level with epsilon e, moves k cost k e tanh(k e / 2): at most that of the largest, per move.
         """
-        if q is not None:
-            own = s.change // 2 if s.pair and self.changes_one else s.change
-            squares = own * own * (2 if s.pair and self.changes_one else 1) * sum(k * k for k in moves)
-            return grants(q, share / squares, None, self.effort)
-        assert alpha is not None
+        times = 2 if s.pair and self.changes_one else 1
+        told = [None if channel is None else channel.concentration(k * s.change // times) for k in moves]
+        known = [each for each in told if each is not None]
+        if known:
+            return grants(known[0][0], share / (times * sum(power for _, power in known)), None, self.effort)
+        if alpha == 0:
+            return False
         self.effort.spend(3.0 * 256 * _times(256, 256))
         epsilon = max(moves) * _log_bounds(1 / alpha, 192 + _length(alpha))[1]
         short = Fraction(math.ceil(epsilon * 10**30), 10**30)
@@ -2606,9 +2689,8 @@ class Release:
         _claim(
             self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves an empty group."
         )
-        _claim(
-            self._paid(s, share, moves, None, q), f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}."
-        )
+        kept = self._paid(s, share, moves, Fraction(0), _Gaussian(q, None, (None, None)))
+        _claim(kept, f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}.")
         open_ends = change is not None
         _claim(open_ends or (s.grid is None and not s.pair), "A sum is clamped, which loses what its noise was.")
         noise, near = {"family": "gaussian", "q": str(q)}, {"kind": "steps", "steps": _whole(change or 1, "change", 1)}
@@ -2626,9 +2708,9 @@ class Release:
             law = {"inputs": ends, "outputs": ends, "channel": channel}
             together.update(f"{size} {json.dumps(law, sort_keys=True)}\n".encode())
             reach = {"kind": "any"} if top == 1 else near
-            own, bell = digest({**law, "alpha": "0", "neighbours": reach}), _Bell(q, top, open_ends)
-            bell.effort = self.effort
-            found[size] = _Drawn("gaussian", bell, own, _grid(ends, "outputs"))
+            own, drawn = digest({**law, "alpha": "0", "neighbours": reach}), _channel(channel, Effort())
+            drawn.effort = self.effort
+            found[size] = _Drawn("gaussian", drawn, own, _grid(ends, "outputs"))
         right = "sha256:" + together.hexdigest() == told
         _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
         return found
@@ -2643,16 +2725,13 @@ class Release:
             reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
             "The mechanism of the record is not one for counts of people.",
         )
-        _unknown(
-            not self.is_rho or proved.alpha > 0, "What a mechanism of one's own costs in rho is not computed here."
-        )
+        channel = _channel(document["channel"], Effort())
         kept = (
-            self._paid(s, share, moves, proved.alpha, None)
+            self._paid(s, share, moves, proved.alpha, channel)
             if self.is_rho
             else grants(proved.alpha, share, None, self.effort)
         )
         _claim(kept, f"Its mechanism is weaker than {self.spent} {share}.")
-        channel = _channel(document["channel"], Effort())
         channel.effort = self.effort
         own = {name: document[name] for name in ("inputs", "outputs", "channel")}
         shortest = {"kind": "any"} if near == {"kind": "steps", "steps": (channel.rows or 0) - 1} else near
@@ -3113,13 +3192,9 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
         "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
     )
     assert channel is not None
-    noise = channel.noise
-    if isinstance(channel, _Bell):
-        k = channel.reach(error / 2) - 1
-        low_end, high_end = (-FARTHEST if channel.is_open else 0), (FARTHEST if channel.top is None else channel.top)
-        return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
-    if noise is not None:
-        k = _reach(noise, error / 2, channel.effort) - 1
+    noise, gaussian = channel.noise, isinstance(channel, _Gaussian)
+    if noise is not None or gaussian:
+        k = (_reach(noise, error / 2, channel.effort) if noise else channel.reach(error / 2)) - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
         high_end = FARTHEST if channel.rows is None else channel.rows - 1
         return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
@@ -3166,54 +3241,6 @@ def _reach(noise: _Noise, tail: Fraction, effort: Effort) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if is_rare(middle) else (middle, high)
     return high
-
-
-class _Bell(_Channel):
-    """Gaussian noise: k has the weight q^(k^2), over the sum of all of them, which is no rational; on all whole numbers, or
-    clamped to those from 0 up to `top`. What is claimed of it follows from q (Canonne, Kamath and Steinke 2020)."""
-
-    def __init__(self, q: Fraction, top: int | None, is_open: bool) -> None:
-        size = None if top is None else top + 1
-        super().__init__(size, size)
-        self.q, self.top, self.is_open = q, top, is_open
-
-    def reach(self, tail: Fraction) -> int:
-        """The smallest k >= 1 with Pr[noise >= k] <= tail, decided by bounds of all weights."""
-        bits = 128 + tail.denominator.bit_length()
-        while bits <= 2**12:
-            found = self._decided(tail, bits)
-            if found is not None:
-                return found
-            bits *= 2
-        raise Fault("unknown", "An interval is too close to its limit to be decided.")
-
-    def _decided(self, tail: Fraction, bits: int) -> int | None:
-        """The weights from below and above, as whole numbers over 2^fine, each from the one before: q^((k+1)^2) is
-        q^(k^2) q^(2k+1)."""
-        about = math.sqrt(bits * math.log(2) / -math.log1p(-float(1 - self.q))) if self.q > Fraction(1, 2) else bits
-        self.effort.spend(about * 8 * _times(2 * bits, 2 * bits))
-        fine = bits + 64 + 2 * int(about + 1).bit_length()
-        one = 1 << fine
-        low = high = one
-        step = self.q.numerator * one // self.q.denominator, -(-self.q.numerator * one // self.q.denominator)
-        square = step[0] * step[0] >> fine, -(-step[1] * step[1] >> fine)
-        weights = [(low, high)]
-        while high > one >> bits and len(weights) < 10**7:
-            low, high = low * step[0] >> fine, -(-high * step[1] >> fine)
-            weights.append((low, high))
-            step = step[0] * square[0] >> fine, -(-step[1] * square[1] >> fine)
-        _need(step[1] < one, "too large", "The noise is too wide to be added up here.")
-        rest = -(-high * one // (one - step[1]))  # the weights from the last on fall by this factor, or faster
-        below, above = 0, rest
-        all_low = weights[0][0] + 2 * sum(w for w, _ in weights[1:])
-        all_high = weights[0][1] + 2 * (sum(w for _, w in weights[1:]) + rest)
-        p, d = tail.numerator, tail.denominator
-        for k in range(len(weights) - 1, 0, -1):
-            below, above = below + weights[k][0], above + weights[k][1]
-            if d * above <= p * all_low:
-                continue  # k is rare
-            return k + 1 if d * below > p * all_high else None
-        return 1
 
 
 def _within(interval: tuple[int, int], ends: tuple[int, int]) -> tuple[int, int]:
@@ -3397,14 +3424,21 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
 def _print_verified(found: Verified) -> None:
     """What was proved of a mechanism."""
     power = f" to the power {found.power}" if found.power != 1 else ""
-    if found.alpha == 0:
+    if found.rho is not None:
+        print(
+            f"verified: rho {found.rho} (zero-concentrated privacy) holds for all {found.between}".replace(
+                "all any", "any"
+            )
+        )
+    elif found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
         print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
     short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
     known = f"{found.tight}{short}{power}"
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known
-    print(f"tight level: {tight}" + ("" if found.exact else " or better"))
+    if found.rho is None:
+        print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")

@@ -56,22 +56,21 @@ class Share:
         whole = pure_level(self.rho * most / sum(self.moves))
         return whole if most == 1 else Level(whole.power(Fraction(1, most)))
 
-    def pays(self, m: Mechanism, squares: int) -> bool:
-        """Does it pay for a mechanism, where one row moves the numbers of a group by the root of `squares` together? Decided
-        exactly."""
-        told = m.concentration
-        if told is not None:
-            return keeps(told[0], squares * self.squares, self.rho)
+    def pays(self, m: Mechanism, own: int = 1, times: int = 1) -> bool:
+        """Does it pay for a mechanism, where one row moves `times` numbers of a group by up to `own` steps? Decided exactly."""
+        told = [m.channel.concentration(k * own) for k in self.moves]
+        known = [each for each in told if each is not None]
+        if known:
+            return keeps(known[0][0], times * sum(power for _, power in known), self.rho)
+        if not m.alpha:
+            return False
         most = max(self.moves)
         return Fraction(sum(self.moves), most) * pure_rho(most * m.level.charge) <= self.rho
 
-    def noise(self, squares: int, change: int) -> Mechanism:
-        """Gaussian noise on all whole numbers that it pays for; one row moves one number by `change` steps."""
-        return gaussian_noise(self._weights(squares), change)
-
-    def _weights(self, squares: int) -> Fraction:
+    def noise(self, own: int = 1, times: int = 1) -> Mechanism:
+        """Gaussian noise on all whole numbers that it pays for."""
         try:
-            return weights_for(self.rho / (squares * self.squares))
+            return gaussian_noise(weights_for(self.rho / (times * self.squares), own), own)
         except LevelError:
             raise ReleaseError(
                 "Noise at this rho would be wider than any number that is counted; use a larger rho, or a coarser step. Nothing "
@@ -111,10 +110,10 @@ def total_noise(change: int, level: Level) -> Mechanism:
     return min((open_noise(family, change, level) for family in ("geometric", "staircase")), key=_mean_error)
 
 
-def shared_noise(change: int, squares: int, own: int, share: Share, pure: tuple[str, ...]) -> Mechanism:
+def shared_noise(change: int, moved: tuple[int, int], share: Share, pure: tuple[str, ...]) -> Mechanism:
     """For a rho the noise with the smallest expected error: of some pure families, or Gaussian. One row moves the numbers of a
-    group by `change` steps together, their squares by `squares`, and one of them by `own`."""
-    among = [share.noise(squares, own), *(open_noise(family, change, share.level) for family in pure)]
+    group by `change` steps together; `moved` says how far each, and how many of them (see `Share.pays`)."""
+    among = [share.noise(*moved), *(open_noise(family, change, share.level) for family in pure)]
     return min(among, key=_mean_error)
 
 
@@ -159,7 +158,7 @@ def _shared(purpose: Purpose, top: int | None, share: Share, only_gaussian: bool
 
     Reading and adding take it on all whole numbers, so that it has an unbiased estimate; what is printed lies within its interval.
     """
-    noise = share.noise(1, 1)
+    noise = share.noise()
     if only_gaussian:
         return noise
     pure = chosen(purpose, top, share.level)
@@ -207,7 +206,7 @@ def _given(m: Mechanism, top: int | None, level: Level | Share) -> Mechanism:
             "give a mechanism whose neighbours are steps."
         )
     if isinstance(level, Share):
-        if not level.pays(m, 1):
+        if not level.pays(m):
             raise ReleaseError(
                 f"The mechanism costs more than rho {float(level.rho):.6g}, which is all that its reports may; use a larger rho, "
                 "or a more private mechanism. Nothing was charged."

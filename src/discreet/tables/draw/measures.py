@@ -55,7 +55,7 @@ class Measure:
     level: Level | Share  # of each report; or for a rho what all of them may spend
     plan: Plan
     origin: Fraction = Fraction(0)  # of values: a person adds (x - origin) / step
-    squares: int = 1  # of the steps that one person moves it by within a group, the two of a pair together; for a rho
+    moved: tuple[int, int] = (1, 1)  # for a rho: how far one person moves one number, and how many numbers of a group
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Measure:
     def is_granted(self, m: Mechanism) -> bool:
         """Does a mechanism keep what each report must, against what one person changes? Decided exactly."""
         if isinstance(self.level, Share):
-            return self.level.pays(m, self.squares)
+            return self.level.pays(m, *self.moved)
         return bool(check_privacy(m, alpha=self.level.alpha)) and (m.sensitivity or 0) >= self.change
 
     def drawn_by(self, plan: Plan) -> Measure:
@@ -164,12 +164,12 @@ def _of_rho(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, sh
         return [Measure(statistic, "", 1, share, mechanisms_for(asked.question, share, sizes))]
     pair, only = statistic.is_pair(terms.relation), asked.question.mechanism == GAUSSIAN
     change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
-    own = change // _times(terms) if pair else change
-    # who comes or goes moves u by x and v by D - x: squares that add up to D^2 at most; who changes moves both by up to D
-    squares = own * own * (_times(terms) if pair else 1)
+    # who comes or goes moves u by x and v by D - x: no more, in squares, than one of them by D; who changes moves both by up to D
+    times = _times(terms) if pair else 1
     families = () if only else ("geometric",) if pair else ("geometric", "staircase")
-    plan = alike(shared_noise(change, squares, own, share, families), sizes)
-    return [Measure(statistic, part, change, share, plan, origin, squares) for part in (("u", "v") if pair else ("",))]
+    plan = alike(shared_noise(change, (change // times, times), share, families), sizes)
+    parts = ("u", "v") if pair else ("",)
+    return [Measure(statistic, part, change, share, plan, origin, (change // times, times)) for part in parts]
 
 
 def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
