@@ -43,11 +43,16 @@ def fork(task: Callable[[], None], errors: Path) -> int:
 
 
 def ask(
-    ledger: Ledger, name: str, question: dict[str, object], epsilon: Fraction = STEP, part: str | None = None
+    ledger: Ledger, name: str, question: dict[str, object], amount: Fraction = STEP, part: str | None = None
 ) -> Answer:
     """One question as a release asks it: charge, draw, store, and only then show."""
-    got = ledger.begin(name, question, epsilon=epsilon, data="a", part=part)
+    got = ledger.begin(name, question, **{measure_of(ledger, name): amount}, data="a", part=part)
     return ledger.finish(got, secrets.token_hex(8)) if isinstance(got, Pending) else got
+
+
+def measure_of(ledger: Ledger, name: str) -> str:
+    """What is charged: epsilon, or the rho of concentrated terms."""
+    return ledger.terms(name).measure
 
 
 def _ask_until_killed(ledger: Ledger, name: str, seed: int, seen: Path, ready: int, parts: Parts) -> None:
@@ -140,7 +145,7 @@ class Raced:
 def race(
     ledger: Ledger,
     names: list[str],
-    epsilon: Fraction,
+    amount: Fraction,
     processes: int,
     folder: Path,
     most: int = 10**9,
@@ -162,8 +167,9 @@ def race(
         for turn in range(most):
             name = names[(k + turn) % len(names)]
             try:
+                asked = {measure_of(ledger, name): amount}
                 pending = ledger.begin(
-                    name, {"process": k, "turn": turn}, epsilon=epsilon, data="a", part=parts[k % len(parts)]
+                    name, {"process": k, "turn": turn}, **asked, data="a", part=parts[k % len(parts)]
                 )
             except BudgetError:
                 break

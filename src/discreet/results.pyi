@@ -1,8 +1,8 @@
 from .designs.design import Design as Design
 from .designs.ties import Uniqueness as Uniqueness
+from .ledger.balances import Balance as Balance
+from .ledger.balances import Balances as Balances
 from .ledger.chain import Admission as Admission
-from .ledger.chain import Balance as Balance
-from .ledger.chain import Balances as Balances
 from .ledger.chain import Entry as Entry
 from .ledger.chain import Head as Head
 from .ledger.chain import Terms as Terms

@@ -21,7 +21,8 @@ import discreet as dt
 from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevels
 from discreet.designs import Priors
-from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
+from discreet.ledger.balances import Balance, Balances
+from discreet.ledger.chain import Admission, Entry, Head, Terms
 from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain

@@ -462,7 +462,7 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
         made = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert [row["n"] for row in made.rows()] == [25, 25]
         assert "One value of id counts in the smallest part of its rows alone." in made.record["person"]
-        march = {"part": "2026-03", "confirm": lambda check: check.epsilon == 0}
+        march = {"part": "2026-03", "confirm": lambda check: check.charge == 0}
         empty = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, **march)
         assert [row["n"] for row in empty.rows()] == [0, 0]
         assert ledger.balance("births", "2026-03").spent == 0

@@ -382,7 +382,7 @@ def test_the_release_that_was_confirmed_says_so(desk, tmp_path):
     assert desk.path.read_bytes() == before
 
     def agreed(check):
-        shown.append((check.epsilon, check.left))
+        shown.append((check.charge, check.left))
         return True
 
     made = desk.release(agreed, **asked)
@@ -426,7 +426,7 @@ def test_audiences_are_confirmed_once(csv):
         audiences={"office": "1/2", "all": "1/4"},
         count="asthma = 'yes'",
         max_count=10,
-        confirm=lambda check: not shown.append(check.epsilon),
+        confirm=lambda check: not shown.append(check.charge),
     )
     assert len(shown) == 1
     assert all(release.record["checked"] for release in made.audiences.values())

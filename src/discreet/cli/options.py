@@ -98,6 +98,10 @@ EpsilonText = Annotated[
     ),
 ]
 Delta = Annotated[Number | None, entry('The delta beside epsilon: "1e-9".')]
+RhoText = Annotated[
+    Number | None,
+    Parameter(name="--rho", allow_leading_hyphen=True, help=meaning(RELEASE, "rho", ': "1/100" or "0.01"')),
+]
 LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(

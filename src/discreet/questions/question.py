@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypedDict, final
@@ -23,13 +23,14 @@ from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain, read_hierarchies, read_labels
-from .margins import Margin, margin_name, read_tiers
+from .margins import Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
 from .statistic import KINDS, ROWS, UNITS, Statistic, statistics_of
 
 FORMAT, VERSION = "discreet-question", 1
 OTHER, MISSING = "(other)", "(missing)"
+GAUSSIAN = "gaussian"  # the mechanism of releases for a rho, by name
 _NAMES = {UNITS: "all", ROWS: ROWS}  # of a count of everything
 _MOST = 20  # parts that are named in words; the others are counted
 RESERVED = frozenset(
@@ -44,6 +45,7 @@ RESERVED = frozenset(
         "mechanism",
         "digest",
         "epsilon",
+        "rho",
         "count",
         "fitted",
         "total",
@@ -121,6 +123,7 @@ class Question:
     tiers: tuple[tuple[Margin, Fraction], ...]  # totals that are measured too, each with its part of epsilon
     mechanism: str | Mechanism
     purpose: Purpose
+    divided: bool = field(compare=False)  # were the parts of measured totals given, or read? Else they are the best
 
     def __init__(
         self,
@@ -145,9 +148,9 @@ class Question:
     ) -> None:
         if isinstance(mechanism, Procedure):
             mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
-        elif mechanism != "auto" and mechanism not in RELEASED:
+        elif mechanism not in ("auto", GAUSSIAN) and mechanism not in RELEASED:
             raise ReleaseError(
-                f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
+                f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)}, {GAUSSIAN} or a Mechanism."
             )
         aim = Purpose.of(purpose, loss, prior)
         if purpose is not None and mechanism != "auto":
@@ -177,6 +180,7 @@ class Question:
             tiers=(),
             mechanism=mechanism,
             purpose=aim,
+            divided=isinstance(measure_totals, Mapping),
         )
         self._check_names()
         self._set(tiers=read_tiers(measure_totals, self))
@@ -238,6 +242,17 @@ class Question:
     def cells_part(self) -> Fraction:
         """What measured totals leave of epsilon for the cells."""
         return 1 - sum((part for _, part in self.tiers), Fraction(0))
+
+    def for_rho(self) -> Question:
+        """The same with the parts of measured totals that are best for a rho, unless they were given."""
+        if self.divided or not self.tiers:
+            return self
+        groups = [groups_of(margin, self.by, self.domain, self.cells) for margin, _ in self.tiers]
+        moves = [largest_moves(each.place, self.max_groups) for each in groups]
+        squares = [*(sum(k * k for k in each) for each in moves), self.max_groups]
+        parts = best_rho_parts([*(len(each.keys) for each in groups), len(self.cells)], squares)
+        margins = [margin for margin, _ in self.tiers]
+        return self.changed(tiers=tuple(zip(margins, parts, strict=False)), divided=True)
 
     @property
     def names(self) -> list[str]:

@@ -377,7 +377,7 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
     assert check is not None
     return PriceReply(
-        epsilon=str(check.epsilon),
+        epsilon=str(check.charge),
         left=str(check.left),
         paid_by=check.paid_by,
         spellings=list(map(str, check.findings)),

@@ -28,6 +28,7 @@ from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
+from ..ledger.prices import Price
 from ..progress import Progress, tell
 from ..progress import part as step
 from ..questions.margins import Margin, read_margins
@@ -60,6 +61,7 @@ def release(
     ledger: Ledger | str | os.PathLike[str],
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
+    rho: Rational | None = None,
     version: str = "1",
     part: str | None = None,
     dates: Dates = (),
@@ -86,6 +88,7 @@ def release(
     admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
+        rho         what is spent instead of an epsilon, where the data set's terms are concentrated: Gaussian noise
         version     your name for this version of the data
         part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         dates       of a table in memory: columns of dates with their form. {"born": "dd.mm.yyyy"}
@@ -109,6 +112,7 @@ def release(
         alpha,
         epsilon,
         part,
+        rho,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
@@ -167,6 +171,7 @@ def preview(
     ledger: Ledger | str | os.PathLike[str],
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
+    rho: Rational | None = None,
     version: str = "1",
     part: str | None = None,
     dates: Dates = (),
@@ -191,6 +196,7 @@ def preview(
         alpha,
         epsilon,
         part,
+        rho,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
@@ -440,11 +446,13 @@ def _compared(
     balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
     moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
     left = min([max(balance.left - moved, Fraction(0)), *(period.left for period in balance.periods)])
-    charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
+    free = allowed.answer is not None or not sheet.charge  # what is stored is not paid for again
+    charge = Fraction(0) if free else Price(sheet.charge, asked.measure).under(allowed.terms)
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
     paid_by = asked.paid_by(allowed.terms)
     advice = _advice(book, asked, allowed, ready)
-    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, advice, cut, balance.periods)
+    measure = allowed.terms.measure
+    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, advice, cut, balance.periods, measure)
 
 
 def _advice(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> str | None:
@@ -479,7 +487,7 @@ def _drawn(
         begun = book.begin(
             asked.dataset,
             spelling.question,
-            epsilon=first.charge,
+            **{asked.measure: first.charge},
             data=spelling.fingerprint(ready.numbers.each),
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
@@ -511,7 +519,7 @@ def _repeated(
     shown: Shown,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
-    charged = asked.level.charge if answer.epsilon is None else answer.epsilon
+    charged = answer.paid.get(asked.measure, asked.level.charge)
     releases = list[Release]()
     stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
     for level, document in zip(asked.levels, stored, strict=True):

@@ -21,7 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling, contribution
+from ..ask.asked import Asked, Spelling
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
@@ -81,7 +81,7 @@ class Sheet:
         independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
         readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
-        columns = _fixed_columns(question, terms, measures, sizes, charge, bool(groups))
+        columns = _fixed_columns(asked, terms, measures, sizes, charge, bool(groups))
         own = [
             [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
         ]
@@ -94,7 +94,7 @@ class Sheet:
             asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse, confidence
         )
         record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
-        record |= totals_record(question, terms, charge, margins, tiers)
+        record |= totals_record(asked, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
@@ -299,10 +299,11 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
 
 
 def _fixed_columns(
-    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
+    question_asked: Asked, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
 ) -> dict[str, list[Any]]:
     """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
     number, interval and public size; then what statisticians need."""
+    question = question_asked.question
     keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
@@ -314,11 +315,13 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
     labels = [
-        str(charge * statistic.weight * question.cells_part / contribution(question, terms)) for statistic in asked
+        str(charge * statistic.weight * question.cells_part / question_asked.shared_by(terms)) for statistic in asked
     ]
     columns["mechanism"] = [family_of(m) for row in used for m in row]
     columns["digest"] = [digest_of(m) for row in used for m in row]
-    columns["epsilon"] = ["0" if m is None else label for row, label in zip(used, labels, strict=True) for m in row]
+    columns[question_asked.measure] = [
+        "0" if m is None else label for row, label in zip(used, labels, strict=True) for m in row
+    ]
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns
