@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -85,10 +85,10 @@ from .entries import (
 from .entries import charge as charge_line
 from .export import exported
 from .periods import Running, begun_and_removed
-from .postgres import Postgres
+from .places import name_of_place, opener
 from .promise import Promise, promise_of
 from .secret import Secret, fingerprint_of
-from .sqlite import Sqlite, near_ledger
+from .sqlite import near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Ledger:
         secret: str | os.PathLike[str] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        self._make = _opener(place, patience)
+        self._make = opener(place, patience)
         self._mine = threading.local()
         self._stores: WeakSet[Store] = WeakSet()
         self._closed = False
@@ -127,7 +127,7 @@ class Ledger:
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open an existing ledger: a mistyped name must not look like an untouched budget."""
-        name = _name_of_place(place)
+        name = name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; check the path.{near_ledger(Path(name))} A new ledger is made with: "
@@ -223,12 +223,21 @@ class Ledger:
             return Head(told["number"], link_of(account.head, canonical(told)))
 
     def note_admission(
-        self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
+        self,
+        name: str,
+        version: str,
+        *,
+        data: str,
+        reading: Mapping[str, Any],
+        columns: Sequence[str],
+        codes: Sequence[str] = (),
     ) -> Admission:
-        """Record that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
+        """Record that a version was admitted: its file's digest (under the secret), how it is read, and which columns were named as
+        codes when it was checked. Once."""
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
-        text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
+        told = {"version": version, "reading": dict(reading), "columns": list(columns)}
+        text = canonical(told | ({"codes": list(codes)} if codes else {}))
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
@@ -243,17 +252,17 @@ class Ledger:
                 )
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
-            told = append(run, account, facts)
+            line = append(run, account, facts)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
                 name=name,
-                number=told["number"],
+                number=line["number"],
                 version=version,
                 salt=salt,
                 text=text,
             )
-            return admission_of(name, told["number"], canonical(told), salt, text)
+            return admission_of(name, line["number"], canonical(line), salt, text)
 
     def note_correction(self, name: str, version: str, supersedes: str) -> None:
         """Write, once and free of charge, that a version supersedes another, where the terms declare parts: people may have moved
@@ -575,22 +584,3 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
-    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
-    text = _name_of_place(place)
-    if text.startswith(("postgresql://", "postgres://")):
-        return lambda: Postgres(text, patience)
-    if "://" in text:
-        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
-    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
-    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
-    return lambda: Sqlite(text, real, patience, make=next(first, False))
-
-
-def _name_of_place(place: Any) -> str:
-    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
-        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
-    return text
