@@ -7,7 +7,7 @@ So every magnitude has a weight of q^(x^2) exactly. The table reaches so far tha
 those, from K on, the envelope is q^(K^2 + 2Kt) at K + t, a geometric distribution, accepted with probability q^(t^2).
 
 Up to a standard deviation of about 1,700 blocks have one magnitude: one word is one draw, and nothing is rejected but in the far
-tail. Beyond, a trial is rejected about once in a thousand times.
+tail. Beyond, less than one trial in two thousand is rejected.
 
 Acceptance compares the bits of the second word with 1 - y <= e^-y <= 1 - y + y^2/2 and the next bounds of the same series, for
 y = (2 x0 l + l^2) ln(1/q), widened by more than floats round; where that leaves a doubt, balls and further words decide.
