@@ -25,11 +25,10 @@ def opendp(error: float) -> tuple[dict[str, Route], float]:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    measure = dp.zero_concentrated_divergence()
-    vector = dp.m.make_gaussian(
-        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64"), error, output_measure=measure
-    )
-    single = dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), error, output_measure=measure)
+    vector = dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64"), error)
+    single = dp.m.make_gaussian(
+        dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), error
+    )  # zero-concentrated by default
     routes: dict[str, Route] = {
         "make_gaussian, vector": vector,
         "make_gaussian, scalar": lambda values: [single(v) for v in values],
