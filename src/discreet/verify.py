@@ -3195,9 +3195,14 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
         "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
     )
     assert channel is not None
-    noise, gaussian = channel.noise, isinstance(channel, _Gaussian)
-    if noise is not None or gaussian:
-        k = (_reach(noise, error / 2, channel.effort) if noise else channel.reach(error / 2)) - 1
+    noise = channel.noise
+    reach = (
+        channel.reach(error / 2)
+        if isinstance(channel, _Gaussian)
+        else noise and _reach(noise, error / 2, channel.effort)
+    )
+    if reach is not None:
+        k = reach - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
         high_end = FARTHEST if channel.rows is None else channel.rows - 1
         return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
