@@ -467,7 +467,7 @@ def test_bad_questions_are_refused():
     refused("declared for", table, by=["t"])
     refused("keys are of type int", table, domain=Domain.of({"g": [1]}))
     refused("A value of type dict is not a table", {"g": ["a"]})
-    refused("has type BLOB", pl.DataFrame({"g": ["a"], "x": [object()]}, schema_overrides={"x": pl.Object}))
+    refused("Python objects", pl.DataFrame({"g": ["a"], "x": [object()]}, schema_overrides={"x": pl.Object}))
     days = pa.table({"g": [datetime(2020, 1, 1)], "x": [1]})
     for ids in (pa.array([1], pa.duration("s")), pa.array([{"a": 1}])):
         refused("identifies nobody", table.append_column("id", ids), unit="id")
