@@ -41,6 +41,7 @@ QUICK: dict[str, list[str]] = {  # the words of a short run; scripts that are no
     "collect": ["1000000"],
     "compose": [],
     "drawing": ["--no-peers", "--rounds", "1"],
+    "gaussian": ["--no-peers", "--rounds", "1"],
     "ledger": ["--charges", "50"],
     "release": [],
     "startup": ["3"],
