@@ -276,11 +276,6 @@ class Ledger:
             self._key(run, account)
             correct(run, account, version, supersedes)
 
-    def is_correction(self, name: str, version: str) -> bool:
-        """Does the ledger count a version as one that supersedes another? Where there are no parts it need not know."""
-        with self.consult(name) as said:
-            return said.is_correction(version)
-
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
         with self.consult(name) as said:
