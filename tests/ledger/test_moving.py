@@ -253,6 +253,22 @@ def test_a_correction_is_a_line_once_and_free(births):
     assert not is_correction(births, "births", "1")
 
 
+def test_parts_that_are_paid_for_in_rho_count_together_too(ledger):
+    ledger.create("births", rho=1, delta="1e-9", relation="add-remove", parts="month")
+    for part in "abc":
+        ledger.charge("births", rho="1/4", what="x", part=part)
+    assert ledger.balance("births").spent == Fraction(1, 4)
+    ledger.note_correction("births", "2", "1")
+    assert ledger.balance("births").spent == Fraction(1, 2)
+    ledger.note_correction("births", "3", "2")
+    assert ledger.balance("births").spent == Fraction(3, 4)
+    with pytest.raises(BudgetError):
+        ledger.charge("births", rho="1/3", what="x", part="a")
+    ledger.verify("births")
+    told = verify.history(ledger.export("births"))
+    assert (told.spent, told.sums_of("d")[-1]) == (Fraction(3, 4), Fraction(1, 2))
+
+
 def test_a_correction_beyond_the_budget_is_refused(births):
     births.charge("births", epsilon="2/3", what="x", part="a")
     births.charge("births", epsilon="2/3", what="x", part="b")

@@ -43,7 +43,7 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .periods import TOTAL_BITS, Period, Running, fits, rational_text
+from .periods import TOTAL_BITS, Period, Running, begun_and_removed, fits, rational_text
 from .prices import Price
 from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
@@ -121,6 +121,26 @@ def append(
             text=words,
         )
     return facts
+
+
+def names_of(run: Run) -> list[str]:
+    """The names of all data sets that were not removed."""
+    rows = run("SELECT name, running FROM discreet_data_set")
+    return sorted(name for name, running in rows if not begun_and_removed(running)[1])
+
+
+def lines_of(run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
+    """All rows of a data set: its lines, answers, admissions and words, each in the order of its lines."""
+    entries = run(f"{ENTRIES} ORDER BY number", name=name)
+    answers = run(
+        "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
+        name=name,
+    )
+    admissions = run(
+        "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
+    )
+    words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
+    return entries, answers, admissions, words
 
 
 def account_of(rows: Rows) -> Account:

@@ -60,7 +60,6 @@ from .chain import (
 )
 from .entries import (
     ACCOUNT,
-    ENTRIES,
     Consulted,
     account_of,
     agreed,
@@ -71,6 +70,8 @@ from .entries import (
     correct,
     keeping,
     kept_answer,
+    lines_of,
+    names_of,
     read_admission,
     report_of,
     running_of,
@@ -81,7 +82,7 @@ from .entries import (
 )
 from .entries import charge as charge_line
 from .export import exported
-from .periods import Running, begun_and_removed
+from .periods import Running
 from .places import name_of_place, opener
 from .prices import Price
 from .promise import Promise, promise_of
@@ -446,7 +447,7 @@ class Ledger:
     def datasets(self) -> list[str]:
         """The names of all data sets."""
         with self._store().transaction() as run:
-            return _names(run)
+            return names_of(run)
 
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
@@ -535,7 +536,7 @@ class Ledger:
         audited = name not in store.inspected and store.inspect()
         account = self._account(run, name, lock=True, removed=removed)
         if audited:
-            audit(account, *self._lines(run, name), None)
+            audit(account, *lines_of(run, name), None)
             store.inspected.add(name)
         elif not account.first:
             bad(name, 1, "is missing")
@@ -552,7 +553,7 @@ class Ledger:
                 run(f"SELECT name FROM discreet_data_set WHERE name = :name{for_update}", name=name)
             rows = run(ACCOUNT, name=name)
         if not rows:
-            guess = did_you_mean(name, _names(run)) if isinstance(name, str) else ""
+            guess = did_you_mean(name, names_of(run)) if isinstance(name, str) else ""
             more = guess or " Make it with create, or list the data sets with show."
             raise LedgerError(f"There is no data set {name!r} in {self.place}.{more}")
         account = account_of(rows)
@@ -570,25 +571,7 @@ class Ledger:
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
-            return self._account(run, name, removed=True), *self._lines(run, name)
-
-    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
-        entries = run(f"{ENTRIES} ORDER BY number", name=name)
-        answers = run(
-            "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
-            name=name,
-        )
-        admissions = run(
-            "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
-        )
-        words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
-        return entries, answers, admissions, words
-
-
-def _names(run: Run) -> list[str]:
-    """The names of all data sets that were not removed."""
-    rows = run("SELECT name, running FROM discreet_data_set")
-    return sorted(name for name, running in rows if not begun_and_removed(running)[1])
+            return self._account(run, name, removed=True), *lines_of(run, name)
 
 
 @contextmanager
