@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,7 +52,7 @@ def steps(relation: str) -> np.ndarray:
         rows += (
             [(2 * k, person[file], "x", False) for k, person in enumerate(PEOPLE)] if relation == "change-one" else []
         )
-        table = pandas.DataFrame(rows, columns=["world", "p", "g", "flag"])
+        table = pytest.importorskip("pandas").DataFrame(rows, columns=["world", "p", "g", "flag"])
         counted = counted_for(question.question, terms, table, None, None, False, part=part)
         [measure] = measures_for(question, terms, counted.sizes("add-remove"))
         truth = counted.truth(measure).reshape(len(PEOPLE), 2)
