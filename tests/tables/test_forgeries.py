@@ -488,8 +488,7 @@ def with_family(record):
     for entry in record["answer"]["measures"][0]["mechanisms"]:
         if entry["family"] is not None:
             entry["family"] = "geometric"
-            level = Level.of(alpha=entry["alpha"])
-            entry["digest"] = answers._digest({n: answers._again(entry, question, n, level) for n in entry["sizes"]})
+            entry["digest"] = answers._digest({n: answers._again(entry, question, n) for n in entry["sizes"]})
 
 
 def with_level(record):

@@ -47,6 +47,7 @@ KINDS = {
         "release-to": "releases",
         "check-release": "releases",
         "compare-releases": "releases",
+        "plan-tables": "designs",
     },
     "For a team that collects reports": {
         "plan-epsilon": "designs",

@@ -15,11 +15,11 @@ from typing import Any
 
 import flint
 
-from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount
+from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_delta
 from ..exact.concentrated import epsilon_above
 from ..present.views import Result, View
 from .balances import Balance
-from .chain import STATED, Entry, Terms, show_delta
+from .chain import STATED, Entry, Terms
 from .periods import MONTHS
 
 HEADINGS = (
