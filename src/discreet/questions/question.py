@@ -293,11 +293,15 @@ class Question:
             return f", drawn by {self.mechanism}"
         return "" if self.purpose == FOR_READING else f", for {self.purpose.name}"
 
+    def limits(self) -> str:
+        """The bounds that were declared, for people, where there are some: "; counts up to 500"."""
+        found = [f"; counts up to {self.max_count}"] if self.max_count is not None else []
+        found += [f"; a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
+        found += [f"; up to {self.max_rows} of each unit"] if self.max_rows is not None else []
+        return "".join(found)
+
     def __str__(self) -> str:
-        limits = [f"counts up to {self.max_count}"] if self.max_count is not None else []
-        limits += [f"a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
-        limits += [f"up to {self.max_rows} of each unit"] if self.max_rows is not None else []
-        return "; ".join([self.words() + self.how_drawn(), *limits])
+        return self.words() + self.how_drawn() + self.limits()
 
     def __repr__(self) -> str:
         text = " ".join(str(self).split())

@@ -351,7 +351,7 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         expected = preview(path, _question(asked), ledger=book, check=True, progress=under_way(), **_terms(asked))
     check = expected.check
     assert check is not None
-    spellings = list(map(str, check.findings))
+    spellings = [*map(str, check.findings), *filter(None, [check.advice])]
     return PriceReply(epsilon=str(check.charge), left=str(check.left), paid_by=check.paid_by, spellings=spellings)
 
 

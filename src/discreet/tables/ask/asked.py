@@ -121,7 +121,7 @@ class Asked:
         audiences = f" for {', '.join(several)}" if several else ""
         return (
             f"{self.question.words(unit)}; version {self.version}; {self.measure} {show_decimal(self.level.charge)}{audiences}"
-            f"{'' if several else self.question.how_drawn()}"
+            f"{'' if several else self.question.how_drawn()}{self.question.limits()}"
         )
 
 
