@@ -408,7 +408,7 @@ def budget_words(budget: Fraction, delta: Fraction | None) -> str:
     if delta is None:
         return str(budget)
     promised = arithmetic.show_above(float(epsilon_above(budget, delta)))
-    return f"rho {arithmetic.show_rational(budget)} (epsilon <= {promised} at delta {arithmetic.show_delta(delta)})"
+    return f"rho {arithmetic.show_amount(budget)} (epsilon <= {promised} at delta {arithmetic.show_delta(delta)})"
 
 
 def caps_of(facts: Mapping[str, Any]) -> Caps | None:
