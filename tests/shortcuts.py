@@ -47,13 +47,14 @@ def each_predicate_parsed_once() -> Iterator[None]:
 
 @contextmanager
 def options_read_once() -> Iterator[None]:
-    """Remember what the command line's library reads off each command's signature, and hand out copies.
+    """Remember what the command line's library reads off each command's signature and each type, and hand out copies.
 
     That is half of the time of a call in one process; a process of its own reads it once. Copies, since parsing writes into it.
     """
-    from cyclopts import App
+    from cyclopts import App, field_info
 
     read, known = App.assemble_argument_collection, dict[Any, Any]()
+    fields_of, types = field_info._generic_class_field_infos, dict[Any, Any]()
 
     def remembered(app: Any, *, default_parameter: Any = None, parse_docstring: bool = False) -> Any:
         if default_parameter is not None:
@@ -65,11 +66,28 @@ def options_read_once() -> Iterator[None]:
         key = (*map(id, way), parse_docstring)
         if key not in known:
             known[key] = read(app, parse_docstring=parse_docstring), way
-        return copy.deepcopy(known[key][0])
+        return _without_words(known[key][0], {})
+
+    def fields(kind: Any, **options: bool) -> Any:
+        key = (kind, *sorted(options.items()))
+        if key not in types:
+            types[key] = fields_of(kind, **options)
+        return dict(types[key])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "assemble_argument_collection", remembered)
+        patch.setattr(field_info, "_generic_class_field_infos", fields)
         yield
+
+
+def _without_words(arguments: Any, copied: dict[int, Any]) -> Any:
+    """A copy of a command's arguments before any word was given to them; what parsing leaves alone is shared."""
+    for argument in arguments:
+        if id(argument) not in copied:
+            copied[id(argument)] = own = copy.copy(argument)
+            own.tokens = list(argument.tokens)
+            own.children = _without_words(argument.children, copied)
+    return type(arguments)(copied[id(argument)] for argument in arguments)
 
 
 @contextmanager

@@ -103,9 +103,9 @@ def audit(
 
     `sampler` is a Mechanism, or any callable that takes an array of true values and returns an array of reports (with
     scalar=True: one value, one report). Its claim is epsilon or alpha, with `delta` where there is one, or that of `mechanism`:
-    its level, or with a delta what its rho gives; without a claim the bound is reported and nothing is flagged. `pairs` are the true values to look at; or some are chosen among the
-    `neighbours` given (as for `check_privacy`) or those of the mechanism: at both ends and in the middle.
-    Half of the draws choose the event, the other half test it.
+    its level, or with a delta what its rho gives; without a claim the bound is reported and nothing is flagged. `pairs` are
+    the true values to look at; or some are chosen among the `neighbours` given (as for `check_privacy`) or those of the
+    mechanism: at both ends and in the middle. Half of the draws choose the event, the other half test it.
 
     >>> import discreet as dt
     >>> found = dt.audit(lambda x: x, epsilon=1, pairs=[(0, 1)], draws=1000)     # no noise at all

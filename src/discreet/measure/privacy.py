@@ -193,6 +193,14 @@ def check_privacy(
     return _judge(mechanism, level, words, mechanism.ratios(told))
 
 
+def check_claim(m: Procedure, **given: Any) -> Verdict | RhoVerdict | DeltaVerdict:
+    """What was given, or where nothing was what the mechanism claims: its level, or its rho."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    if isinstance(m, Mechanism) and m.is_concentrated and not {"alpha", "epsilon", "delta", "rho"} & asked.keys():
+        asked["rho"] = m.rho
+    return check_privacy(m, **asked)
+
+
 def _with_rho_or_delta(
     m: Procedure, alpha: Any, epsilon: Any, delta: Any, rho: Any, neighbours: Any, group: Any
 ) -> RhoVerdict | DeltaVerdict:

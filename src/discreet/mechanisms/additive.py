@@ -124,10 +124,16 @@ def gaussian(
     """The true value plus discrete Gaussian noise: k steps have the weight q^(k^2), q rational; on a finite grid, the mass
     beyond each end goes to that end.
 
-    Give one of three: the rho to keep (zCDP), q itself, or the standard error before truncation, in the answer's units. For a
-    sensitivity of d steps it keeps rho = d^2 ln(1/q) (Canonne, Kamath and Steinke 2020), which clamping, as post-processing, does
-    not weaken. It keeps no pure epsilon: `m.epsilon` is infinite, and only a ledger whose terms are concentrated pays for
-    it. Rhos add up, so it is for many tables; for few, `geometric` is better (docs/theory/gaussian.md).
+    Give one of three:
+
+        rho             the rho of zero-concentrated privacy that it keeps
+        q               the ratio of the weights of 1 and 0
+        standard_error  of the noise, before truncation, in the answer's units
+
+    For a sensitivity of d steps it keeps rho = d^2 ln(1/q) (Canonne, Kamath and Steinke 2020), which clamping, as
+    post-processing, does not weaken. It keeps no pure epsilon: `m.epsilon` is infinite, and only a ledger whose terms are
+    concentrated pays for it. Rhos add up and go with the square of epsilon, so it is for many tables; for few, `geometric` is
+    better (docs/theory/gaussian.md).
 
     >>> import discreet as dt
     >>> dt.gaussian(100, rho="1/100")

@@ -175,6 +175,8 @@ class GaussianDraws:
 
     def _accepted(self, exponent: int, uniform: int, word: Callable[[], int]) -> bool:
         """Is a uniform number with these first bits below q^exponent?"""
+        if not exponent:
+            return True
         y, u, slack = exponent * self._rate, uniform * 2.0**-self._bits, _ROUNDED + 2.0**-self._bits
         below = 1 - y * (
             1 - y / 2 * (1 - y / 3)
@@ -207,7 +209,7 @@ class GaussianDraws:
         else:
             first, place = (abs(block) - 1 << self.shift) + 1, word & (1 << self.shift) - 1
             exponent = (2 * first + place) * place
-            if exponent and not self._accepted(exponent, word >> self.shift, partial(stream.more_for, 0)):
+            if not self._accepted(exponent, word >> self.shift, partial(stream.more_for, 0)):
                 return None
             magnitude = first + place
         return None if magnitude is None else magnitude if block > 0 else -magnitude

@@ -499,9 +499,10 @@ def names_of_totals(margins: Any, question: Question) -> list[str]:
     return [margin_name(margin) for margin in _all_margins(margins, question)]
 
 
-def columns_of_totals(margins: Any, question: Question) -> list[str]:
-    """The columns that the totals of such a release are by."""
-    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+def names_to_label(margins: Any, question: Question) -> list[str]:
+    """What may have a label in such a release: columns that groups and totals are by, and statistics."""
+    totals = (name for margin in _all_margins(margins, question) for name in margin)
+    return list(dict.fromkeys([*question.by, *totals, *question.names]))
 
 
 def _all_margins(margins: Any, question: Question) -> list[Margin]:
