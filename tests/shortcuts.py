@@ -127,7 +127,7 @@ def engines_opened_once() -> Iterator[None]:
     from discreet.engines import bounds
     from discreet.engines import duckdb as counting
 
-    connect, lock, engines = duckdb.connect, counting.lock_up, dict[int, Any]()
+    connect, lock, engines = duckdb.connect, counting.lock_up, dict[tuple[int, int | None], Any]()
 
     class Connection:
         """Of no engine until it is known how much memory it may have."""
@@ -146,11 +146,12 @@ def engines_opened_once() -> Iterator[None]:
     def opened(*place: Any, **settings: Any) -> Any:
         return Connection() if (place, settings) == ((":memory:",), {}) else connect(*place, **settings)
 
-    def locked(connection: Any, memory_mb: int) -> None:
-        if memory_mb not in engines:
-            engines[memory_mb] = connect(":memory:")
-            lock(engines[memory_mb], memory_mb)
-        connection.own = engines[memory_mb].cursor()
+    def locked(connection: Any, memory_mb: int, most_threads: int | None = None) -> None:
+        limits = memory_mb, most_threads
+        if limits not in engines:
+            engines[limits] = connect(":memory:")
+            lock(engines[limits], *limits)
+        connection.own = engines[limits].cursor()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb, "connect", opened)

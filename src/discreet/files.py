@@ -63,7 +63,7 @@ def _tight(m: Procedure) -> dict[str, Any] | None:
     if m.channel.concentration(1) is not None:
         return {"alpha": "0", "power": 1, "exact": False}
     worst = m.worst
-    return worst and {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact}
+    return None if worst is None else {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact}
 
 
 def law(m: Procedure) -> dict[str, Any]:

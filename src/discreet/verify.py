@@ -2512,9 +2512,9 @@ class Release:
         must = [
             {
                 **_shares(by, len(sizes), part, each, self.spent),
-                "statistics": [self._level_of(s, plans, part * each) for s in self.statistics],
+                "statistics": [self._level_of(s, plans, part * each, k) for s in self.statistics],
             }
-            for (by, part), (sizes, plans) in zip(self.tiers, self.tier_plans, strict=True)
+            for k, ((by, part), (sizes, plans)) in enumerate(zip(self.tiers, self.tier_plans, strict=True))
         ]
         must += [_shares(self.by, len(self.cells), self.cells_part, each, self.spent)] if self.tiers else []
         _same(self.field("measured"), must, "What the record says of measured totals is not what was drawn.")
@@ -2523,11 +2523,14 @@ class Release:
             return f"rho pays for all that one unit moves, by the weights of its noise ({', '.join(families)})"
         return f"the level of every report follows from its distribution, in integers ({', '.join(families)})"
 
-    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction) -> dict[str, str | None]:
-        """What the record must say of a statistic of a tier."""
+    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction, tier: int) -> dict[str, str | None]:
+        """What the record must say of a statistic of a tier. Where all its totals are public zeros no report has the level."""
         if self.is_rho:
             return {"name": s.name, "rho": str(share * s.weight), "alpha": None}
         levels = {str(drawn.level) for drawn in plans[s.name, s.parts[0]].values() if drawn.level is not None}
+        if not levels:
+            told = _list(_field(_list(self.field("measured"), "tiers")[tier], "statistics", "tier"), "statistics")
+            levels = {str(_amount(each.get("alpha"), "alpha")) for each in told if each.get("name") == s.name}
         _unknown(len(levels) == 1, "The levels of measured totals of several mechanisms are not compared here.")
         return {"name": s.name, "epsilon": str(share * s.weight), "alpha": levels.pop()}
 
@@ -3192,9 +3195,14 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
         "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
     )
     assert channel is not None
-    noise, gaussian = channel.noise, isinstance(channel, _Gaussian)
-    if noise is not None or gaussian:
-        k = (_reach(noise, error / 2, channel.effort) if noise else channel.reach(error / 2)) - 1
+    noise = channel.noise
+    reach = (
+        channel.reach(error / 2)
+        if isinstance(channel, _Gaussian)
+        else noise and _reach(noise, error / 2, channel.effort)
+    )
+    if reach is not None:
+        k = reach - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
         high_end = FARTHEST if channel.rows is None else channel.rows - 1
         return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))

@@ -70,6 +70,28 @@ def failing(verdict: verify.Verdict) -> list[str]:
     return [finding.words for finding in verdict.findings if not finding.held]
 
 
+def test_measured_totals_of_public_zeros_have_no_level_to_compare(tmp_path):
+    """Nothing was drawn, and nothing is left unchecked but the charge; a level that is no number is found."""
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="change-one", public=["g", "h"])
+        table = pandas.DataFrame({"g": ["x"], "h": ["a"], "ill": ["yes"]})
+        asked = {
+            "count": "ill = 'yes'",
+            "by": ["g", "h"],
+            "domain": {"g": ["p", "q"], "h": ["r", "s"]},
+            "measure_totals": ["g"],
+        }
+        dt.release(table, dataset="d", ledger=ledger, epsilon=1, **asked).save(tmp_path / "x.csv")
+        exported = ledger.export("d")
+    document = document_of(tmp_path)
+    assert failing(judged(tmp_path, document, exported)) == [
+        "Nothing was charged for it, so no line of the ledger confirms it."
+    ]
+    record = json.loads(json.dumps(document["record"]))
+    record["measured"][0]["statistics"][0]["alpha"] = "some"
+    assert len(failing(judged(tmp_path, resigned(document, record=record), exported))) > 1
+
+
 def resigned(document: Document, **changes: Any) -> Document:
     """With another record or other totals, and its digest made anew."""
     told = {**document, **changes}

@@ -66,7 +66,7 @@ class QuestionOptions:
     loss: Annotated[str | None, LOSS] = None
     prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
-    max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    max_groups: Annotated[Number | None, entry(meaning(QUESTION, "max_groups"))] = None
     counted: Annotated[
         str,
         Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),

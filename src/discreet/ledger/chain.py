@@ -141,6 +141,7 @@ class Admission(Result):
     reading: Mapping[str, Any]
     columns: tuple[str, ...]
     fingerprint: str  # of the file, under the ledger's secret
+    codes: tuple[str, ...] = ()  # columns that were named as codes: what looks like a number in them is none
 
     def view(self) -> View:
         return View(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
@@ -428,11 +429,13 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     try:
         told = json.loads(str(text))
         version, columns, reading = told["version"], tuple(told["columns"]), dict(told["reading"])
-    except (ValueError, LookupError, TypeError):
-        version, columns, reading = None, (), {}
+        codes = tuple(told.get("codes", ()))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        version, columns, reading, codes = None, (), {}, ()
     if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
         bad(name, number, "admits a version, or a way of reading, other than the stored one")
-    return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
+    fingerprint = str(facts.get("fingerprint"))
+    return Admission(name, version, number, str(facts.get("when")), reading, columns, fingerprint, codes)
 
 
 def _is_enough(rho: Fraction, epsilon: Fraction | None) -> bool:

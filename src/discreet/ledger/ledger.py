@@ -227,12 +227,21 @@ class Ledger:
             return Head(told["number"], link_of(account.head, canonical(told)))
 
     def note_admission(
-        self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
+        self,
+        name: str,
+        version: str,
+        *,
+        data: str,
+        reading: Mapping[str, Any],
+        columns: Sequence[str],
+        codes: Sequence[str] = (),
     ) -> Admission:
-        """Record that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
+        """Record that a version was admitted: its file's digest (under the secret), how it is read, and which columns were named as
+        codes when it was checked. Once."""
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
-        text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
+        told = {"version": version, "reading": dict(reading), "columns": list(columns)}
+        text = canonical(told | ({"codes": list(codes)} if codes else {}))
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
@@ -247,17 +256,17 @@ class Ledger:
                 )
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
-            told = append(run, account, facts)
+            line = append(run, account, facts)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
                 name=name,
-                number=told["number"],
+                number=line["number"],
                 version=version,
                 salt=salt,
                 text=text,
             )
-            return admission_of(name, told["number"], canonical(told), salt, text)
+            return admission_of(name, line["number"], canonical(line), salt, text)
 
     def note_correction(self, name: str, version: str, supersedes: str) -> None:
         """Write, once and free of charge, that a version supersedes another, where the terms declare parts: people may have moved

@@ -1,4 +1,4 @@
-"""Where a ledger lies: a file, or a PostgreSQL database, by the name or address that somebody gives."""
+"""Where a ledger lives: a file on disk, or a PostgreSQL database; and how a thread opens a store of it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store
 
 
 def name_of_place(place: Any) -> str:
+    """The file's name or the address, as somebody gave it."""
     text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
         raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")

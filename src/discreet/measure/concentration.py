@@ -297,7 +297,8 @@ def check_delta(m: Procedure, level: Level, delta: Fraction, told: Neighbours, w
     elif m.channel.finite() is not None:
         with precision(_BITS):
             factor = asked._ball().exp()
-            found = [_by_reports(pair, *rows, factor) for pair, *rows, _ in _rows(m, told, farthest)]
+            rows = _rows(m, told, farthest)
+            found = [_by_reports(pair, first, second, factor) for pair, first, second, _ in rows]
     if not found:
         theorem = m.channel.concentration(farthest)
         enough = 1.0 if theorem is None else delta_above(of_power(*theorem), Fraction(float(asked)))

@@ -198,7 +198,8 @@ def check_claim(m: Procedure, **given: Any) -> Verdict | RhoVerdict | DeltaVerdi
     asked = {name: value for name, value in given.items() if value is not None}
     if isinstance(m, Mechanism) and m.is_concentrated and not {"alpha", "epsilon", "delta", "rho"} & asked.keys():
         asked["rho"] = m.rho
-    return check_privacy(m, **asked)
+    verdict: Verdict | RhoVerdict | DeltaVerdict = check_privacy(m, **asked)
+    return verdict
 
 
 def _with_rho_or_delta(

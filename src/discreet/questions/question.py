@@ -68,7 +68,7 @@ class QuestionParts(TypedDict, total=False):
     domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     weights: Mapping[str, Any] | None
     max_count: Rational | None
-    max_groups: Rational
+    max_groups: Rational | None
     counted: str
     max_rows: Rational | None
     pool_other: bool
@@ -96,7 +96,7 @@ class Question:
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
         max_count       with add-remove privacy: the largest possible count
-        max_groups      with an id column: in how many groups a person may count
+        max_groups      with an id column: in how many groups a person may count; in one where it is left out
         counted         with an id column (the privacy unit): what is counted. "units" (the default: a unit once per group), "rows",
                         or a column of ids within the unit, such as "person"
         max_rows        with `counted`: how many rows, or ids, a unit adds at most, in all groups together
@@ -117,6 +117,7 @@ class Question:
     domain: Domain
     max_count: int | None
     max_groups: int
+    groups_said: bool = field(compare=False)  # or is it 1 since nobody said anything?
     counted: str  # UNITS, ROWS, or the name of a column
     max_rows: int | None  # that one unit adds; of units none
     pool_other: bool
@@ -136,7 +137,7 @@ class Question:
         domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         weights: Mapping[str, Any] | None = None,
         max_count: Rational | None = None,
-        max_groups: Rational = 1,
+        max_groups: Rational | None = None,
         counted: str = UNITS,
         max_rows: Rational | None = None,
         pool_other: bool = False,
@@ -157,7 +158,7 @@ class Question:
             raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
-        groups = whole(max_groups, "max_groups", error=ReleaseError)
+        groups = 1 if max_groups is None else whole(max_groups, "max_groups", error=ReleaseError)
         rows = None if max_rows is None else whole(max_rows, "max_rows", example=6, error=ReleaseError)
         if isinstance(counted, str) and counted.lower() in (UNITS, ROWS):
             counted = counted.lower()  # the ledger knows no case: a column Rows would be one question with the rows
@@ -174,6 +175,7 @@ class Question:
             domain=_declared(domain, columns),
             max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
             max_groups=groups,
+            groups_said=max_groups is not None,
             counted=counted,
             max_rows=rows,
             pool_other=pool_other,

@@ -7,7 +7,7 @@ So every magnitude has a weight of q^(x^2) exactly. The table reaches so far tha
 those, from K on, the envelope is q^(K^2 + 2Kt) at K + t, a geometric distribution, accepted with probability q^(t^2).
 
 Up to a standard deviation of about 1,700 blocks have one magnitude: one word is one draw, and nothing is rejected but in the far
-tail. Beyond, a trial is rejected about once in a thousand times.
+tail. Beyond, less than one trial in two thousand is rejected.
 
 Acceptance compares the bits of the second word with 1 - y <= e^-y <= 1 - y + y^2/2 and the next bounds of the same series, for
 y = (2 x0 l + l^2) ln(1/q), widened by more than floats round; where that leaves a doubt, balls and further words decide.
@@ -31,6 +31,7 @@ from .digits import HIGH, PRECISION, REACH, Indices, exact_bernoulli, floor_of, 
 from .source import Stream, Words
 
 _GUARD = 192  # bits that integer recursions carry beyond the word
+_PART = 2**13  # items that are placed in their blocks at a time: a few numbers for each of them fit the nearest cache
 _ROUNDED = 2.0**-47  # y, its series and the uniform number as floats are off by less
 
 
@@ -137,13 +138,22 @@ class GaussianDraws:
         """One trial for every place of `out`; the places at which it was rejected."""
         self.table.draw(stream, out)
         tails = self._far(out)
-        words = stream.words(len(out)) if self.shift else None
-        rejected = [] if words is None else self._placed(words, stream, out)
-        for item in tails:
+        rejected: list[int] = []
+        if self.shift:
+            words, signs = stream.words(len(out)), [out[item] > 0 for item in tails]
+            for start in range(0, len(out), _PART):
+                part = slice(start, start + _PART)
+                for k in self._placed(words[part], out[part]).tolist():
+                    item = start + k
+                    if item not in tails and not self._settled(int(out[item]), int(words[item]), stream, item):
+                        rejected.append(item)
+        else:
+            signs = [out[item] > 0 for item in tails]
+        for item, is_positive in zip(tails, signs, strict=True):
             x = self._tail(partial(stream.more_for, item))
             if x is None:
                 rejected.append(item)
-            out[item] = (x or 0) * (1 if out[item] > 0 else -1)
+            out[item] = (x or 0) * (1 if is_positive else -1)
         return np.array(rejected, dtype=np.int64)
 
     def _far(self, blocks: Indices) -> list[int]:
@@ -152,26 +162,31 @@ class GaussianDraws:
             return []
         return np.flatnonzero(np.abs(blocks) > self.count).tolist()
 
-    def _placed(self, words: Words, stream: Stream, out: Indices) -> list[int]:
-        """Blocks become places in them, or are rejected; zero and the far tail keep their numbers."""
-        place = np.bitwise_and(words, np.uint64((1 << self.shift) - 1)).view(np.int64)
-        signs, inside = np.sign(out), np.abs(out)
-        np.multiply(signs, inside <= self.count, out=signs)
-        place *= np.abs(signs)
-        first = np.left_shift(inside - 1, self.shift, out=inside)
-        first += 1
-        exponent = (first + first + place) * place
-        level = np.right_shift(words, np.uint64(self.shift), out=words).astype(np.float64)
-        level *= 2.0**-self._bits
-        level += exponent * self._rate  # u + y: accepted where it is certainly below 1, since 1 - y <= e^-y
-        first += place
-        np.multiply(first, signs, out=out, where=signs != 0)
-        doubtful = np.flatnonzero(level >= 1 - _ROUNDED - 2.0**-self._bits)
-        return [
-            item
-            for item in doubtful.tolist()
-            if not self._accepted(int(exponent[item]), int(words[item]), partial(stream.more_for, item))
-        ]
+    def _placed(self, words: Words, out: Indices) -> Indices:
+        """Blocks become places in them; where it is not clear at once that these are accepted.
+
+        Block b > 0 begins at (b << s) - c, c = 2^s - 1, and block -b is its mirror image. With u the uniform number, l the place,
+        u + 2 |x| l ln(1/q) is above u + y, and 1 - y <= e^-y.
+        """
+        last = (1 << self.shift) - 1
+        place = np.bitwise_and(words, np.uint64(last)).view(np.int64)
+        sign = out >> 63  # 0 or -1: v ^ -1 - -1 is -v
+        moved = place - last
+        moved ^= sign
+        moved -= sign
+        moved *= out != 0
+        out <<= self.shift
+        out += moved
+        place *= np.abs(out, out=moved)
+        level = words.astype(np.float64)
+        level *= 2.0**-self.table.word_bits
+        level += place * (2 * self._rate)
+        return np.flatnonzero(level >= 1 - _ROUNDED - 2.0**-self._bits)
+
+    def _settled(self, x: int, word: int, stream: Stream, item: int) -> bool:
+        """Is x, which this word placed in its block, accepted?"""
+        place = word & (1 << self.shift) - 1
+        return not x or self._accepted((2 * abs(x) - place) * place, word >> self.shift, partial(stream.more_for, item))
 
     def _accepted(self, exponent: int, uniform: int, word: Callable[[], int]) -> bool:
         """Is a uniform number with these first bits below q^exponent?"""

@@ -255,8 +255,8 @@ def compose(
     curves = [_with_delta(x, t) for x, t in zip(mechanisms, between, strict=True)]
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
     short = of == "different counts" or all(isinstance(x, Approximate) or has_one_pair(x) for x in curves)
-    pairs = [
-        x.above if isinstance(x, Approximate) or t is None else pairs_of(x, t, short)
+    pairs: list[Pairs | OnePair] = [
+        x.above if isinstance(x, Approximate) else pairs_of(x, x.neighbours if t is None else t, short)
         for x, t in zip(curves, between, strict=True)
     ]
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]

@@ -192,7 +192,7 @@ def _normal(noise: Gauss, sensitivity: Fraction) -> Approximate:
     losses = [most * k / _POINTS for k in range(_POINTS + 1)]
     with precision(_BITS + 64 + 2 * math.ceil(most)):  # e^loss is below 4^loss
         events = [
-            (ball(loss).exp(), *(_beyond(ball(loss / mu) + sign * ball(mu) / 2) for sign in (-1, 1))) for loss in losses
+            (ball(x).exp(), _beyond(ball(x / mu) - ball(mu) / 2), _beyond(ball(x / mu) + ball(mu) / 2)) for x in losses
         ]
         above, below = _between(events, events)
     what = f"normal noise of scale {noise.scale:g}, sensitivity {show_rational(sensitivity)}"

@@ -152,7 +152,7 @@ class QuestionForm(LedgerForm):
     domain: dict[str, Any] | None = None
     epsilon: Text
     max_count: int | None = Field(None, ge=1, le=10**12)
-    max_groups: int = Field(1, ge=1, le=1000)
+    max_groups: int | None = Field(None, ge=1, le=1000)
     counted: Text = "units"
     max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)

@@ -369,7 +369,7 @@ class _Column:
                     "missing values, and no empty texts",
                     f"an empty field is a missing value: {say}",
                 )
-            elif not is_there and self.is_numeric and not form(text).startswith("number") and text != "":
+            elif not is_there and self.is_numeric and not _is_numeral(text) and text != "":
                 if where.startswith(_KEY):
                     strange.append(text)
                 else:
@@ -451,7 +451,13 @@ class _Column:
         return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
+_NUMERAL = re.compile(r"[+-]?\d[\d.,]*", re.ASCII)
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
+
+
+def _is_numeral(text: str) -> bool:
+    """Is this a number, whatever its marks mean? 5476.251 is no label of a band."""
+    return _NUMERAL.fullmatch(text.strip()) is not None and day_of(text.strip()) is None
 
 
 def _is_number(kind: Any) -> bool:

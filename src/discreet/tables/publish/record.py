@@ -330,7 +330,7 @@ def _left_out(unit: str, question: Question) -> str:
 
 def one_group_advice(terms: Terms, question: Question) -> str | None:
     """What to say before paying where a unit may lie in several groups and is counted in one of them, as nothing was declared."""
-    if terms.unit is None or question.max_rows is not None or question.max_groups > 1 or len(question.cells) < 2:
+    if terms.unit is None or question.max_rows is not None or question.groups_said or len(question.cells) < 2:
         return None
     return (
         f"A unit that lies in several groups is counted in 1 of them, so that counts are too low where one {terms.unit} has rows "
