@@ -369,7 +369,7 @@ def test_a_single_report_of_gaussian_noise_is_paid_for_in_rho(census):
         ("1/100", dt.gaussian(dt.Grid(0, 100, 5), rho="1/100", sensitivity=5), None, True),
         ("0.004995837496", dt.geometric(100, epsilon="1/10"), None, True),
         ("0.00499583", dt.geometric(100, epsilon="1/10"), None, False),
-        ("0.0199", dt.geometric(100, epsilon="1/10"), 2, True),
+        ("0.01994", dt.geometric(100, epsilon="1/10"), 2, True),
         ("1/1000", dt.uniform(8), None, True),
     ],
 )
