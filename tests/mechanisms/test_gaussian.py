@@ -159,6 +159,7 @@ def test_intervals_cover_every_truth_in_exact_enumeration(q, n, confidence):
     for truth, row in enumerate(reference_rows(m)):
         covered = sum(p for p, (low, high) in zip(row, ends, strict=True) if low <= truth <= high)
         assert covered >= Decimal(confidence)
+        assert abs(decimal(dt.measure.coverage(m, ends)[truth]) - covered) < Decimal("1e-24")
 
 
 def test_intervals_on_open_grids_are_no_wider_than_they_must_be():
