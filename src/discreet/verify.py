@@ -1901,7 +1901,7 @@ class History:
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
-        amounts = {
+        amounts: dict[str, Fraction] = {
             x: _amount(facts[x], f"charge of line {number}", CHARGE_BITS) for x in ("epsilon", "rho") if x in facts
         }
         _claim(all(x > 0 for x in amounts.values()), f"Line {number} charges nothing.")

@@ -49,6 +49,7 @@ KINDS = {
         "release-to": "releases",
         "check-release": "saved_releases",
         "compare-releases": "saved_releases",
+        "plan-tables": "designs",
     },
     "For a team that collects reports": {
         "plan-epsilon": "designs",

@@ -191,7 +191,7 @@ def release_to(
     presented.check(question, asked.margins, out, csv)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
-        given = {"dataset": dataset, "ledger": ledger, "alpha": several.level.alpha, **asked.keywords()}
+        given = {"dataset": dataset, "ledger": ledger, "alpha": several.level, **asked.keywords()}
         return _checked_alone(table, several.question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
         path = None if out is None else Path(out)

@@ -43,20 +43,12 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .periods import TOTAL_BITS, Period, Running, begun_and_removed, fits, rational_text
+from .periods import TOTAL_BITS, Period, Running, fits, rational_text
 from .prices import Price
 from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
 from .terms import part_given
 
-# A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
-ACCOUNT = (
-    "SELECT d.name, d.budget, d.spent, d.salt, d.count, d.head, d.running, (SELECT proof FROM discreet_ledger), "
-    "COALESCE(f.number, 0), COALESCE(f.body, ''), COALESCE(f.hash, ''), "
-    "COALESCE(e.number, 0), COALESCE(e.body, ''), COALESCE(e.hash, '') FROM discreet_data_set d "
-    "LEFT JOIN discreet_entry f ON f.name = d.name AND f.number = 1 "
-    "LEFT JOIN discreet_entry e ON e.name = d.name AND e.number >= d.count WHERE d.name = :name ORDER BY e.number"
-)
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 _ADMITTED = (
     "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
@@ -123,12 +115,6 @@ def append(
     return facts
 
 
-def names_of(run: Run) -> list[str]:
-    """The names of all data sets that were not removed."""
-    rows = run("SELECT name, running FROM discreet_data_set")
-    return sorted(name for name, running in rows if not begun_and_removed(running)[1])
-
-
 def lines_of(run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
     """All rows of a data set: its lines, answers, admissions and words, each in the order of its lines."""
     entries = run(f"{ENTRIES} ORDER BY number", name=name)
@@ -141,12 +127,6 @@ def lines_of(run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
     )
     words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
     return entries, answers, admissions, words
-
-
-def account_of(rows: Rows) -> Account:
-    """What `ACCOUNT` gave, a row for each line at the end."""
-    first, end = (rows[0][8:11],), tuple(row[11:] for row in rows)
-    return replace(Account(*rows[0][:8]), first=first if first[0][0] else (), end=end if end[0][0] else ())
 
 
 def time_of(run: Run, account: Account) -> str:

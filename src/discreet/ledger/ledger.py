@@ -32,8 +32,8 @@ from weakref import WeakSet
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.aliases import Rational
-from ..exact.written import did_you_mean
 from ..formats import VERSION
+from .accounts import account_row, names_of
 from .balances import Balance, Balances
 from .chain import (
     START,
@@ -59,9 +59,7 @@ from .chain import (
     total_of,
 )
 from .entries import (
-    ACCOUNT,
     Consulted,
-    account_of,
     agreed,
     answer_of,
     append,
@@ -71,7 +69,6 @@ from .entries import (
     keeping,
     kept_answer,
     lines_of,
-    names_of,
     read_admission,
     report_of,
     running_of,
@@ -546,28 +543,7 @@ class Ledger:
 
     def _account(self, run: Run, name: str, *, lock: bool = False, removed: bool = False) -> Account:
         """A data set's row; that of one that was removed only for whoever asks for its history, or makes it anew."""
-        rows: Rows = []
-        if arithmetic.encodable(name):
-            for_update = self._store().for_update if lock else ""
-            if for_update:  # first the lock: a statement that waits for it would see the lines as they were before
-                run(f"SELECT name FROM discreet_data_set WHERE name = :name{for_update}", name=name)
-            rows = run(ACCOUNT, name=name)
-        if not rows:
-            guess = did_you_mean(name, names_of(run)) if isinstance(name, str) else ""
-            more = guess or " Make it with create, or list the data sets with show."
-            raise LedgerError(f"There is no data set {name!r} in {self.place}.{more}")
-        account = account_of(rows)
-        if (
-            not (account.salt and digest(account, "", "") and link_of(account.head, ""))
-            or type(account.count) is not int
-        ):
-            raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
-        if account.removed and not removed:
-            raise LedgerError(
-                f"The data set {name!r} in {self.place} was removed, as its history says. Make it anew with create, or list the "
-                "data sets with show."
-            )
-        return account
+        return account_row(run, name, self.place, self._store().for_update if lock else "", removed=removed)
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
