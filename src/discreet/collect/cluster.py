@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.held_file import HeldFile, held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
@@ -101,12 +102,13 @@ class Cluster(Embedded):
             raise FileError(f"{target} is also an input and would be overwritten; choose another name.", kind="missing")
         return target
 
-    def file(self, table: Any) -> Path | None:
-        there = super().file(table)
-        return there if there is not None and there.is_file() else None
+    def held(self, table: Any) -> Any:
+        """Spark opens files by their names: a single one is held to see that it stays the same."""
+        return held(table) if isinstance(table, (str, os.PathLike)) and os.path.isfile(table) else table
 
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
         reading.check_for("A table of Spark")
+        table = table.path if isinstance(table, HeldFile) else table
         if not is_spark(table) and not isinstance(table, (str, os.PathLike)):
             raise TableInputError(
                 "Spark reads Parquet files, folders of them, and its own data frames; use one of these, or the "

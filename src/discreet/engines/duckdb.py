@@ -17,11 +17,11 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from fractions import Fraction
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,10 @@ from ..questions.statistic import ROWS, UNITS, SumOf
 from .adding import SumSql
 from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
+from .held_file import HeldFile, held
 from .reading import Reading
 from .settling import Guarded, TableSource
-from .sources import open_table, stamp
+from .sources import open_table
 from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
@@ -122,7 +123,7 @@ class Seen:
     asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
     looked_at: Sequence[frozenset[str]]
     adding: Sequence[SumSql]
-    keys: Sequence[str]
+    keys: Sequence[str] | None  # the texts of the declared keys; None where the table is known by its bytes
     others_decide: bool = (
         False  # do rows that are not counted say who is? Those of other parts do, of people with an id
     )
@@ -130,10 +131,7 @@ class Seen:
     def counted(self) -> Counted:
         at = len(self.asked) - len(self.adding)
         return Counted(
-            [
-                self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys if self.others_decide else ())
-                for k in range(at)
-            ],
+            [self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys, self.others_decide) for k in range(at)],
             [
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
@@ -162,8 +160,7 @@ def seen_in(
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
-    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else stamp(path)
+    table = held(table)
     source = open_table(table, again=unit is not None, reading=reading, progress=progress)
     source.quotable = source.quotable or vouched
     names = names_in(by, source)
@@ -206,7 +203,8 @@ def seen_in(
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         groups = _register(connection, domain, names, types)
         in_part = person is not None and part is not None
-        contents = key_texts(domain, names) if limited or sums or in_part else []
+        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
+        contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
         if limited:
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
@@ -219,7 +217,7 @@ def seen_in(
         query = CountQuery(
             groups,
             conditions[:at],
-            list(map(row_digest, used)),
+            [] if known else list(map(row_digest, used)),
             adding,
             meant,
             quoted(source.ids) if person else None,
@@ -240,10 +238,10 @@ def seen_in(
             )
         else:
             totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
-    if path is not None and stamp(path) != before:
-        raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
+    if isinstance(table, HeldFile):
+        table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
-    return Seen(totals, asked, looked_at, query.adding, contents, in_part)
+    return Seen(totals, asked, looked_at, query.adding, None if known else contents, in_part)
 
 
 def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
@@ -268,7 +266,7 @@ def lock_up(connection: Any, memory_mb: int) -> None:
     """
     bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
     threads = max(1, min(os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
-    for setting in (
+    settings = (
         f"threads = {threads}",
         f"memory_limit = '{int(memory_mb)}MB'",
         "temp_directory = ''",
@@ -281,8 +279,8 @@ def lock_up(connection: Any, memory_mb: int) -> None:
         "disabled_optimizers = 'join_order,build_side_probe_side'",
         "enable_external_access = false",
         "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
+    )
+    connection.execute("; ".join(f"SET {setting}" for setting in settings))
 
 
 def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:
@@ -321,8 +319,8 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
         )
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
     picked, same = [], []
-    for k in range(len(names)):
-        name, values = str(declared[k]), tuple(key[k] for key in domain.keys)
+    for k, values in enumerate(zip(*domain.keys, strict=True)):
+        name = str(declared[k])
         recoding = domain.recodings[k] if domain.recodings else None
         if recoding is not None:
             columns[f"d{k}"] = pa.array(values)
@@ -430,7 +428,14 @@ class _EngineRun:
 
 
 def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
-    seen = run.ask(query.by_rows(), 0.0, 1.0)
+    import duckdb
+
+    seen = None
+    if run.source.is_repeatable:
+        with suppress(duckdb.OutOfMemoryException):  # of keys that nobody declared there may be any number
+            seen = run.ask(query.by_rows_of_keys(), 0.0, 1.0)
+    if seen is None:
+        seen = run.ask(query.by_rows(), 0.0, 1.0)
     totals = GroupTotals(query.size, query.other, query.totals)
     totals.add(seen)
     totals.rows = int(seen["size"].sum())

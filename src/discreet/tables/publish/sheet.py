@@ -303,22 +303,29 @@ def _fixed_columns(
 ) -> dict[str, list[Any]]:
     """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
     number, interval and public size; then what statisticians need."""
-    keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
+    keys, asked = question.spelled_cells, question.statistics
     columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
-        columns[question.name_column] = [statistic.name for statistic in asked for _ in keys]
+        columns[question.name_column] = [name for statistic in asked for name in [statistic.name] * len(keys)]
     columns |= {name: [] for name in ("published", "low", "high")}
     if terms.relation == "change-one":
         columns["n"] = sizes.tolist() * len(asked)
     columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
-    used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
     labels = [
         str(charge * statistic.weight * question.cells_part / contribution(question, terms)) for statistic in asked
     ]
-    columns["mechanism"] = [family_of(m) for row in used for m in row]
-    columns["digest"] = [digest_of(m) for row in used for m in row]
-    columns["epsilon"] = ["0" if m is None else label for row, label in zip(used, labels, strict=True) for m in row]
+    plans = [first[statistic.name].plan for statistic in asked]
+    by_size = {
+        "mechanism": [{size: family_of(m) for size, m in plan.items()} for plan in plans],
+        "digest": [{size: digest_of(m) for size, m in plan.items()} for plan in plans],
+        "epsilon": [
+            {size: "0" if m is None else label for size, m in plan.items()}
+            for plan, label in zip(plans, labels, strict=True)
+        ],
+    }
+    each = sizes.tolist()
+    columns |= {name: [text for texts in own for text in map(texts.__getitem__, each)] for name, own in by_size.items()}
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns
