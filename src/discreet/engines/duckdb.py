@@ -319,8 +319,8 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
         )
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
     picked, same = [], []
-    for k, values in enumerate(zip(*domain.keys, strict=True)):
-        name = str(declared[k])
+    for k in range(len(names)):
+        name, values = str(declared[k]), tuple([key[k] for key in domain.keys])
         recoding = domain.recodings[k] if domain.recodings else None
         if recoding is not None:
             columns[f"d{k}"] = pa.array(values)

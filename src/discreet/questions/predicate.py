@@ -273,7 +273,7 @@ class _Parser:
             raise MissingExtraError.needing("Predicates need DuckDB", "tables") from None
         with self._turn:
             if self._kept is None:
-                limits = {"enable_external_access": False, "lock_configuration": True, "threads": 1}
+                limits: dict[str, Any] = {"enable_external_access": False, "lock_configuration": True, "threads": 1}
                 self._kept = duckdb.connect(":memory:", config=limits)
             asked = f"SELECT {', '.join(['json_serialize_sql(?)'] * len(queries))}"
             return [json.loads(tree) for tree in self._kept.execute(asked, queries).fetchone()]

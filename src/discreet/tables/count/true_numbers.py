@@ -176,7 +176,7 @@ class TrueNumbers:
         return grid.n * self._cells(summed.people, summed.other_people) - steps  # the sum of D - x over the same people
 
     def _cells(self, groups: Indices, pooled: int) -> Indices:
-        return np.array([*groups.tolist(), *([pooled] if self.question.pool_other else [])], dtype=np.int64)
+        return np.append(groups, pooled) if self.question.pool_other else groups
 
 
 def counted_for(
