@@ -262,7 +262,7 @@ class _Parser:
         self._kept: Any = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(
-                before=self._close, after_in_parent=self._turn.release, after_in_child=self._turn.release
+                before=self._before_fork, after_in_parent=self._turn.release, after_in_child=self._turn.release
             )
 
     def trees(self, queries: Sequence[str]) -> list[Any]:
@@ -276,14 +276,21 @@ class _Parser:
                 limits: dict[str, Any] = {"enable_external_access": False, "lock_configuration": True, "threads": 1}
                 self._kept = duckdb.connect(":memory:", config=limits)
             asked = f"SELECT {', '.join(['json_serialize_sql(?)'] * len(queries))}"
-            return [json.loads(tree) for tree in self._kept.execute(asked, queries).fetchone()]
+            try:
+                return [json.loads(tree) for tree in self._kept.execute(asked, queries).fetchone()]
+            except BaseException:
+                self._drop()  # whatever it was, the next condition must not suffer from it
+                raise
 
-    def _close(self) -> None:
-        """Before a fork: nobody parses until it is over."""
+    def _before_fork(self) -> None:
+        """Nobody parses until it is over."""
         self._turn.acquire()
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        self._drop()
+
+    def _drop(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
 
 
 _parser = _Parser()
