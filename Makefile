@@ -32,7 +32,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies audit bench campaign dist docs mutants lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -61,6 +61,9 @@ bare: $(VENV)/bare/.bare-stamp  ## the tests of the core, where no extra is inst
 
 studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into study-out/ (STUDY=all or its name; QUICK=1: small sizes)
 	$(BIN)/python -m studies $(STUDY) $(if $(filter list,$(STUDY)),,$(if $(QUICK),--quick) -o $(FIGURES))
+
+proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (needs Debian's coq, mathcomp and zarith)
+	@$(MAKE) --no-print-directory -C proofs
 
 bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not start with _
 	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
@@ -102,7 +105,7 @@ readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md and th
 	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
-	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md proofs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed in place, so an edit to a source file needs no new install.

@@ -34,6 +34,7 @@ class PeerRate:
     rate: float | None = None  # values per second of its fastest route
     route: str = ""
     routes: dict[str, float] = field(default_factory=dict)
+    rho: float | None = None  # that it says its noise keeps, where it was asked
     problem: str = ""
 
 
@@ -57,20 +58,13 @@ def install(name: str) -> str:
     return ""
 
 
-def measure(name: str, seconds: float, rounds: int) -> PeerRate:
-    """The rate of an installed peer, from a process of its own."""
-    script = [
-        str(_python(FOLDER / name)),
-        "-W",
-        "ignore",
-        str(HERE / "_peer_draws.py"),
-        name,
-        str(seconds),
-        str(rounds),
-    ]
+def measure(name: str, seconds: float, rounds: int, script: str = "_peer_draws.py", *more: str) -> PeerRate:
+    """The rate of an installed peer, from a process of its own: what the script prints, given `more`."""
+    python = str(_python(FOLDER / name))
+    command = [python, "-W", "ignore", str(HERE / script), name, str(seconds), str(rounds), *more]
     outside = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     try:
-        done = subprocess.run(script, check=True, capture_output=True, text=True, timeout=RUN_SECONDS, env=outside)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=RUN_SECONDS, env=outside)
         return PeerRate(name, **json.loads(done.stdout.splitlines()[-1]))
     except subprocess.TimeoutExpired:
         return PeerRate(name, problem=f"no answer in {RUN_SECONDS} seconds")

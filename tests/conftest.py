@@ -24,6 +24,9 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(
+            50_000, 20, 20
+        )  # the usual 700 looks for garbage so often that it takes a fortieth of the time
         gc.enable()
         atexit.register(gc.unfreeze)  # or some libraries would call what is left a leak
 

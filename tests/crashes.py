@@ -43,11 +43,16 @@ def fork(task: Callable[[], None], errors: Path) -> int:
 
 
 def ask(
-    ledger: Ledger, name: str, question: dict[str, object], epsilon: Fraction = STEP, part: str | None = None
+    ledger: Ledger, name: str, question: dict[str, object], amount: Fraction = STEP, part: str | None = None
 ) -> Answer:
     """One question as a release asks it: charge, draw, store, and only then show."""
-    got = ledger.begin(name, question, epsilon=epsilon, data="a", part=part)
+    got = ledger.begin(name, question, **{measure_of(ledger, name): amount}, data="a", part=part)
     return ledger.finish(got, secrets.token_hex(8)) if isinstance(got, Pending) else got
+
+
+def measure_of(ledger: Ledger, name: str) -> str:
+    """What is charged: epsilon, or the rho of concentrated terms."""
+    return ledger.terms(name).measure
 
 
 def _ask_until_killed(ledger: Ledger, name: str, seed: int, seen: Path, ready: int, parts: Parts) -> None:
@@ -120,9 +125,11 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
             assert repeats.setdefault(number, charge) == charge  # always the same one
     paid = {charge for _, charge, _, _ in revealed}
     assert len(paid) <= charges
-    assert balance.spent == (of_all + max(of_part.values(), default=0)) * STEP
+    several = 1 + sum(facts["kind"] == "corrected" for facts in lines)  # parts of somebody whom each correction moved
+    assert balance.spent == (of_all + sum(sorted(of_part.values())[-several:])) * STEP
     for part, count in of_part.items():
-        assert ledger.balance(name, part).spent == (of_all + count) * STEP
+        others = sorted(other for name, other in of_part.items() if name != part)
+        assert ledger.balance(name, part).spent == (of_all + count + sum(others[::-1][: several - 1])) * STEP
     assert balance.pending == charges - len(stored)
     return Killed(kills, charges, len(stored), len(revealed), sum(r[3] for r in revealed))
 
@@ -138,7 +145,7 @@ class Raced:
 def race(
     ledger: Ledger,
     names: list[str],
-    epsilon: Fraction,
+    amount: Fraction,
     processes: int,
     folder: Path,
     most: int = 10**9,
@@ -160,8 +167,9 @@ def race(
         for turn in range(most):
             name = names[(k + turn) % len(names)]
             try:
+                asked = {measure_of(ledger, name): amount}
                 pending = ledger.begin(
-                    name, {"process": k, "turn": turn}, epsilon=epsilon, data="a", part=parts[k % len(parts)]
+                    name, {"process": k, "turn": turn}, **asked, data="a", part=parts[k % len(parts)]
                 )
             except BudgetError:
                 break

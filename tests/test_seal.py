@@ -196,6 +196,16 @@ def explicit_fair(n: int, a: Fraction) -> Any:
 
 
 @cache
+def uniform(n: int) -> Any:
+    return np.array(reference.uniform(n), dtype=object)
+
+
+@cache
+def randomized_response(n: int, a: Fraction) -> Any:
+    return np.array(reference.randomized_response(n, a), dtype=object)
+
+
+@cache
 def geometric(n: int, a: Fraction) -> Any:
     return np.array(reference.geometric(n, a), dtype=object)
 
@@ -219,18 +229,19 @@ def mixture(rng: np.random.Generator, n: int, alpha: Fraction, steps: int) -> tu
     """A random convex mixture of mechanisms, and the letters all of them have."""
     a = root_above(alpha, steps)
     milder = (a + 1) / 2
-    parts: list[tuple[Any, frozenset[str]]] = [
-        (explicit_fair(n, a), frozenset(SEVEN)),
-        (explicit_fair(n, milder), frozenset(SEVEN)),
-        (np.array(reference.uniform(n), dtype=object), frozenset(SEVEN)),
-        (np.array(reference.randomized_response(n, alpha), dtype=object), frozenset(SEVEN)),
-        (geometric(n, a), geometric_letters(n, a) if n < 20 else frozenset({"RM", "RH", "S"})),
-        (uneven(rng, n, alpha), frozenset({"RM", "RH"})),
+    makers: list[Callable[[], tuple[Any, frozenset[str]]]] = [
+        lambda: (explicit_fair(n, a), frozenset(SEVEN)),
+        lambda: (explicit_fair(n, milder), frozenset(SEVEN)),
+        lambda: (uniform(n), frozenset(SEVEN)),
+        lambda: (randomized_response(n, alpha), frozenset(SEVEN)),
+        lambda: (geometric(n, a), geometric_letters(n, a) if n < 20 else frozenset({"RM", "RH", "S"})),
+        lambda: (uneven(rng, n, alpha), frozenset({"RM", "RH"})),
     ]
     fair_only = rng.random() < 0.5
     chosen = rng.choice(4 if fair_only else 6, size=int(rng.integers(1, 4)), replace=False)
-    whole = sum((parts[k][0] * share for k, share in zip(chosen, shares(rng, len(chosen)), strict=True)), 0)
-    return whole, frozenset.intersection(*(parts[k][1] for k in chosen))
+    parts = [makers[k]() for k in chosen]
+    whole = sum((law * share for (law, _), share in zip(parts, shares(rng, len(parts)), strict=True)), 0)
+    return whole, frozenset.intersection(*(letters for _, letters in parts))
 
 
 def as_floats(target: Any) -> Any:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -160,7 +161,13 @@ def test() -> None:
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
         shutil.unpack_archive(wheel(), place / "src", "zip")  # some tests read the code, and texts link to it
-        run(python, "-m", "pytest", "-m", "not campaign", "-q", cwd=place)
+        # as `make check` does: a worker for each core, with one thread of linear algebra, and what is outside one by one
+        os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="")
+        for spread, chosen in (
+            ("worksteal", "not campaign and not outside"),
+            ("loadscope", "outside and not campaign"),
+        ):
+            run(python, "-m", "pytest", "-q", "-n", "auto", "--dist", spread, "-m", chosen, cwd=place)
 
 
 def audit() -> None:

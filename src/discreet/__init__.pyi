@@ -22,6 +22,7 @@ from .measure.prior import Prior as Prior
 from .measure.privacy import check_privacy as check_privacy
 from .measure.utility import expected_loss as expected_loss
 from .mechanism import Mechanism as Mechanism
+from .mechanisms.additive import gaussian as gaussian
 from .mechanisms.additive import geometric as geometric
 from .mechanisms.additive import laplace as laplace
 from .mechanisms.additive import staircase as staircase

@@ -14,13 +14,15 @@ from .errors import GridError, MissingExtraError, OutOfRangeError, PrivacyError
 from .measure.privacy import check_privacy
 from .mechanism import Mechanism
 
+_MOST_RHO = 2700  # the largest that can be asked about
 _LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 def to_opendp(m: Mechanism) -> Any:
     """A measurement on i64 under the absolute distance; the features "contrib" and "honest-but-curious" are yours to enable.
 
-    A truth beyond the grid is refused, without telling it: clamp before, with OpenDP's own make_clamp.
+    Its privacy map gives epsilon, or rho for a mechanism that claims that (zero-concentrated divergence). A truth beyond the
+    grid is refused, without telling it: clamp before, with OpenDP's own make_clamp.
     """
     try:
         import opendp.prelude as dp
@@ -41,6 +43,10 @@ def to_opendp(m: Mechanism) -> Any:
             )
         return int(m.sample(value))
 
+    def rho(distance: int) -> float:
+        told = check_privacy(m, rho=_MOST_RHO, neighbours=distance).proved if distance else None
+        return 0.0 if told is None else math.nextafter(float(told), math.inf)
+
     def epsilon(distance: int) -> float:
         if distance == 0:
             return 0.0
@@ -52,8 +58,8 @@ def to_opendp(m: Mechanism) -> Any:
     return dp.m.make_user_measurement(
         dp.atom_domain(T="i64", bounds=bounds),
         dp.absolute_distance(T="i64"),
-        dp.max_divergence(),
+        dp.zero_concentrated_divergence() if m.is_concentrated else dp.max_divergence(),
         draw,
-        epsilon,
+        rho if m.is_concentrated else epsilon,
         TO="i64",
     )

@@ -17,6 +17,7 @@ from .channels import read_channel
 from .channels.properties import LETTERS
 from .errors import FileError
 from .exact.arithmetic import show
+from .exact.concentrated import of_power
 from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
@@ -36,7 +37,11 @@ except ImportError:  # Windows has no such locks
 def document(m: Procedure) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it. A method claims alpha = 0."""
     _check_depth(m)
-    worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
+    claims: dict[str, Any] = {"tight": None, "properties": _properties(m)}
+    if m.sensitivity is not None:  # of a graph the level alone is claimed
+        claims["tight"] = _tight(m)
+    if isinstance(m, Mechanism) and m.concentration is not None:
+        claims["rho"] = str(of_power(*m.concentration))
     body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": verify.VERSION,
@@ -46,14 +51,19 @@ def document(m: Procedure) -> dict[str, Any]:
         "level": written_level(m.claim),
         "recipe": _recipe(m.recipe),
         "channel": m.channel.written(),
-        "claims": {
-            "tight": worst and {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact},
-            "properties": _properties(m),
-        },
+        "claims": claims,
     }
     if isinstance(m, Mechanism) and m.certificate is not None:
         body["certificate"] = dict(m.certificate)
     return {**body, "digest": verify.digest(body)}
+
+
+def _tight(m: Procedure) -> dict[str, Any] | None:
+    """The tight level; none is claimed of Gaussian noise, of which rho is."""
+    if m.channel.concentration(1) is not None:
+        return {"alpha": "0", "power": 1, "exact": False}
+    worst = m.worst
+    return None if worst is None else {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact}
 
 
 def law(m: Procedure) -> dict[str, Any]:
@@ -116,7 +126,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 def _properties(m: Procedure) -> list[str] | None:
     channel = m.channel.finite()
-    if m.inputs != m.outputs or channel is None:
+    if m.inputs != m.outputs or channel is None or channel.concentration(1) is not None:
         return None
     if channel.faults() is None and channel.integers() is None:
         return None

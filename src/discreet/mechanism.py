@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from .channels import Channel, Finite, Map, Ratio, Then
 from .channels.contract import MATRIX_ENTRIES
 from .errors import DiscreetError, FileError, GridError, PrivacyError, RemapError, SizeError
-from .exact.arithmetic import show, show_above, show_rational
+from .exact import concentrated
+from .exact.arithmetic import show, show_above, show_decimal, show_rational
 from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
@@ -81,6 +82,16 @@ class Procedure:
     def claim(self) -> Level:
         """The level that is claimed; alpha = 0 claims nothing."""
         raise NotImplementedError
+
+    @property
+    def is_concentrated(self) -> bool:
+        """Is a rho claimed and no level, as of Gaussian noise? Then only a ledger that counts in rho pays for it."""
+        return False
+
+    @property
+    def privacy(self) -> str:
+        """What is claimed, in words: the level, or rho where that is claimed instead."""
+        return str(self.claim)
 
     def _check_grids(self) -> None:
         if (self.inputs.size, self.outputs.size) != (self.channel.rows, self.channel.reports):
@@ -250,6 +261,24 @@ class Mechanism(Procedure):
         """The claimed level as epsilon, a float never below the truth."""
         return self.level.epsilon
 
+    @cached_property
+    def rho(self) -> Fraction:
+        """The rho of zero-concentrated differential privacy that is proved between neighbours: a short rational, rounded up.
+
+        Of Gaussian noise by its theorem, also after post-processing; else epsilon tanh(epsilon/2), the most that a level allows.
+        """
+        told = self.concentration
+        found = [] if told is None else [concentrated.of_power(*told)]
+        if self.level.alpha > 0 or not found:
+            found.append(concentrated.of_level(self.level))
+        return min(found)
+
+    @property
+    def concentration(self) -> tuple[Fraction, int] | None:
+        """(q, p) where a theorem says that neighbours keep rho = p ln(1/q), as Gaussian noise does; else None."""
+        farthest = self.neighbours.farthest(self.inputs)
+        return None if farthest is None else self.channel.concentration(farthest)
+
     @property
     def claim(self) -> Level:
         """The level: it is proved."""
@@ -336,11 +365,23 @@ class Mechanism(Procedure):
         """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
         return Mechanism.tightest(self.inputs, outputs, channel, self.neighbours, recipe, self.level)
 
+    @property
+    def privacy(self) -> str:
+        return f"rho <= {show_decimal(self.rho)}" if self.is_concentrated else super().privacy
+
+    @property
+    def is_concentrated(self) -> bool:
+        return self.level.alpha == 0 and self.concentration is not None
+
     def __repr__(self) -> str:
         return (
             f"<{self.recipe.family} {self.inputs}"
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
-            + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
+            + (
+                f", {self.privacy}>"
+                if self.is_concentrated
+                else f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
+            )
         )
 
 

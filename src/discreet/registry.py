@@ -135,6 +135,16 @@ FAMILIES = (
         (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
     ),
     Family(
+        "gaussian",
+        "mechanisms.additive",
+        "discrete Gaussian",
+        "dt.gaussian(n, rho=...)",
+        "many tables from one budget: rho adds up (zCDP), and with a delta it is worth an epsilon; no pure epsilon (Canonne et al. "
+        "2020)",
+        ("rho", "q", "standard_error", "sensitivity"),
+        (("n", 8), ("rho", "1/10")),
+    ),
+    Family(
         "rounded",
         "mechanisms.two_stage",
         "rounded, then noise",

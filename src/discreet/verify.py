@@ -86,6 +86,7 @@ class Verified:
     exact: bool
     properties: tuple[str, ...] | None
     between: str = ""  # the true values that it holds between, in words
+    rho: Fraction | None = None  # of Gaussian noise: zero-concentrated privacy that a theorem proves
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
     asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
     among: str = ""  # of a design: the mechanisms that the bound is about
@@ -286,6 +287,10 @@ class _Channel:
         weights, total = self._written()
         self.effort.spend(2 * len(weights[i]) * _times(total.bit_length(), total.bit_length()))
         return _table_ratio([weights[i], weights[k]], 1)
+
+    def concentration(self, distance: int) -> tuple[Fraction, int] | None:
+        """(q, p) where true values at most so far apart keep rho = p ln(1/q) by a theorem (zCDP); else None."""
+        return None
 
     def _written(self) -> Weights:
         """The exact weights, or a refusal."""
@@ -552,6 +557,49 @@ class _Clamped(_Channel):
         return within if self.weights is None else super().between(i, k)
 
 
+class _Gaussian(_Channel):
+    """Noise x with the weight q^(x^2), on 0..n or on an open grid; a closed end takes what lies beyond it.
+
+    It keeps no level. By Canonne, Kamath and Steinke (The discrete Gaussian for differential privacy, 2020) it keeps
+    rho = d^2 ln(1/q) between true values d steps apart, and clamping, as post-processing, no more.
+    """
+
+    def __init__(self, q: Fraction, size: int | None, ends: tuple[int | None, int | None]) -> None:
+        super().__init__(size, size)
+        self.q, self.ends = q, ends
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(Fraction(0), exact=False)
+
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.tight(abs(i - k))
+
+    def concentration(self, distance: int) -> tuple[Fraction, int]:
+        return self.q, distance**2
+
+    def reach(self, tail: Fraction) -> int:
+        """The smallest k >= 1 with Pr[noise >= k] <= tail, from sums of q^(j^2) in units of 2^-256, from below and above.
+
+        The weights from j on sum to at most q^(j^2) / (1-q); they are listed until that is nothing beside the tail.
+        """
+        p, q, one = self.q.numerator, self.q.denominator, 1 << 256
+        low, high, below, above = [one], [one], p * one // q, -(-p * one // q)  # the weights, and q^(2j+1)
+        nothing, p, q = int(tail * one * (1 - self.q)), p**2, q**2
+        while high[-1] << 64 > nothing:
+            self.effort.spend(2**9)
+            low.append(low[-1] * below >> 256)
+            high.append(-(-high[-1] * above >> 256))
+            below, above = below * p // q, -(-above * p // q)
+        rest = -int(-high[-1] // (1 - self.q))
+        least, most = accumulate(low[-2:0:-1], initial=0), accumulate(high[-2:0:-1], initial=rest)  # from the last on
+        sums = list(zip(least, most, strict=True))
+        surely, maybe = (int(tail * (one + 2 * whole)) for whole in sums[-1])
+        k = sum(above <= surely for _, above in sums)
+        sure = k == len(sums) or sums[k][0] > maybe
+        _unknown(sure, "A chance of Gaussian noise is too near to a limit to be told from it.")
+        return len(sums) + 1 - k
+
+
 class _Then(_Channel):
     """A second channel that takes the reports of a first."""
 
@@ -592,6 +640,14 @@ class _Then(_Channel):
         else:
             inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
+
+    def concentration(self, distance: int) -> tuple[Fraction, int] | None:
+        first = self.first
+        return (
+            self.second.concentration(first.jump(distance))
+            if isinstance(first, _Map)
+            else first.concentration(distance)
+        )
 
     def between(self, i: int, k: int) -> _Ratio:
         if self.weights is not None:
@@ -667,7 +723,8 @@ def _read_additive(part: Any) -> _Channel:
         "shape",
         "The ends of unbounded noise are 0 or open.",
     )
-    return _Additive(_noise(noise), *ends)
+    law = _noise(noise)
+    return _Gaussian(law, None, (ends[0], ends[1])) if isinstance(law, Fraction) else _Additive(law, *ends)
 
 
 def _read_clamped(part: Any) -> _Channel:
@@ -675,7 +732,8 @@ def _read_clamped(part: Any) -> _Channel:
     _, n, noise = _fields(part, "channel", "kind", "n", "noise")
     n = _integer(n, "n")
     _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
-    return _Clamped(n, _noise(noise))
+    law = _noise(noise)
+    return _Gaussian(law, n + 1, (0, n)) if isinstance(law, Fraction) else _Clamped(n, law)
 
 
 def _read_map(part: Any) -> _Channel:
@@ -719,10 +777,14 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
 }
 
 
-def _noise(part: Any) -> _Noise:
-    """The distribution of the noise: geometric or staircase."""
+def _noise(part: Any) -> _Noise | Fraction:
+    """The distribution of the noise: geometric or staircase; of Gaussian noise its q."""
     family = _field(part, "family", "noise")
-    _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
+    _need(family in ("geometric", "staircase", "gaussian"), "shape", "The noise is of an unknown family.")
+    if family == "gaussian":
+        q = _rational(_fields(part, "noise", "family", "q")[1], "q")
+        _need(0 < q < 1, "shape", "Gaussian noise needs 0 < q < 1.")
+        return q
     if family == "geometric":
         _, a = _fields(part, "noise", "family", "a")
         a = _rational(a, "a")
@@ -808,6 +870,13 @@ class _Neighbours:
             _need(all(d == 1 for *_, d in self.pairs), "shape", "A certificate is not about neighbours with distances.")
             return [(i, k) for i, k, _ in self.pairs]
         return [(j, k) for j in range(size) for k in range(j + 1, min(j + self.reach, size - 1) + 1)]
+
+    def concentration(self, channel: _Channel) -> tuple[Fraction, int] | None:
+        """What a theorem says about the farthest neighbours; nothing about distances other than 1."""
+        if any(d != 1 for *_, d in self.pairs):
+            return None
+        farthest = self.reach or max(k - i for i, k, _ in self.pairs)
+        return channel.concentration(farthest if channel.rows is None else min(farthest, channel.rows - 1))
 
     def hold(self, channel: _Channel, alpha: Fraction) -> _Ratio:
         """Refuse what is not private at this level; the tight level, for pairs a bound of it."""
@@ -942,6 +1011,45 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None, effort: Eff
     raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
+def pays_for(rho: Fraction, epsilon: Fraction, effort: Effort) -> bool:
+    """Is rho >= epsilon tanh(epsilon/2), which every mechanism of that epsilon keeps? With tanh(x/2) = (e^x - 1)/(e^x + 1)."""
+    if rho >= epsilon:
+        return True  # tanh is below 1
+    bits = 192 + _length(epsilon) + _length(rho)
+    while bits <= 2**14:
+        effort.spend(0.5 * bits * _times(bits, bits))
+        low, high = (epsilon * (x - 1) / (x + 1) for x in _exp_bounds(epsilon, bits))
+        if rho >= high or rho < low:
+            return rho >= high
+        bits *= 2
+    raise Fault("claim", "A charge of rho is too close to what its epsilon costs to be decided.")
+
+
+def epsilon_of(rho: Fraction, delta: Fraction, effort: Effort) -> Fraction:
+    """An epsilon with which every event is at most e^epsilon times as likely, plus delta, under a budget of rho; rounded up.
+
+    For every order a > 1: a rho + (ln(1/delta) + a ln(1 - 1/a) - ln(a - 1)) / (a - 1) (Canonne, Kamath and Steinke 2020). Floats
+    look for a good order; the bound holds at every one, and is computed from logarithms that are rounded to the safe side.
+    """
+
+    def about(t: float) -> float:
+        """The bound at a = 1 + e^t."""
+        a = 1 + math.exp(t)
+        return a * float(rho) + (-math.log(delta) - a * math.log1p(math.exp(-t)) - t) * math.exp(-t)
+
+    low, high = -30.0, 60.0
+    for _ in range(200):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if about(left) <= about(right) else (left, high)
+    a = 1 + Fraction(math.exp(low)).limit_denominator(2**40)
+    _need(a > 1, "too large", "A budget of so much rho promises nothing that this program can say.")
+    bits = 256 + _length(delta)
+    effort.spend(6.0 * bits * _times(bits, bits))
+    failing, near = _log_bounds(1 / delta, bits)[1], _log_bounds(a / (a - 1), bits)[0]
+    beyond = _log_bounds(a - 1, bits)[0] if a >= 2 else -_log_bounds(1 / (a - 1), bits)[1]
+    return max(a * rho + (failing - a * near - beyond) / (a - 1), Fraction(0))
+
+
 # The whole document
 
 
@@ -984,7 +1092,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
-    if isinstance(channel, _Additive):
+    if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
         ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
         _need(
             inputs == outputs and channel.ends == ends,
@@ -993,7 +1101,8 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
         )
     near, alpha = _neighbours(neighbours, channel.rows), _level(level, effort)
     ratio = near.hold(channel, alpha)
-    tight, listed = _fields(claims, "claims", "tight", "properties")
+    tight, listed, *_ = _fields(claims, "claims", "tight", "properties", maybe=("rho",))
+    rho = _rho(claims.get("rho"), near.concentration(channel), effort)
     if near.reach is None:
         _need(tight is None, "shape", "Of pairs of neighbours no tight level is claimed.")
     else:
@@ -1006,7 +1115,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
-    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words)
+    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words, rho)
     proof = document.get("certificate")
     if proof is None:
         return found
@@ -1527,6 +1636,17 @@ def _level(level: Any, effort: Effort) -> Fraction:
     return Fraction(alpha)
 
 
+def _rho(claimed: Any, kept: tuple[Fraction, int] | None, effort: Effort) -> Fraction | None:
+    """The claimed rho, after comparing q^p with e^-rho; claimed of Gaussian noise and of nothing else."""
+    _need((claimed is None) == (kept is None), "shape", "A rho is claimed of Gaussian noise, and of nothing else.")
+    if kept is None:
+        return None
+    rho, (q, power) = _rational(claimed, "rho"), kept
+    right = rho >= 0 and (power == 0 or (rho > 0 and grants(q, rho / power, None, effort)))
+    _need(right, "claim", f"rho = {rho} is less than the noise in the file gives away.")
+    return rho
+
+
 @dataclass(frozen=True)
 class _Grid:
     """The value at position 0, the step, and how many values there are; None: no end."""
@@ -1659,20 +1779,47 @@ def _same(found: Any, must: Any, words: str) -> None:
 
 
 class _Spent:
-    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent."""
+    """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent.
+
+    Corrections may move people: after k of them somebody is in k + 1 parts at most, and in each admitted file in one of them.
+    So the k + 1 largest sums count, or the largest one of each file with all that was asked of other data, if that is less."""
 
     def __init__(self) -> None:
         self.every, self.most = Fraction(0), Fraction(0)
         self.parts: dict[str, Fraction] = {}
+        self.files: dict[Any, dict[str, Fraction]] = {}
+        self.other = Fraction(0)  # asked of single parts, but of no admitted file
+        self.corrected: set[str] = set()
 
-    def add(self, epsilon: Fraction, part: str | None) -> Fraction:
+    def add(self, cost: Fraction, part: str | None, file: Any = None) -> Fraction:
         """One more charge; what is spent then."""
         if part is None:
-            self.every += epsilon
+            self.every += cost
+            return self.every + self.most
+        self.parts[part] = self.parts.get(part, Fraction(0)) + cost
+        if file is None:
+            self.other += cost
         else:
-            self.parts[part] = self.parts.get(part, Fraction(0)) + epsilon
-            self.most = max(self.most, self.parts[part])
+            sums = self.files.setdefault(file, {})
+            sums[part] = sums.get(part, Fraction(0)) + cost
+        self.most = max(self.most, self.of(part, file))
         return self.every + self.most
+
+    def correct(self, version: str) -> Fraction:
+        """One more version that supersedes another; what is spent then."""
+        self.corrected.add(version)
+        self.most = max(self.most, self.of(None))
+        return self.every + self.most
+
+    def of(self, part: str | None, file: Any = None) -> Fraction:
+        """What was charged at most for single parts that met somebody who is in this one (in a file), or in any."""
+        others = sorted((total for name, total in self.parts.items() if name != part), reverse=True)
+        several = [self.parts.get(part or "", Fraction(0)), *others[: len(self.corrected) + (part is None)]]
+        each = [
+            sums.get(part or "", Fraction(0)) if name == file else max(sums.values())
+            for name, sums in self.files.items()
+        ]
+        return min(sum(several, Fraction(0)), sum(each, self.other))
 
 
 class History:
@@ -1682,6 +1829,8 @@ class History:
         self.name, self.previous, self.before, self.there = name, bytes(32), "", False
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
+        self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
+        self.effort = Effort()
         self.caps: dict[str, Fraction] = {}
         self.ever = _Spent()
         self.in_period: dict[tuple[str, str], _Spent] = {}
@@ -1746,25 +1895,45 @@ class History:
             not parts or facts["relation"] == "add-remove" or parts.lower() in [x.lower() for x in public],
             f"Line {number} declares parts by a column that is not public, and one person may change it.",
         )
-        self.terms, self.there = facts, True
+        self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
+        _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
+        self.terms, self.there, self.ever = facts, True, _Spent()
+
+    def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
+        """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
+        amounts = {
+            x: _amount(facts[x], f"charge of line {number}", CHARGE_BITS) for x in ("epsilon", "rho") if x in facts
+        }
+        _claim(all(x > 0 for x in amounts.values()), f"Line {number} charges nothing.")
+        measure = "epsilon" if self.delta is None else "rho"
+        _shape(measure in amounts, f"Line {number} charges no {measure}.")
+        _claim(
+            self.delta is not None or "rho" not in amounts, f"Line {number} charges rho, and the budget is of epsilon."
+        )
+        if self.delta is not None and "epsilon" in amounts:
+            enough = pays_for(amounts["rho"], amounts["epsilon"], self.effort)
+            _claim(enough, f"Line {number} charges less rho than epsilon tanh(epsilon/2).")
+        return amounts[measure]
 
     def _charge(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """What was spent, within the budget and the caps of the periods of its time (UTC)."""
-        epsilon = _amount(facts["epsilon"], f"charge of line {number}", CHARGE_BITS)
-        _claim(epsilon > 0, f"Line {number} charges nothing.")
+        cost = self._cost(number, facts)
         part = facts.get("part")
         right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
         _claim(right, f"Line {number} charges for a part that the data set does not have.")
-        self.spent = self.ever.add(epsilon, part)
+        file = facts.get("admission")
+        known = type(file) is int and 0 < file < number and self.lines[file - 1]["kind"] == "admitted"
+        _claim(file is None or known, f"Line {number} is of a file that no line admitted.")
+        self.spent = self.ever.add(cost, part, file)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            spent = self.in_period.setdefault(period, _Spent()).add(epsilon, part)
+            spent = self.in_period.setdefault(period, _Spent()).add(cost, part)
             _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
-        self.charges[number] = epsilon
+        self.charges[number] = cost
         if facts.get("basis") == "stated, unverified":
-            self.stated[number] = epsilon
+            self.stated[number] = cost
 
     def _answer(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """A charge has one answer at most."""
@@ -1782,6 +1951,14 @@ class History:
     def _admitted(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """A version of the data: nothing of it is known here."""
 
+    def _corrected(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
+        """A version that supersedes another: people may have moved from part to part."""
+        version = _text(facts["version"], f"version of line {number}")
+        new = "parts" in self.terms and version not in self.ever.corrected
+        _claim(new, f"Line {number} names a correction twice, or one of a data set without parts.")
+        self.spent = self.ever.correct(version)
+        _claim(self.spent <= self.budget, f"After the correction of line {number} more counts than the budget.")
+
     def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """Only what was never charged may go."""
         _claim(not self.charges, f"Line {number} removes a data set that was charged.")
@@ -1791,8 +1968,16 @@ class History:
         """What counted as spent after each line, of a part; of none, in the one that had spent most."""
         if part is None:
             return self.sums
-        own = (self.charges.get(k, 0) if x.get("part") in (None, part) else 0 for k, x in enumerate(self.lines, 1))
-        return list(accumulate(map(Fraction, own)))
+        again, found = _Spent(), list[Fraction]()
+        for number, facts in enumerate(self.lines, 1):
+            if facts["kind"] == "create":
+                again = _Spent()
+            if number in self.charges:
+                again.add(self.charges[number], facts.get("part"), facts.get("admission"))
+            elif facts["kind"] == "corrected":
+                again.correct(facts["version"])
+            found.append(again.every + again.of(part))
+        return found
 
     def has(self, count: Any, link: Any) -> bool:
         """Was this the end of the history once?"""
@@ -1801,9 +1986,10 @@ class History:
 
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
-    "create": ("name budget relation public unit version salt", "per parts"),
+    "create": ("name budget relation public unit version salt", "per parts delta"),
     "admitted": ("fingerprint commitment", ""),
-    "charge": ("epsilon question", "fingerprint admission words basis part"),
+    "corrected": ("version supersedes words", ""),
+    "charge": ("question", "epsilon rho fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }
@@ -1866,13 +2052,26 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
         )
         beyond.append(f"that nobody is in two parts by {_named(column)}, from version to version too, which is stated")
     charges = _counted(len(told.charges), "charge") + (stated if told.stated else "")
-    spent = f"{_short_text(told.spent)} of {_short_text(told.budget)} is spent"
+    rho = "" if told.delta is None else "rho "
+    spent = f"{rho}{_short_text(told.spent)} of {_short_text(told.budget)} is spent"
     findings.append(Finding(True, f"{spent}, in {charges}; {waiting} without an answer{divided}"))
     caps = ", ".join(f"{_short_text(cap)} a {kind}" for kind, cap in told.caps.items())
     findings.append(Finding(True, f"no charge went beyond the budget{f' or the caps: at most {caps}' if caps else ''}"))
+    if told.delta is not None:
+        findings.append(_judged(lambda: _promised(told)))
     if head is not None:
         findings.append(_judged(lambda: _kept_head(told, head)))
     return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), tuple(beyond)), told
+
+
+def _promised(told: History) -> str:
+    """What the whole of a concentrated budget is worth."""
+    assert told.delta is not None
+    epsilon = math.ceil(epsilon_of(told.budget, told.delta, told.effort) * 10**6)
+    return (
+        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(Fraction(epsilon, 10**6))} times as "
+        f"likely if one person is changed, plus {_shown(told.delta)}"
+    )
 
 
 def _kept_head(told: History, head: str) -> str:
@@ -1913,7 +2112,7 @@ class _Statistic:
     name: str
     kind: str
     weight: Fraction
-    epsilon: Fraction
+    share: Fraction  # what each report costs: an epsilon, or a rho
     alpha: Fraction
     change: int
     pair: bool
@@ -1992,6 +2191,16 @@ class Release:
     def amount(self, name: str) -> Fraction:
         """An amount among the fields of the record."""
         return _amount(self.field(name), name)
+
+    @property
+    def is_rho(self) -> bool:
+        """Was it paid for in rho, and not at a level?"""
+        return self.field("alpha") is None
+
+    @property
+    def spent(self) -> str:
+        """What was paid: epsilon, or rho."""
+        return "rho" if self.is_rho else "epsilon"
 
     @cached_property
     def question(self) -> dict[str, Any]:
@@ -2093,9 +2302,13 @@ class Release:
         _same(
             told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
         )
-        epsilon, alpha = _amount(told["epsilon"], "epsilon"), _amount(told["alpha"], "alpha")
+        spent, other = ("rho", "epsilon") if self.is_rho else ("epsilon", "rho")
+        _claim(told[other] is None, f"{_named(name)}: it costs both an epsilon and a rho.")
+        _claim(not self.is_rho or told["alpha"] is None, f"{_named(name)}: what is drawn for a rho has no level.")
+        alpha = Fraction(0) if self.is_rho else _amount(told["alpha"], "alpha")
+        share = _amount(told[spent], spent)
         return _Statistic(
-            _text(name, "name"), kind, _amount(weight, "weight"), epsilon, alpha, change, pair, grid, origin, told
+            _text(name, "name"), kind, _amount(weight, "weight"), share, alpha, change, pair, grid, origin, told
         )
 
     @cached_property
@@ -2109,7 +2322,8 @@ class Release:
     @cached_property
     def plans(self) -> Plans:
         """The mechanisms of the cells, by statistic, part and size of the group; each proved to hold its level."""
-        return self._proved(self.field("answer"), self.sizes, self.cells_part, self.question["max_count"])
+        most = self.question["max_count"]
+        return self._proved(self.field("answer"), self.sizes, self.cells_part, most, self._moves(None))
 
     @cached_property
     def reports(self) -> dict[tuple[str, str], list[Fraction]]:
@@ -2165,25 +2379,25 @@ class Release:
 
     def charge(self) -> str:
         """The parts of epsilon add up to what was charged, and the levels are worth it."""
-        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
-        _claim(0 < alpha < 1, "alpha is not between 0 and 1.")
         _claim(_sum(s.weight for s in self.statistics) == 1, "The parts of the statistics do not add up to 1.")
         _claim(0 < self.cells_part <= 1, "The measured totals leave nothing to the groups.")
+        if self.is_rho:
+            return self._charge_of_rho()
+        charge, alpha, most = self.amount("epsilon_charged"), self.amount("alpha"), self.contribution
+        _claim(0 < alpha < 1 and self.field("rho") is None, "alpha is not between 0 and 1, or it was asked for a rho.")
         for s in self.statistics:
             must = charge * s.weight * self.cells_part / most
-            _claim(s.epsilon == must, f"{_named(s.name)} costs {must} of {charge}, not {s.epsilon}.")
+            _claim(s.share == must, f"{_named(s.name)} costs {must} of {charge}, not {s.share}.")
             worth = s.alpha < 1 and (charge == 0 or self._worth(s.alpha, must))
             _claim(worth, f"{_named(s.name)}: alpha {s.alpha} is not what epsilon {must} pays for.")
-        each = {str(s.epsilon) for s in self.statistics}, {str(s.alpha) for s in self.statistics}
-        told = [self.field("epsilon_each_report"), self.field("alpha_each_report")]
-        _same(told, [x.pop() if len(x) == 1 else None for x in each], "The epsilon of each report is another one.")
+        self._each_report()
         draws = any(self.sizes)  # empty public groups are free
         _claim(draws is (charge > 0), "Empty public groups, and nothing else, are free of charge.")
         _claim(not draws or self._worth(alpha, charge), f"alpha {alpha} is not what epsilon {charge} pays for.")
         whole, spent, left = (
             _amount(_field(self.field("budget"), x, "budget"), x) for x in ("budget", "spent", "left")
         )
-        _claim(charge <= spent <= whole and left == whole - spent, "The budget does not add up.")
+        _claim(self._taken(charge) <= spent <= whole and left == whole - spent, "The budget does not add up.")
         audience, several = self.field("audience"), _list(self.field("audiences"), "audiences")
         _claim((audience is None) is (not several), "A release for audiences says for which one, and no other does.")
         if audience is not None:
@@ -2201,6 +2415,84 @@ class Release:
         times = f", for each of up to {most} that a unit adds" if most > 1 else ""
         return f"the parts of all statistics add up to the {charge} that was charged{times}, and alpha >= e^-({charge})"
 
+    def _each_report(self) -> None:
+        """The fields of the record that say the same of each report, where all are alike."""
+        found: list[set[str | None]] = [set(), set(), set()]
+        for s in self.statistics:
+            own = (None, None, str(s.share)) if self.is_rho else (str(s.share), str(s.alpha), None)
+            for values, value in zip(found, own, strict=True):
+                values.add(value)
+        told = [self.field(f"{name}_each_report") for name in ("epsilon", "alpha", "rho")]
+        must = [values.pop() if len(values) == 1 else None for values in found]
+        _same(told, must, "The epsilon or rho of each report is another one.")
+
+    def _taken(self, charge: Fraction) -> Fraction:
+        """What a charge took of the budget: under concentrated terms the rho of an epsilon."""
+        delta, rho = self.field("delta"), self.field("rho_charged")
+        _claim(
+            (delta is None) is (rho is None), "A rho was charged without a delta, or a delta is there without a rho."
+        )
+        if delta is None:
+            return charge
+        _claim(0 < _amount(delta, "delta") < 1, "The delta is not between 0 and 1.")
+        taken = _amount(rho, "rho_charged")
+        if not self.is_rho:
+            enough = taken == 0 if charge == 0 else pays_for(taken, charge, self.effort)
+            _claim(enough, f"rho {taken} is less than epsilon {charge} costs.")
+        return taken
+
+    def _charge_of_rho(self) -> str:
+        """The parts of rho add up to what was charged."""
+        charge, asked = self.amount("rho_charged"), self.amount("rho")
+        _claim(
+            self.field("epsilon_charged") is None and self.field("delta") is not None, "It has an epsilon, or no delta."
+        )
+        _claim(self.field("audience") is None and not self.field("audiences"), "For a rho there are no audiences.")
+        for s in self.statistics:
+            must = charge * s.weight * self.cells_part / sum(k * k for k in self._moves(None))
+            _claim(s.share == must, f"{_named(s.name)} costs {must} of {charge}, not {s.share}.")
+        self._each_report()
+        draws = any(self.sizes)
+        _claim(charge == (asked if draws else 0), "It was asked for another rho than was charged.")
+        whole, spent, left = (self._of_budget(x) for x in ("budget", "spent", "left"))
+        _claim(self._taken(charge) <= spent <= whole and left == whole - spent, "The budget does not add up.")
+        return f"the parts of all statistics add up to the rho {charge} that was charged"
+
+    def _moves(self, by: list[str] | None) -> list[int]:
+        """How often one unit moves each group, or each total by some columns, where the squares add up to most."""
+        most = self.contribution
+        if self.question["max_rows"] is not None:
+            return [most]  # all its rows in one group
+        if by is None:
+            return [1] * min(most, MAX_PARTS) if most <= MAX_PARTS else self._too_many()
+        moves: list[int] = []
+        for size in sorted(Counter(self._totals_by(by)).values(), reverse=True):
+            moves.append(min(size, most - sum(moves)))
+        return [k for k in moves if k > 0]
+
+    def _too_many(self) -> list[int]:
+        raise Fault("too large", "A unit may be in more groups than this program counts.")
+
+    def _paid(
+        self, s: _Statistic, share: Fraction, moves: list[int], alpha: Fraction, channel: _Channel | None
+    ) -> bool:
+        """Does a share of rho pay for Gaussian noise, or for a level, against one unit that moves so many groups?
+
+        The numbers of a group move by squares that add up to the change squared; those of a pair whose values change, both by half
+        of it. Of a level with epsilon e, moves k cost k e tanh(k e / 2): at most that of the largest, per move.
+        """
+        times = 2 if s.pair and self.changes_one else 1
+        told = [None if channel is None else channel.concentration(k * s.change // times) for k in moves]
+        known = [each for each in told if each is not None]
+        if known:
+            return grants(known[0][0], share / (times * sum(power for _, power in known)), None, self.effort)
+        if alpha == 0:
+            return False
+        self.effort.spend(3.0 * 256 * _times(256, 256))
+        epsilon = max(moves) * _log_bounds(1 / alpha, 192 + _length(alpha))[1]
+        short = Fraction(math.ceil(epsilon * 10**30), 10**30)
+        return pays_for(share * max(moves) / sum(moves), short, self.effort)
+
     def _worth(self, alpha: Fraction, epsilon: Fraction) -> bool:
         """Is alpha what an epsilon buys? Not below e^-epsilon, and above it by what is rounded alone: steps of 2^-62 and 1e-12."""
         if not grants(alpha, epsilon, None, self.effort):
@@ -2210,28 +2502,35 @@ class Release:
 
     def levels(self) -> str:
         """Every mechanism holds the level that its statistic has, against what one person changes."""
-        for (name, _), plan in self.plans.items():
+        for (name, _), plan in self.plans.items() if not self.is_rho else ():
             least = next(s.alpha for s in self.statistics if s.name == name)
             own = not isinstance(self.question["mechanism"], str)  # one's own may be more private than is needed
             levels = {drawn.level for drawn in plan.values() if drawn.level is not None}
             right = all(level >= least if own else level == least for level in levels)
             _claim(right, f"{_named(name)} was drawn at another level than the record says.")
-        each = self.amount("epsilon_charged") / self.contribution
+        each = self.amount(f"{self.spent}_charged") / (1 if self.is_rho else self.contribution)
         must = [
             {
-                **_shares(by, len(sizes), part, each),
-                "statistics": [self._level_of(s, plans, part * each) for s in self.statistics],
+                **_shares(by, len(sizes), part, each, self.spent),
+                "statistics": [self._level_of(s, plans, part * each, k) for s in self.statistics],
             }
-            for (by, part), (sizes, plans) in zip(self.tiers, self.tier_plans, strict=True)
+            for k, ((by, part), (sizes, plans)) in enumerate(zip(self.tiers, self.tier_plans, strict=True))
         ]
-        must += [_shares(self.by, len(self.cells), self.cells_part, each)] if self.tiers else []
+        must += [_shares(self.by, len(self.cells), self.cells_part, each, self.spent)] if self.tiers else []
         _same(self.field("measured"), must, "What the record says of measured totals is not what was drawn.")
         families = sorted({drawn.family for plan in self.plans.values() for drawn in plan.values()})
+        if self.is_rho:
+            return f"rho pays for all that one unit moves, by the weights of its noise ({', '.join(families)})"
         return f"the level of every report follows from its distribution, in integers ({', '.join(families)})"
 
-    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction) -> dict[str, str]:
-        """What the record must say of a statistic of a tier."""
+    def _level_of(self, s: _Statistic, plans: Plans, share: Fraction, tier: int) -> dict[str, str | None]:
+        """What the record must say of a statistic of a tier. Where all its totals are public zeros no report has the level."""
+        if self.is_rho:
+            return {"name": s.name, "rho": str(share * s.weight), "alpha": None}
         levels = {str(drawn.level) for drawn in plans[s.name, s.parts[0]].values() if drawn.level is not None}
+        if not levels:
+            told = _list(_field(_list(self.field("measured"), "tiers")[tier], "statistics", "tier"), "statistics")
+            levels = {str(_amount(each.get("alpha"), "alpha")) for each in told if each.get("name") == s.name}
         _unknown(len(levels) == 1, "The levels of measured totals of several mechanisms are not compared here.")
         return {"name": s.name, "epsilon": str(share * s.weight), "alpha": levels.pop()}
 
@@ -2244,7 +2543,7 @@ class Release:
             _same(_field(tier, "by", "tier"), by, "Other totals were measured than the question asks for.")
             sizes = [_whole(size, "size", -1) for size in _list(_field(tier, "sizes", "tier"), "sizes")]
             _claim(all((size >= 0) is self.changes_one for size in sizes), "The sizes of totals do not fit.")
-            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by))))
+            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by), self._moves(by))))
         return found
 
     def _most_of(self, by: list[str]) -> int | None:
@@ -2309,8 +2608,9 @@ class Release:
         _same(told, must, "The record names other mechanisms than those that drew its reports.")
         return "groups, empty groups and mechanisms are those of the question and the answer"
 
-    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any) -> Plans:
-        """The mechanisms of cells or of a tier, which has this part of epsilon; counts of an unknown size go up to `most`."""
+    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any, moves: list[int]) -> Plans:
+        """The mechanisms of cells or of a tier, which has this part of epsilon, or of rho against one unit that makes these moves;
+        counts of an unknown size go up to `most`."""
         measures = _list(_field(answer, "measures", "answer"), "measures")
         must = [(s.name, p) for s in self.statistics for p in s.parts]
         found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanisms")[:2]) for m in measures]
@@ -2327,35 +2627,38 @@ class Release:
                 must_be |= {"column": drawn_of["column"], "missing": missing}
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
-            share = self.amount("epsilon_charged") * s.weight * part / self.contribution
+            share = self.amount(f"{self.spent}_charged") * s.weight * part / (1 if self.is_rho else self.contribution)
             for entry in _list(measure["mechanisms"], "mechanisms"):
-                more = self._entry(entry, s, share, most)
+                more = self._entry(entry, s, share, most, moves)
                 _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
                 plan |= more
             _claim(set(sizes) <= set(plan), "Some groups have no mechanism.")
             plans[name, which] = plan
         return plans
 
-    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any) -> dict[int, _Drawn]:
+    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any, moves: list[int]) -> dict[int, _Drawn]:
         """The mechanisms of some sizes: made again from their family, or read from their file, and proved."""
         sizes = [_whole(size, "size", -1) for size in _list(_field(entry, "sizes", "mechanism"), "sizes")]
         _shape(len(sizes) > 0, "A mechanism serves no size.")
         if "document" in entry or "own" in entry:
             _known(entry, "mechanism", "sizes", "document" if "document" in entry else "own")
             document = entry.get("document", self.question["mechanism"])
-            return dict.fromkeys(sizes, self._from_file(document, s, share))
+            return dict.fromkeys(sizes, self._from_file(document, s, share, moves))
         family = _field(entry, "family", "mechanism")
         if family is None:
             _known(entry, "mechanism", "sizes", "family")
             _claim(set(sizes) == {0}, "A group that is not empty was not drawn.")
             return {0: _Drawn("public zero", None, "")}
+        if family == "gaussian":
+            return self._gaussian(entry, sizes, s, share, most, moves)
         *_, alpha, told = _known(entry, "mechanism", "sizes", "family", "alpha", "digest", maybe=("change",))
         level, change = _amount(alpha, "alpha"), entry.get("change")
         counted = s.kind == "count" or (s.kind == "share" and not s.pair)
         _claim((change is None) is counted, "A count has noise for one person, and a sum for what one adds.")
         _claim(change is None or _whole(change, "change", 1) >= s.change, "The noise hides less than one person adds.")
         _claim(0 < level < 1 and 0 not in sizes, "A mechanism has no level, or serves an empty public group.")
-        _claim(grants(level, share, None, self.effort), f"alpha {level} is weaker than epsilon {share}.")
+        kept = self._paid(s, share, moves, level, None) if self.is_rho else grants(level, share, None, self.effort)
+        _claim(kept, f"alpha {level} is weaker than {self.spent} {share}.")
         tops = {size: None if change is not None else _top(size, most) for size in sizes}
         laws: dict[int | None, _Law] = {}
         for r in _choices(family, change):
@@ -2380,7 +2683,42 @@ class Release:
             drawn[top] = _Drawn(_text(family, "family"), channel, own, _grid(law.written["outputs"], "outputs"), level)
         return {size: drawn[tops[size]] for size in sizes}
 
-    def _from_file(self, document: Any, s: _Statistic, share: Fraction) -> _Drawn:
+    def _gaussian(
+        self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, most: Any, moves: list[int]
+    ) -> dict[int, _Drawn]:
+        """Gaussian noise on all whole numbers, or clamped to the counts that are possible."""
+        _, _, weights, told = _known(entry, "mechanism", "sizes", "family", "q", "digest", maybe=("change",))
+        q, change = _amount(weights, "q"), entry.get("change")
+        _claim(
+            self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves an empty group."
+        )
+        kept = self._paid(s, share, moves, Fraction(0), _Gaussian(q, None, (None, None)))
+        _claim(kept, f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}.")
+        open_ends = change is not None
+        _claim(open_ends or (s.grid is None and not s.pair), "A sum is clamped, which loses what its noise was.")
+        noise, near = {"family": "gaussian", "q": str(q)}, {"kind": "steps", "steps": _whole(change or 1, "change", 1)}
+        together, found = hashlib.sha256(), dict[int, _Drawn]()
+        for size in sizes:
+            top = None if open_ends else _top(size, most)
+            ends = {"low": None if open_ends else "0", "high": None if top is None else str(top), "step": "1"}
+            channel: dict[str, Any] = {
+                "kind": "additive",
+                "noise": noise,
+                "low": None if open_ends else 0,
+                "high": None,
+            }
+            channel = channel if top is None else {"kind": "clamped", "n": top, "noise": noise}
+            law = {"inputs": ends, "outputs": ends, "channel": channel}
+            together.update(f"{size} {json.dumps(law, sort_keys=True)}\n".encode())
+            reach = {"kind": "any"} if top == 1 else near
+            own, drawn = digest({**law, "alpha": "0", "neighbours": reach}), _channel(channel, Effort())
+            drawn.effort = self.effort
+            found[size] = _Drawn("gaussian", drawn, own, _grid(ends, "outputs"))
+        right = "sha256:" + together.hexdigest() == told
+        _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
+        return found
+
+    def _from_file(self, document: Any, s: _Statistic, share: Fraction, moves: list[int]) -> _Drawn:
         """A mechanism that stands in the record whole: verified as its own file would be."""
         _shape(isinstance(document, dict), "The mechanism of the record is missing.")
         proved = verify(document, self.effort)
@@ -2390,8 +2728,13 @@ class Release:
             reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
             "The mechanism of the record is not one for counts of people.",
         )
-        _claim(grants(proved.alpha, share, None, self.effort), f"Its mechanism is weaker than epsilon {share}.")
         channel = _channel(document["channel"], Effort())
+        kept = (
+            self._paid(s, share, moves, proved.alpha, channel)
+            if self.is_rho
+            else grants(proved.alpha, share, None, self.effort)
+        )
+        _claim(kept, f"Its mechanism is weaker than {self.spent} {share}.")
         channel.effort = self.effort
         own = {name: document[name] for name in ("inputs", "outputs", "channel")}
         shortest = {"kind": "any"} if near == {"kind": "steps", "steps": (channel.rows or 0) - 1} else near
@@ -2405,7 +2748,7 @@ class Release:
             size = self.sizes[place]
             drawn = self.plans[s.name, s.parts[0]][size]
             must = {"mechanism": drawn.family, "digest": drawn.digest}
-            must |= {"epsilon": "0" if drawn.channel is None else str(s.epsilon)}
+            must |= {self.spent: "0" if drawn.channel is None else str(s.share)}
             must |= {"n": str(size)} if self.changes_one else {}
             for name, value in must.items():
                 self._cell(line, name, name not in line or line[name] == value)
@@ -2600,19 +2943,25 @@ class Release:
         _claim(self.field("dataset") == told.name, f"The ledger is that of {_named(told.name)}, another data set.")
         names, part = ("relation", "unit", "parts"), self.field("part")
         same = [terms.get(name) for name in names] == [self.field(name) for name in names]
+        delta = self.field("delta")
+        same = same and told.delta == (None if delta is None else _amount(delta, "delta"))
         _claim(same and self._of_budget("budget") == told.budget, "The ledger has other terms for the data set.")
         line, head, audience = (self.field(name) for name in ("ledger_line", "ledger_head", "audience"))
         if line is None:
-            _claim(self.amount("epsilon_charged") == 0, "It was charged for, but it names no line of the ledger.")
+            free = self.amount(f"{self.spent}_charged") == 0
+            _claim(free, "It was charged for, but it names no line of the ledger.")
             raise Fault("unknown", "Nothing was charged for it, so no line of the ledger confirms it.")
         _claim(type(line) is int and line in told.answers, f"Line {_named(line)} is no charge that was answered.")
         answered = told.answers[line]
-        paid = (
-            self.amount("epsilon_charged")
+        asked = (
+            self.amount(f"{self.spent}_charged")
             if audience is None
             else _amount(_field(audience, "charged", "audience"), "charge")
         )
-        _claim(told.charges[line] == paid, f"Line {line} charged {told.charges[line]}, not {paid}.")
+        written, paid = told.lines[line - 1], told.charges[line]
+        right = self.spent in written and _rational(written[self.spent], "charge") == asked
+        right = right and (told.delta is None or audience is not None or paid == self.amount("rho_charged"))
+        _claim(right, f"Line {line} charged {paid}, not {asked}.")
         _claim(told.lines[line - 1].get("part") == part, f"Line {line} charged another part of the data set.")
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
@@ -2625,6 +2974,8 @@ class Release:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
             right = before is None or (type(before) is int and before < line and before in told.answers)
             _claim(right, "The line of the release that it corrects is no earlier charge that was answered.")
+            known = "parts" not in terms or len(told.ever.corrected) > 0
+            _claim(known, "The ledger has no line of a correction, and counts its parts as if nobody had moved.")
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened or self.shows_less:
             return f"{words}; the commitment to its reports was not opened"
@@ -2654,14 +3005,14 @@ class Release:
         )
 
 
-def _shares(by: list[str], totals: int, part: Fraction, each: Fraction) -> dict[str, Any]:
+def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: str) -> dict[str, Any]:
     """What the record must say of a tier of totals, or of the cells beside them."""
-    return {"by": by, "totals": totals, "part": str(part), "epsilon": str(part * each)}
+    return {"by": by, "totals": totals, "part": str(part), spent: str(part * each)}
 
 
 _PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
-_STATISTIC = "name kind what where among column low high step missing part epsilon alpha change pair"
+_STATISTIC = "name kind what where among column low high step missing part epsilon rho alpha change pair"
 
 
 def _sum(amounts: Iterable[Fraction]) -> Fraction:
@@ -2845,8 +3196,13 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
     )
     assert channel is not None
     noise = channel.noise
-    if noise is not None:
-        k = _reach(noise, error / 2, channel.effort) - 1
+    reach = (
+        channel.reach(error / 2)
+        if isinstance(channel, _Gaussian)
+        else noise and _reach(noise, error / 2, channel.effort)
+    )
+    if reach is not None:
+        k = reach - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
         high_end = FARTHEST if channel.rows is None else channel.rows - 1
         return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
@@ -3076,14 +3432,21 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
 def _print_verified(found: Verified) -> None:
     """What was proved of a mechanism."""
     power = f" to the power {found.power}" if found.power != 1 else ""
-    if found.alpha == 0:
+    if found.rho is not None:
+        print(
+            f"verified: rho {found.rho} (zero-concentrated privacy) holds for all {found.between}".replace(
+                "all any", "any"
+            )
+        )
+    elif found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
         print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
     short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
     known = f"{found.tight}{short}{power}"
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known
-    print(f"tight level: {tight}" + ("" if found.exact else " or better"))
+    if found.rho is None:
+        print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")

@@ -447,3 +447,89 @@ def test_release(guest, tmp_path):
     for private in ("ill", "district", name, "people", "budget"):
         assert private not in page.url
     book.close()
+
+
+def test_a_release_by_all_fields(guest, tmp_path):
+    """Households in a file with a title above its names and days as Germans write them; words and marks for page and CSV."""
+    people = [
+        "Einwohner;;",
+        "haus;geboren;sex",
+        *(f"h{k // 3};0{k % 9 + 1}.02.19{60 + k % 30};{'fm'[k % 2]}" for k in range(300)),
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(people), encoding="utf-8")
+    name = f"homes{time.monotonic_ns()}"
+    page = guest.go("release")
+    page.locator("summary", has_text="How it is read").click()
+    for field, text in {"separator": ";", "header_row": "2", "dates": "geboren:dd.mm.yyyy"}.items():
+        page.fill(f"[name={field}]", text)
+    page.set_input_files("#file", tmp_path / "people.csv")
+    page.wait_for_function("() => document.querySelector('#operator-told').textContent.includes('geboren')")
+    page.fill("[name=dataset]", name)
+    page.press("[name=dataset]", "Tab")
+    page.wait_for_selector("#opening[open]")
+    for field, text in {"budget": "40", "unit": "haus"}.items():
+        page.fill(f"[name={field}]", text)
+    page.click("#fix")
+    page.wait_for_function("() => document.querySelector('#terms').textContent.includes('40 of 40 left')")
+    page.click("#admit")
+    page.wait_for_function("() => document.querySelector('#terms').textContent.includes('is admitted')")
+    page.locator("summary", has_text="Sums").click()
+    page.locator("summary", has_text="Confidence").click()
+    asked = {
+        "count": "geboren < '1975-01-01'",
+        "by": "sex",
+        "domain": json.dumps({"sex": ["f", "m"]}),
+        "epsilon": "30",
+        "counted": "rows",
+        "max_rows": "3",
+        "confidence": "0.99",
+        "title": "Alte <Leute>",
+        "source": "Register",
+        "notes": "eins\nzwei",
+        "labels": "sex Geschlecht",
+    }
+    for field, text in asked.items():
+        page.fill(f"[name={field}]", text)
+    page.check("[name=simultaneous]")
+    page.select_option("[name=out_decimal]", ",")
+    page.click("#ask")
+    page.wait_for_selector("#problem:visible")
+    assert "A label is a name and what to call it" in page.inner_text("#problem")
+    page.fill("[name=labels]", "geschlecht=Geschlecht")
+    page.click("#ask")
+    page.wait_for_function("() => document.querySelector('#problem').textContent.includes('no column or statistic')")
+    assert [error for error in guest.errors if "422" not in error] == []  # the refusal alone
+    guest.errors.clear()
+    page.fill("[name=labels]", "sex=Geschlecht = m/w")
+    page.click("#expect")
+    page.wait_for_selector("#expected table")
+    page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert fits(page)
+    with dt.Ledger(guest.studio.folder / "budget.db") as book:
+        assert book.balance(name).spent == 0
+        page.click("#pay")
+        page.wait_for_selector("#made table")
+        assert book.balance(name).spent == 30
+    saved = {}
+    for kind in ("csv", "json", "html"):
+        with page.expect_download() as loading:
+            page.locator(f"[data-kind={kind}]").click()
+        loading.value.save_as(tmp_path / f"released.{kind}")
+        saved[kind] = (tmp_path / f"released.{kind}").read_text(encoding="utf-8")
+    lines = [line.split(";") for line in saved["csv"].splitlines()]
+    old = [
+        k for k in range(300) if k % 30 < 15
+    ]  # born before 1975, counted by hand: rows, of up to three in a household
+    reports = {line[0]: int(line[lines[0].index("published")]) for line in lines[1:]}
+    assert reports == {sex: sum("fm"[k % 2] == sex for k in old) for sex in "fm"}  # noise of another step: some e^-10
+    record = json.loads(saved["json"])["record"]
+    assert (record["confidence"], record["simultaneous"], record["counted"]) == ("99/100", True, "rows")
+    assert record["presentation"]["labels"] == {"sex": "Geschlecht = m/w"}
+    for word in ("Alte &lt;Leute&gt;", "Register", "eins", "zwei", "Geschlecht = m/w", "99 % interval, all at once"):
+        assert word in saved["html"]
+    page.fill("[name=max_count]", "400")  # drawn in another way: told before it is paid for again
+    page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert "answered the same statistics of the same groups before" in page.inner_text("#advice")
+    page.click("#back")

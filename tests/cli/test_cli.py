@@ -116,6 +116,14 @@ NEW = {
         ["staircase", "--step", "0.1", "--epsilon", "2", "--sensitivity", "1", "--r", "l2"],
         dt.staircase(step="1/10", epsilon=2, r="l2"),
     ),
+    "gaussian": (
+        ["gaussian", "--low", "none", "--high", "none", "--rho", "1/3", "--sensitivity", "2"],
+        dt.gaussian(dt.Grid(None, None), rho="1/3", sensitivity=2),
+    ),
+    "gaussian in steps": (
+        ["gaussian", "--low", "0", "--high", "none", "--step", "1/4", "--standard-error", "20"],
+        dt.gaussian(dt.Grid(0, None, "1/4"), standard_error=20),
+    ),
     "rounded": (
         [
             "rounded",
@@ -202,14 +210,18 @@ def test_check_and_show_know_every_family(run, name):
     words, made = NEW[name]
     run("make", *words, "-o", "m.json")
     told = run("check", "m.json")
-    assert (told.code, told.err) == (1 if made.claim.alpha == 0 else 0, "")
-    assert told.out.startswith("no level is claimed" if made.claim.alpha == 0 else "holds")
+    claims = made.claim.alpha > 0 or made.is_concentrated
+    assert (told.code, told.err) == (0 if claims else 1, "")
+    assert told.out.startswith("holds" if claims else "no level is claimed")
     checked = run("check", "m.json", "--epsilon", "1/100")
     assert checked.code == 1
     assert checked.out.startswith("does not hold")
     found = json.loads(run("check", "m.json", "--json").out)
-    assert found["holds"] is (made.claim.alpha > 0)
-    assert (found["tight_epsilon"] is None) == (made.claim.alpha == 0)
+    assert found["holds"] is claims
+    if made.is_concentrated:
+        assert Fraction(found["proved_rho"]) == made.rho
+    else:
+        assert (found["tight_epsilon"] is None) == (made.claim.alpha == 0)
     told = run("show", "m.json")
     assert (told.code, told.err) == (0, "")
     assert ("noise: mean distance" in told.out) == (made.inputs.n is None)
@@ -222,6 +234,27 @@ def test_check_and_show_know_every_family(run, name):
         assert_one_good_error(run("show", "m.json", "--csv"))
     else:
         assert len(run("show", "m.json", "--csv").out.splitlines()) == made.inputs.n + 2
+
+
+def test_check_decides_rho_and_delta(run):
+    run("make", "gaussian", "--n", "100", "--q", "99/100", "-o", "m.json")
+    for words, code in (
+        (["--rho", "0.0101"], 0),
+        (["--rho", "0.0100"], 1),
+        (["--epsilon", "1", "--delta", "1e-6"], 0),
+        (["--epsilon", "1/10", "--delta", "1e-6"], 1),
+        (["--alpha", "1/2", "--delta", "1/100"], 0),
+    ):
+        told = run("check", "m.json", *words)
+        assert (told.code, told.err) == (code, "")
+        assert told.out.startswith("does not hold" if code else "holds")
+    assert json.loads(run("check", "m.json", "--epsilon", "1", "--delta", "1e-6", "--json").out)["needed_delta"] < 1e-12
+    assert_one_good_error(run("check", "m.json", "--rho", "1", "--delta", "1e-6"))
+    assert_one_good_error(run("check", "m.json", "--delta", "1e-6"))
+    assert_one_good_error(run("make", "gaussian", "--n", "8"))
+    assert_one_good_error(run("make", "gaussian", "--n", "8", "--rho", "1", "--q", "1/2"))
+    told = run("audit", "m.json", "--delta", "1e-3", "--draws", "20000", "--seed", "4")
+    assert (told.code, "with delta 0.001" in told.out) == (0, True)
 
 
 def test_show_says_how_large_unbounded_noise_is(run):

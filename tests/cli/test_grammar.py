@@ -107,6 +107,31 @@ def options(command: Any) -> dict[str, tuple[set[str], str]]:
     return found
 
 
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_a_misspelt_option_is_told_as_such_in_every_command(run, name):  # noqa: F811
+    """Wherever it stands, also where a file, a number or nothing may stand; what is meant so is written ./--file or after --."""
+    words = name.split()
+    required = {"make": ["geometric"], "compare-query": ["mean"], "completion": ["bash"]}.get(name, ["some.json"])
+    for typed in (["--epsilom"], ["--epsilom=3"], [*required, "--epsilom"], [*required, "x", "--epsilom", "3"], ["-y"]):
+        told = run(*words, *typed)
+        assert_one_good_error(told)
+        wrong = next(word for word in typed if word.startswith("-")).partition("=")[0]
+        assert told.err.startswith(f"discreet: {wrong} is no option of discreet {name}"), (typed, told.err)
+
+
+def test_an_option_is_no_value_of_the_one_before_it(run):  # noqa: F811
+    """Nothing is written to a file called --csv; and negative numbers, files meant as such and - are values as before."""
+    dt.geometric(dt.Grid(-3, 3), alpha="1/2").save("m.json")
+    told = run("sample", "m.json", "1", "-o", "--csv")
+    assert_one_good_error(told)
+    assert told.err.startswith("discreet: -o needs a value after it; write for example discreet sample")
+    assert not Path("--csv").exists()
+    Path("m.json").rename("--epsilom")
+    assert run("check", "./--epsilom").code == run("check", "--", "--epsilom").code == 0
+    assert run("sample", "./--epsilom", "-3", "-2").code == 0
+    assert "--epsilom is no option" in run("sample", "./--epsilom", "-3", "--epsilom").err
+
+
 def test_the_list_of_commands_is_what_there_is():
     assert [name for name in app if not name.startswith("-")] == list(COMMANDS)
     assert (

@@ -23,7 +23,8 @@ import pytest
 import discreet as dt
 from discreet.cli import main
 from discreet.collect.batches import perturb_batches
-from discreet.collect.cluster import Task, TaskSettings
+from discreet.collect.cluster import Task
+from discreet.collect.workers import TaskSettings
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.engines.spark import NUMBER, check_safe, is_spark
@@ -131,7 +132,9 @@ def found_in(folders: list[Path], words: list[bytes]) -> list[Path]:
 
 def test_the_key_lies_in_no_folder_and_no_log(spark, folder, job, source, tmp_path):
     key, sent = bytes(job._key), job.for_workers(source)._key
-    dt.perturb(folder / "two files", "age", M, source=source, engine="spark")
+    frame = spark.read.parquet(str(folder / "two files"))
+    for way in (frame, frame.where("id >= 0")):  # tasks on the files, and rows that Spark hands over
+        dt.perturb(way, "age", M, source=source)
     places = [folder, Path(spark.sparkContext._temp_dir)]
     logs = [path for path in (folder / "events").rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert any(b"SparkListenerTaskEnd" in path.read_bytes() for path in logs)
@@ -147,7 +150,12 @@ def test_a_task_that_runs_twice_at_once_draws_the_same(source, job):
     """As speculation has it: two copies of a task, in threads of their own, whose rows come in other batches."""
     settings = SimpleNamespace(
         value=TaskSettings(
-            mechanism=text(M).encode(), column="age", keep=("row",), on_bad="error", names=("age", "row")
+            mechanism=text(M).encode(),
+            column="age",
+            keep=("row",),
+            on_bad="error",
+            names=("age", "row"),
+            reading=Reading(),
         )
     )
     rows = PEOPLE.select(["age", "row"]).append_column(NUMBER, PEOPLE.column("row"))
@@ -219,7 +227,8 @@ def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
         (TableInputError, "runs on", lambda: dt.perturb(path, "age", M, engine="spark", master="local[1]")),
         (TableInputError, "not known", lambda: dt.perturb(path, "age", M, engine="flink")),
         (TableInputError, "engine=", lambda: dt.perturb(path, "age", M, master="local[2]")),
-        (TableInputError, "Parquet", lambda: dt.perturb(tmp_path / "a.csv", "age", M, engine="spark")),
+        (TableInputError, "no file", lambda: dt.perturb(tmp_path / "a.csv", "age", M, engine="spark")),
+        (TableInputError, "Parquet", lambda: dt.perturb(tmp_path / "a.xlsx", "age", M, engine="spark")),
         (TableInputError, "no readable", lambda: dt.perturb(tmp_path / "a.parquet", "age", M, engine="spark")),
         (TableInputError, "its own data frames", lambda: dt.perturb(PEOPLE, "age", M, engine="spark")),
         (SourceError, "run twice", lambda: dt.perturb(frame, "age", M, source=dt.insecure_source(1))),
@@ -299,60 +308,63 @@ ANSWERS = [Joint(("age > 20", "pay > 900")), Joint(("age > 20",), ("pay > 900",)
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
+QUESTIONS = [
+    {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
+    {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
+    {
+        "predicates": ["age < 40 AND pay > 500"],
+        "sums": [PAY],
+        "by": ["town", "age"],
+        "domain": BY_BOTH,
+        "unit": "id",
+        "max_groups": 2,
+    },
+    {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+    {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
+    {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
+    {
+        "predicates": ["age < 40", None],
+        "sums": [PAY],
+        "by": ["town", "age"],
+        "domain": BY_BOTH,
+        "unit": "id",
+        "counted": "rows",
+        "max_rows": 2,
+        "other": True,
+    },
+    {
+        "predicates": ["age < 40"],
+        "sums": [PAY],
+        "by": ["town"],
+        "domain": BY_TOWN,
+        "unit": "id",
+        "counted": "born",
+        "max_rows": 2,
+    },
+    {
+        "predicates": [*ANSWERS, "pay > 900"],
+        "sums": [replace(PAY, missing="out")],
+        "by": ["town"],
+        "domain": BY_TOWN,
+        "unit": "name",
+        "max_groups": 2,
+    },
+    {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
+    {
+        "predicates": ["age < 40"],
+        "by": ["age"],
+        "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
+        "unit": "id",
+        "counted": "rows",
+        "max_rows": 2,
+        "part": ("town", "b"),
+    },
+]
+
+
 @pytest.mark.parametrize(
     "asked",
-    [
-        {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
-        {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
-        {
-            "predicates": ["age < 40 AND pay > 500"],
-            "sums": [PAY],
-            "by": ["town", "age"],
-            "domain": BY_BOTH,
-            "unit": "id",
-            "max_groups": 2,
-        },
-        {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
-        {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ()), "part": ("town", "a")},
-        {"predicates": [None], "sums": [PAY], "by": ["age"], "domain": BY_AGE, "unit": "id", "part": ("town", "b")},
-        {
-            "predicates": ["age < 40", None],
-            "sums": [PAY],
-            "by": ["town", "age"],
-            "domain": BY_BOTH,
-            "unit": "id",
-            "counted": "rows",
-            "max_rows": 2,
-            "other": True,
-        },
-        {
-            "predicates": ["age < 40"],
-            "sums": [PAY],
-            "by": ["town"],
-            "domain": BY_TOWN,
-            "unit": "id",
-            "counted": "born",
-            "max_rows": 2,
-        },
-        {
-            "predicates": [*ANSWERS, "pay > 900"],
-            "sums": [replace(PAY, missing="out")],
-            "by": ["town"],
-            "domain": BY_TOWN,
-            "unit": "name",
-            "max_groups": 2,
-        },
-        {"predicates": ANSWERS, "by": ["town"], "domain": BY_TOWN},
-        {
-            "predicates": ["age < 40"],
-            "by": ["age"],
-            "domain": Domain.of({"age": {"young": [0, 29], "old": [30, None]}}),
-            "unit": "id",
-            "counted": "rows",
-            "max_rows": 2,
-            "part": ("town", "b"),
-        },
-    ],
+    QUESTIONS,
     ids=[
         *(
             "rows",
@@ -434,29 +446,42 @@ CLUSTER = """
 import os, re, signal, sys
 from pathlib import Path
 import discreet as dt
-from discreet.collect import cluster as collect
+from discreet.collect import cluster as collect, workers
+from discreet.engines import file_parts
 from discreet.engines.spark import opened_session
+from discreet.randomness import Job
 folder = Path(sys.argv[1])
+
+def die(which):
+    try:
+        os.close(os.open(folder / which, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    worker = os.getppid()
+    while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
+        worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
+    os.kill(worker, signal.SIGKILL)
 
 class Dying(collect.Task):
     def __call__(self, batches):
         for made in super().__call__(batches):
             yield made
-            try:
-                os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                continue
-            worker = os.getppid()
-            while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
-                worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
-            os.kill(worker, signal.SIGKILL)
+            die("died")
 
-m, collect.Task = dt.geometric(100, epsilon="1/10"), Dying
+class DyingPart(workers.PartTask):
+    def __call__(self, part):
+        found = super().__call__(part)
+        die("died on files")
+        return found
+
+m, collect.Task, workers.PartTask, file_parts._ROWS = dt.geometric(100, epsilon="1/10"), Dying, DyingPart, 900
 with opened_session("local-cluster[2,1,1024]") as session, Job("people") as job:
     source = job.source("people", "age", m.digest)
-    there = dt.perturb(session.read.parquet(str(folder / "people.parquet")), "age", m, source=source)
-    assert there == dt.perturb(folder / "people.parquet", "age", m, source=source)
-    assert (folder / "died").exists()
+    frame = session.read.parquet(str(folder / "people.parquet"))
+    here = dt.perturb(folder / "people.parquet", "age", m, source=source)
+    for way, mark in ((frame, "died on files"), (frame.where("id >= 0"), "died")):
+        assert dt.perturb(way, "age", m, source=source) == here
+        assert (folder / mark).exists()
     keys = bytes(job._key), job.for_workers(source)._key
     for path in (folder / "local").rglob("*"):
         assert not path.is_file() or not any(key in path.read_bytes() for key in keys)

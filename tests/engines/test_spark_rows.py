@@ -150,7 +150,7 @@ def test_rows_of_one_number_are_found_across_tasks(spark, folder, monkeypatch, n
         return engine.Numbered(made.frame.withColumn(NUMBER, F.expr(number)), made.files)
 
     monkeypatch.setattr("discreet.collect.cluster.numbered", alike)
-    frame = spark.read.parquet(str(folder / "people.parquet"))
+    frame = spark.read.parquet(str(folder / "people.parquet")).where("id >= 0")  # Spark hands its rows over
     with pytest.raises(SourceError, match="the same number, or none"):
         dt.perturb(frame, "age", M)
     if "greatest" in number:

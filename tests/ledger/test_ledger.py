@@ -29,9 +29,11 @@ from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.chain import Totals
 from discreet.ledger.entries import charge as charge_line
-from discreet.ledger.entries import keeping, terms_given
+from discreet.ledger.entries import keeping
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
+from discreet.ledger.prices import Price
 from discreet.ledger.stores import CHARGING
+from discreet.ledger.terms import terms_given
 from tests import crashes, postgres
 from tests.profiles import examples
 
@@ -212,7 +214,7 @@ def test_charges_add_up_exactly(tmp_path_factory, charges):
 def test_only_positive_fractions_are_charged(tmp_path, epsilon):
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("survey", 10)
-        with pytest.raises(LedgerError, match="positive Fraction"):
+        with pytest.raises(LedgerError, match="one positive Fraction"):
             charge(ledger, 1, epsilon)
         charge(ledger, 1, Fraction(2**256 - 1, 2**256 - 2))  # the largest parts that fit
         assert ledger.head("survey").count == 2
@@ -267,7 +269,7 @@ def test_the_same_question_gets_the_stored_answer(survey):
     for fresh in (False, True):
         again = charge(survey, {"b": [2, 3], "a": 1}, Fraction(1, 2), fresh=fresh)
         totals = Totals(Fraction(1), TENTH)
-        told = {"head": shown.head, "epsilon": TENTH, "totals": totals}
+        told = {"head": shown.head, "paid": {"epsilon": TENTH}, "totals": totals}
         assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, **told)
     assert not shown.repeated
     assert survey.balance("survey").spent == TENTH
@@ -902,7 +904,9 @@ def test_a_charge_that_waited_for_another_follows_it(place, survey):
             waiting = pool.submit(charge, other, "waited")
             time.sleep(0.3)
             assert not waiting.done()
-            line = charge_line(run, account, TENTH, {"question": "", "basis": chain.STATED}, "drawn elsewhere")
+            line = charge_line(
+                run, account, Price.of(TENTH), {"question": "", "basis": chain.STATED}, "drawn elsewhere"
+            )
         assert waiting.result() == Pending("survey", line + 1)
     assert survey.verify("survey").count == line + 1
 

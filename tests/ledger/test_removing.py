@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
+import time
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import chain
 from discreet.ledger.ledger import Ledger, Pending
+from tests import crashes
 
 HALF = Fraction(1, 2)
 
@@ -139,3 +146,65 @@ def test_chains_that_nobody_wrote_are_refused(change, told):
     )
     with pytest.raises(LedgerError, match=told):
         chain.audit(account, lines, [], [], [], None)
+
+
+def _work_until_killed(ledger: Ledger, seed: int, seen: Path, tell: int) -> None:
+    """Make, admit, charge and remove data sets, and write down each step when it has returned."""
+    rng = random.Random(seed)
+    out = os.open(seen, os.O_WRONLY | os.O_APPEND)
+    os.write(tell, b".")
+    while True:
+        name, last = f"town{rng.randrange(6)}", "charge" if rng.random() < 0.1 else "remove"
+        for step in ("create", "admit", last):
+            try:
+                if step == "create":
+                    ledger.create(name, "1")
+                elif step == "admit":
+                    ledger.note_admission(name, str(rng.random()), data="d", reading={}, columns=["c"])
+                elif step == "charge":
+                    ledger.charge(name, epsilon="1/1000", what="x")
+                else:
+                    ledger.remove(name)
+            except LedgerError:
+                continue  # there is none, there is one already, or it was charged
+            os.write(out, f"{json.dumps([name, step])}\n".encode())
+
+
+def test_killed_processes_remove_all_of_a_data_set_or_nothing(ledger, tmp_path):
+    """Whatever returned is in the history in its order; what was charged is there for good; every history holds."""
+    rng, seen, errors = random.Random(5), tmp_path / "seen", tmp_path / "errors"
+    seen.touch()
+    start = time.perf_counter()
+    for k in range(5):
+        ledger.create(f"warm{k}", "1")
+    longest = 3 * (time.perf_counter() - start)  # about fifteen steps, however fast the disk is
+    for _ in range(4):
+        ready, tell = os.pipe()
+        children = [
+            crashes.fork(partial(_work_until_killed, ledger, rng.getrandbits(60), seen, tell), errors) for _ in range(2)
+        ]
+        os.read(ready, 1)
+        for child in children:
+            time.sleep(rng.uniform(longest / 4, longest))
+            os.kill(child, signal.SIGKILL)
+            assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), errors.read_text()
+        os.close(ready)
+        os.close(tell)
+    done: dict[str, list[str]] = {}
+    for name, step in map(json.loads, seen.read_text().splitlines()):
+        done.setdefault(name, []).append(step)
+    kinds = {"create": "create", "admit": "admitted", "remove": "removed", "charge": "charge"}
+    assert {"create", "remove"} <= {step for steps in done.values() for step in steps}
+    for name, steps in done.items():
+        ledger.verify(name)
+        history = [entry.kind for entry in ledger.history(name)]
+        for step, kind in kinds.items():  # killed between the ledger and the note, a step is in the history alone
+            assert 0 <= history.count(kind) - steps.count(step) <= 8
+        if "charge" in history:
+            assert "removed" not in history[history.index("charge") :]
+            assert ledger.balance(name).spent == Fraction(history.count("charge"), 1000)
+        gone = history[-1] == "removed"
+        assert (name in ledger.datasets()) is not gone
+        _, _, _, admissions, _ = ledger._read(name)
+        since = history[max(k for k, kind in enumerate(history) if kind == "create") :]
+        assert len(admissions) == (0 if gone else since.count("admitted"))

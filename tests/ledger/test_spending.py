@@ -19,6 +19,7 @@ import pytest
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError, OutOfRangeError
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.prices import Price
 from discreet.ledger.spending import covers
 from tests import crashes
 
@@ -112,10 +113,10 @@ def largest_log(law: np.ndarray, reach: int) -> float:
 def test_what_a_charge_covers(epsilon, m, change, holds):
     charge = dt.Level.of(epsilon=epsilon).charge
     if holds:
-        covers(charge, m, change)
+        covers(Price.of(charge), m, change)
     else:
         with pytest.raises(LedgerError, match="Nothing was drawn"):
-            covers(charge, m, change)
+            covers(Price.of(charge), m, change)
     if m.inputs.n is not None and m.outputs.n is not None:  # the same from the matrix, in floats, away from equality
         reach = math.ceil(Fraction(1 if change is None else change) / m.inputs.step)
         reach = max(reach, (m.sensitivity or 1) if change is None else 1)
@@ -126,14 +127,14 @@ def test_what_a_charge_covers(epsilon, m, change, holds):
 def test_graphs_need_a_word(ledger):
     ring = dt.design(3, alpha="1/2", loss="l1", neighbours=[(0, 1), (1, 3), (3, 2), (2, 0)]).mechanism
     path = dt.design(3, alpha="1/2", loss="l1", neighbours=[(0, 1), (1, 2), (2, 3)]).mechanism
-    covers(Fraction(7, 10), path)  # these pairs are all that are one step apart
+    covers(Price.of(Fraction(7, 10)), path)  # these pairs are all that are one step apart
     with pytest.raises(LedgerError, match=r"a graph of neighbours.*change="):
-        covers(Fraction(7, 10), ring)
+        covers(Price.of(Fraction(7, 10)), ring)
     worst = largest_log(ring.matrix, 1)
     above, below = (Fraction(worst * (1 + sign * 1e-6)) for sign in (1, -1))
-    covers(above, ring, 1)  # what one step tells, whatever the graph claims
+    covers(Price.of(above), ring, 1)  # what one step tells, whatever the graph claims
     with pytest.raises(LedgerError, match="Nothing was drawn"):
-        covers(below, ring, 1)
+        covers(Price.of(below), ring, 1)
 
 
 def test_refusals_draw_nothing_and_leave_the_charge(ledger):

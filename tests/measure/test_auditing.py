@@ -103,9 +103,11 @@ def test_clopper_pearson_against_the_binomial():
         high = stats.beta.ppf(1 - error / 2, other + 1, size - other)
         assert stats.binom.sf(one - 1, size, low) == pytest.approx(error / 2, rel=1e-6)
         assert stats.binom.cdf(other, size, high) == pytest.approx(error / 2, rel=1e-6)
-        assert _log_ratio(np.array([one]), np.array([other]), size, error)[0] == pytest.approx(math.log(low / high))
-    assert _log_ratio(np.array([0]), np.array([5]), size, error)[0] == -math.inf
-    assert _log_ratio(np.array([size]), np.array([size]), size, error)[0] < 0
+        assert _log_ratio(np.array([one]), np.array([other]), size, (error, 0.0))[0] == pytest.approx(
+            math.log(low / high)
+        )
+    assert _log_ratio(np.array([0]), np.array([5]), size, (error, 0.0))[0] == -math.inf
+    assert _log_ratio(np.array([size]), np.array([size]), size, (error, 0.0))[0] < 0
 
 
 def test_continuous_samplers_are_seen_through():
@@ -177,3 +179,33 @@ def test_an_audit_that_cannot_be_made_names_the_cause():
 
     with pytest.raises(AuditError, match="RuntimeError: the key is lost"):
         dt.audit(broken, epsilon=1, pairs=[(0, 1)], draws=1000)
+
+
+def test_gaussian_noise_is_audited_with_a_delta():
+    """Its own claim at a delta holds; noise of another q under the same claim is found out."""
+    m = dt.gaussian(100, q="9/10")
+    found = dt.audit(m, delta="1e-3", draws=200_000, source=dt.insecure_source(1))
+    assert not found.flagged
+    assert found.claimed == pytest.approx(1.39838, abs=1e-4)
+    assert found.epsilon_lower > 0.5
+    assert "with delta 0.001" in str(found)
+    assert found.to_dict()["delta"] == 0.001
+    sharp = dt.gaussian(100, q="1/2")
+    wrong = dt.audit(lambda x: sharp.sample(x, source=dt.insecure_source(5)), mechanism=m, delta="1e-3", draws=200_000)
+    assert wrong.flagged
+    bare = dt.audit(m, draws=1000, source=dt.insecure_source(1))
+    assert "no level is claimed without a delta" in str(bare)
+    assert not bare.flagged
+
+
+def test_a_delta_is_taken_off_the_first_chance():
+    """A sampler that gives itself away once in a hundred times keeps (0, 1/100) and no epsilon."""
+    rng = np.random.default_rng(3)
+
+    def leaky(x):
+        return np.where(rng.random(len(x)) < 0.01, x, -1)
+
+    kept = dt.audit(leaky, epsilon="0.1", delta="0.011", pairs=[(0, 1)], draws=400_000)
+    assert not kept.flagged
+    assert dt.audit(leaky, epsilon="0.1", delta="0.005", pairs=[(0, 1)], draws=400_000).flagged
+    assert dt.audit(leaky, epsilon="0.1", pairs=[(0, 1)], draws=400_000).flagged

@@ -8,11 +8,13 @@ import random
 from fractions import Fraction
 
 import flint
+import numpy as np
 import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.exact.arithmetic import precision
+from discreet.exact.concentrated import epsilon_above
 from discreet.sharing.promises import edge
 
 approximate, compose = dt.sharing.approximate_dp, dt.sharing.compose
@@ -225,3 +227,68 @@ def test_it_is_shown_as_analysis():
     known = approximate(epsilon=1, delta="1e-6")
     assert "no release, level or charge" in str(known)
     assert known.to_dict() == {"what": "epsilon 1 with delta 1/1000000", "pure": None}
+
+
+# Discrete Gaussian noise
+
+
+OPEN = dt.Grid(None, None)
+
+
+def hockey_stick(m: dt.Mechanism, steps: int, epsilon: float) -> float:
+    """P - e^epsilon Q where that is positive, over the reports within forty standard deviations."""
+    noise = m.channel.noise
+    reach = int(40 * math.sqrt(noise.variance)) + steps + 2
+    k = np.arange(-reach, reach + 1)
+    return float(np.maximum(noise.pmf(k - steps) - math.exp(epsilon) * noise.pmf(k), 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("m", "steps"), [(dt.gaussian(OPEN, q="9/10"), 1), (dt.gaussian(OPEN, rho="1/2", sensitivity=3), 3)]
+)
+def test_one_gaussian_report_has_the_hockey_stick_curve(m, steps):
+    one = dt.sharing.compose(m)
+    for epsilon in ("0.1", "1", "2.5"):
+        low, high = one.delta_bounds(epsilon)
+        truth = hockey_stick(m, steps, float(epsilon))
+        assert low <= truth * (1 + 1e-9)
+        assert high >= truth * (1 - 1e-9)
+        assert high - low <= 0.01 * high
+
+
+def test_two_gaussian_reports_by_convolution():
+    """Sums of two losses, each (2k - 1) ln(1/q), over all pairs of reports."""
+    m = dt.gaussian(OPEN, q="1/2")
+    k = np.arange(-40, 41)
+    p, q = m.channel.noise.pmf(k - 1), m.channel.noise.pmf(k)
+    both, other = np.multiply.outer(p, p), np.multiply.outer(q, q)
+    for epsilon in ("0.5", "3"):
+        truth = float(np.maximum(both - math.exp(float(epsilon)) * other, 0).sum())
+        low, high = dt.sharing.compose(m, 2).delta_bounds(epsilon)
+        assert low <= truth <= high * (1 + 1e-12)
+        assert high - low <= 0.01 * high
+
+
+def test_a_hundred_and_eighty_tables_fit_the_exact_curve():
+    """What rho gives pays for 165 counts at a standard error of 20 and (4, 1e-9); the exact curve for 180."""
+    m = dt.gaussian(OPEN, standard_error=20)
+    assert epsilon_above(165 * m.rho, Fraction(1, 10**9)) <= 4 < epsilon_above(166 * m.rho, Fraction(1, 10**9))
+    low, high = dt.sharing.compose(m, 180).epsilon_bounds("1e-9")
+    assert 3.9 < low <= high <= 4
+
+
+def test_clamped_and_mapped_gaussians_are_no_worse_than_open_ones():
+    wide, n = dt.gaussian(OPEN, q="9/10"), dt.gaussian(30, q="9/10")
+    open_curve = dt.sharing.compose(wide, 4)
+    for m in (n, n.remap(lambda x: x // 5), n.truncate(3, 9)):
+        low, high = dt.sharing.compose(m, 4).delta_bounds(1)
+        assert 0 <= low <= high <= open_curve.delta_bounds(1)[1] * (1 + 1e-9)
+    assert dt.sharing.compose(n, 4).delta_bounds(1)[0] > 0.9 * open_curve.delta_bounds(1)[0]
+    mixed = dt.sharing.compose(
+        [wide, dt.geometric(OPEN, epsilon="1/10"), dt.sharing.approximate_dp(epsilon=1, delta="1e-9")], 2
+    )
+    assert mixed.basic == math.inf
+    assert mixed.epsilon("1e-6") < 12
+    assert "rho <= 0.1053605" in str(mixed)
+    with pytest.raises(DiscreetError, match="distances"):
+        dt.sharing.compose(n, neighbours={(0, 1): 2})

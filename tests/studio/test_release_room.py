@@ -255,6 +255,64 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
     assert unknown.status_code == 422
 
 
+def test_words_and_marks_of_the_files_are_refused_before_anything_is_paid(guest, place, table):
+    asked = {
+        "ledger": "b.db",
+        "table": table,
+        "dataset": "add-remove",
+        "epsilon": "1/7",
+        "by": ["district"],
+        "domain": BANDS,
+    }
+    words = {
+        "title": "People <b>",
+        "source": "register",
+        "notes": ["first", "second"],
+        "labels": {"district": "Stadtteil"},
+        "decimal": ",",
+    }
+    with dt.Ledger.existing(place.ledgers / "b.db") as book:
+        spent = book.balance("add-remove").spent
+        for wrong, why in (
+            ({"labels": {"nosuch": "x"}}, "no column or statistic"),
+            ({"labels": {"district": " "}}, "is not a text"),
+            ({"decimal": ";"}, "decimal mark"),
+            ({"separator": "x"}, "separator of a CSV"),
+            ({"separator": ",", "decimal": ","}, "are both"),
+            ({"notes": [" "]}, "is not a text"),
+        ):
+            for path in ("before", "ask"):
+                told = guest.post(f"/api/release/{path}", json={**asked, "presentation": wrong})
+                assert told.status_code == 422
+                assert why in told.text
+        for more in ({"confidence": "1.5"}, {"confidence": "many"}, {"presentation": {"colour": "red"}}):
+            assert guest.post("/api/release/ask", json={**asked, **more}).status_code == 422
+        assert book.balance("add-remove").spent == spent
+    made = guest.post(
+        "/api/release/ask", json={**asked, "confidence": "0.99", "simultaneous": True, "presentation": words}
+    ).json()
+    page, lines = (guest.get(f"/api/release/made/{made['name']}/{kind}").text for kind in ("html", "csv"))
+    for word in ("People &lt;b&gt;", "register", "first", "second", "Stadtteil", "99 % interval, all at once"):
+        assert word in page
+    assert lines.startswith("district;")
+    plain = guest.post("/api/release/ask", json=asked).json()  # stored: shown otherwise, and free
+    assert guest.get(f"/api/release/made/{plain['name']}/csv").text.startswith("district,")
+    assert plain["left"] == made["left"]
+
+
+def test_what_was_answered_in_another_way_is_told_before_it_is_paid(guest, table):
+    asked = {
+        "ledger": "b.db",
+        "table": table,
+        "dataset": "add-remove",
+        "epsilon": "1/9",
+        "count": "ill = 1 and age = 3",
+    }
+    assert guest.post("/api/release/before", json=asked).json()["advice"] is None
+    assert guest.post("/api/release/ask", json={**asked, "max_count": 50}).status_code == 200
+    assert "counts up to 50" in guest.post("/api/release/before", json=asked).json()["advice"]
+
+
 def test_a_page_names_no_file_of_this_machine(guest, table, tmp_path):
     """Whoever writes to the studio could have any file read as a code list, and its lines quoted."""
     codes = tmp_path / "codes.csv"

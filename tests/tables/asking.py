@@ -8,9 +8,17 @@ import discreet as dt
 from discreet.tables.ask.asked import Asked
 
 
-def ask(dataset: str = "d", version: str = "1", *, alpha: object = None, epsilon: object = None, **parts: Any) -> Asked:
-    """A question about a data set at one level."""
-    return Asked.at_level(dt.Question(**parts), dataset, version, alpha, epsilon)
+def ask(
+    dataset: str = "d",
+    version: str = "1",
+    *,
+    alpha: object = None,
+    epsilon: object = None,
+    rho: object = None,
+    **parts: Any,
+) -> Asked:
+    """A question about a data set at one level, or for a rho."""
+    return Asked.at_level(dt.Question(**parts), dataset, version, alpha, epsilon, rho=rho)
 
 
 def at(*alphas: str) -> dict[str, dt.Level]:

@@ -281,7 +281,8 @@ def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
 
 def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypatch, capsys):
     """With all that it takes to read it: run as it stands, it admits the file that was refused."""
-    dt.admit(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ["NA", "-", "so lala"]})
+    how = {**OFFICE, "null": ["NA", "-", "so lala"], "codes": ["alter", "ORT"]}
+    dt.admit(office, dataset="town", ledger=book, version="a", **how)
     march = tmp_path / "residents march.csv"
     march.write_bytes(office.read_bytes() + b"1;Bern;30;1,00\r\n")
     monkeypatch.setenv("COLUMNS", "200")
@@ -295,7 +296,9 @@ def test_the_suggested_command_admits_the_file(office, book, tmp_path, monkeypat
         assert (stopped.value.code, capsys.readouterr().err) == (0, "")
         assert ask(march, book, version=admitted).size == 4
         assert dict(book.admission("town", admitted).reading) == dict(book.admission("town", "a").reading)
+        assert book.admission("town", admitted).codes == ("Alter", "Ort")
         march.write_bytes(march.read_bytes() + b"2;Bern;40;2,00\r\n")  # a file of its own under each version
+    book.verify("town")
 
 
 def test_a_file_has_one_version(office, book, tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
 
 import discreet as dt
-from discreet.errors import ReleaseError
+from discreet import verify
+from discreet.errors import BudgetError, ReleaseError
 
 DOMAIN = {"district": ["north", "south"]}
 QUESTION = dt.Question(by="district", domain=DOMAIN, max_count=100)
@@ -125,3 +127,99 @@ def test_a_broken_correction_in_a_record_does_not_hold(office, tmp_path, written
     record["record"]["supersedes"] = written
     place.with_suffix(".json").write_text(json.dumps(record), encoding="utf-8")
     assert not dt.check_release(place.with_suffix(".json")).holds
+
+
+# In a data set with parts a correction may move people, and the ledger must know it
+
+
+@pytest.fixture
+def births(tmp_path):
+    """Births of two months in a file of January, and one of March that moves five of them to February."""
+    book = dt.Ledger(tmp_path / "b.db")
+    book.create("births", 2, relation="add-remove", parts="month")
+    files = {}
+    for version, january in (("2026-01", 20), ("2026-03", 15)):
+        files[version] = tmp_path / f"{version}.csv"
+        files[version].write_text("month\n" + "Jan\n" * january + "Feb\n" * (50 - january), encoding="utf-8")
+        dt.admit(files[version], dataset="births", ledger=book, version=version)
+
+    def release(version, part=None, epsilon="1/2", **more):
+        return dt.release(
+            files[version],
+            dt.Question(max_count=100),
+            dataset="births",
+            ledger=book,
+            epsilon=epsilon,
+            version=version,
+            part=part,
+            **more,
+        )
+
+    return book, release
+
+
+SAID = {"supersedes": "2026-01", "reason": "wrong dates"}
+
+
+def _judged(path, book, *published) -> verify.Verdict:
+    """What verify.py finds of a saved release, with the exported ledger."""
+    told = verify.history(book.export("births", published=published))
+    return verify.check_release(json.loads(path.read_text(encoding="utf-8")), str(path), told)
+
+
+def test_whoever_was_moved_pays_for_both_parts(births, tmp_path):
+    """The case that the ledger counted as two: January of the first file, the correction, February of the second."""
+    book, release = births
+    first = release("2026-01", "Jan")
+    corrected = release("2026-03", **SAID)
+    assert book.balance("births").spent == 1
+    last = release("2026-03", "Feb")
+    assert book.balance("births").spent == Fraction(3, 2)
+    assert last.record["budget"]["spent"] == "3/2"
+    assert [entry.kind for entry in book.history("births")].count("corrected") == 1
+    for made, name in ((first, "first"), (corrected, "second"), (last, "third")):
+        made.save(tmp_path / f"{name}.csv")
+        assert dt.check_release(tmp_path / f"{name}.json", ledger=book).holds
+        verdict = _judged(tmp_path / f"{name}.json", book, made.record["ledger_line"])
+        assert all(finding.held for finding in verdict.findings), verdict
+
+
+def test_the_ledger_knows_before_a_stored_answer_is_called_a_correction(births):
+    book, release = births
+    release("2026-01", "Jan")
+    release("2026-01", "Feb")
+    made = release("2026-03")
+    assert book.balance("births").spent == 1
+    again = release("2026-03", **SAID)
+    assert (again.record["repeated"], again.columns) == (True, made.columns)
+    assert book.is_correction("births", "2026-03")
+    assert book.balance("births").spent == 1  # both months are of one file, in which whoever moved is once
+    assert not book.is_correction("births", "2026-01")
+
+
+def test_what_is_left_is_said_and_refused_as_it_will_be_counted(births):
+    book, release = births
+    table = pa.table({"month": ["Jan"] * 3})
+    asked = {"dataset": "births", "ledger": book, "max_count": 9}
+    for version, part in (("x", "Jan"), ("y", "Feb")):
+        dt.release(table, **asked, epsilon=1, version=version, part=part, confirm=lambda check: True)
+    seen = []
+    release("2026-01", epsilon="1/4")
+    with pytest.raises(BudgetError, match="together 9/4 would count, more than the budget 2"):
+        release("2026-03", epsilon="1/4", confirm=lambda check: seen.append(check.left) or True, **SAID)
+    assert seen == [0]
+    assert not book.is_correction("births", "2026-03")
+    book.verify("births")
+
+
+def test_a_record_of_a_correction_that_the_ledger_does_not_know_is_refuted(births, tmp_path):
+    book, release = births
+    made = release("2026-03")
+    forged = dict(made.record) | {"supersedes": {"version": "2026-01", "reason": "x", "line": None}}
+    type(made)(made.columns, made.margins, forged, made.make_table).save(tmp_path / "forged.csv")
+    said = dt.check_release(tmp_path / "forged.json", ledger=book)
+    assert not said.holds
+    assert "does not know that this version corrects another" in str(said)
+    wrong = [finding.words for finding in _judged(tmp_path / "forged.json", book).findings if not finding.held]
+    assert len(wrong) == 1
+    assert "The ledger has no line of a correction" in wrong[0]

@@ -293,6 +293,7 @@ HOMES = pandas.DataFrame(  # 5 units of 1 to 5 rows; those with an even number o
         ({"counted": "rows", "max_rows": 3}, "2 units have more than 3 rows in the groups"),
         ({"counted": "rows", "max_rows": 4}, "1 unit has more than 4 rows in the groups"),
         ({"counted": "rows", "max_rows": 5}, "0 units have more than 5 rows in the groups"),
+        ({"max_groups": 1}, "2 units have rows in more than 1 of the groups"),  # said on purpose: no advice
         ({"max_groups": 2}, None),
     ],
 )

@@ -239,3 +239,31 @@ def test_groups_that_one_release_lacks_are_left_out_and_counted(book):
     assert found.columns["g"] == ["a"]
     assert "2 rows are in one of the releases only" in str(found)
     assert differences.Difference is dt.results.Difference
+
+
+def test_the_notes_say_where_the_map_behind_totals_is_another_one(book):
+    def released(version, **maps):
+        domain = {
+            "g": ["north", "south"],
+            **{name: {"of": "g", "map": pairs} for name, pairs in maps.items()},
+        }
+        margins = [[name] for name in maps]
+        return dt.release(
+            _table(4, 4),
+            dataset="open",
+            version=version,
+            domain=domain,
+            by="g",
+            margins=margins,
+            ledger=book,
+            epsilon=1,
+        )
+
+    one = {"north": "A", "south": "B"}
+    first = released("1", region=one, land=one)
+    told = released("2", region={"north": "A", "south": "A"}, land=one).difference(first).record["notes"]
+    assert [note for note in told if note.startswith("Totals")] == [
+        "Totals by region are of other groups in one release than in the other: 'south' was moved."
+    ]
+    same = released("3", region=one, land=dict(reversed(one.items()))).difference(first).record["notes"]
+    assert not [note for note in same if note.startswith("Totals")]

@@ -18,6 +18,8 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import verify
@@ -30,6 +32,8 @@ from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
 
 from ..cells import for_each
+from ..profiles import examples
+from ..shortcuts import folder_in_memory
 from .asking import ask
 
 ALPHA = Fraction(1, 3)
@@ -256,6 +260,40 @@ def test_a_part_has_one_name_in_every_type_of_column(tmp_path):
         groups_in(polars.DataFrame({"q": [1]}), "1")
 
 
+def own_name(text: str) -> str | None:
+    """The one name of a part by the rule of docs/release.md, letter by letter: blanks around it go, whole numbers are digits."""
+    text = text.strip(" ")
+    sign, rest = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    whole, _, zeros = rest.partition(".")
+    is_whole = whole != "" and set(whole) <= set("0123456789") and set(zeros) <= {"0"}
+    if not is_whole:
+        return text or None
+    digits = whole.lstrip("0") or "0"
+    return ("-" if sign == "-" else "") + digits
+
+
+NAMES = st.text(alphabet="01 2+-.,eE_'\"%\\aÄß\u0308\u00a0½２٣/:", max_size=6)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(names=st.lists(NAMES, min_size=1, max_size=12))
+def test_any_text_is_one_part_for_ledger_and_engine(tmp_path_factory, names):
+    """In memory and in a file, against the rule read letter by letter: what is one part for one of them is one for all."""
+    table = polars.DataFrame({"p": names, "u": range(len(names))})
+    own = [own_name(name) for name in names]
+    for name, mine in zip(names, own, strict=True):
+        if mine is None or not mine.isprintable():
+            with pytest.raises(LedgerError, match="A part is a value"):
+                part_name(name)
+            continue
+        assert part_name(name) == mine == part_name(mine)
+        assert groups_in(table, mine) == own.count(mine) == groups_in(table, mine, unit="u")
+    with folder_in_memory(tmp_path_factory.mktemp("parts")) as folder:
+        table.write_csv(folder / "t.csv", quote_style="always")
+        for mine in {m for m in own if m is not None and m.isprintable()}:
+            assert groups_in(folder / "t.csv", mine) == own.count(mine)
+
+
 @pytest.mark.parametrize("name", ["2026-01", "1", "-3", "a b", "0", "10", "1.5", "Nord", "ä", "(all)", "0x1", "1_000"])
 def test_names_of_parts_are_their_own(name):
     assert part_name(name) == name
@@ -462,7 +500,7 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
         made = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, part="2026-02")
         assert [row["n"] for row in made.rows()] == [25, 25]
         assert "One value of id counts in the smallest part of its rows alone." in made.record["person"]
-        march = {"part": "2026-03", "confirm": lambda check: check.epsilon == 0}
+        march = {"part": "2026-03", "confirm": lambda check: check.charge == 0}
         empty = dt.release(tmp_path / "t.csv", **asked, ledger=ledger, epsilon=1, **march)
         assert [row["n"] for row in empty.rows()] == [0, 0]
         assert ledger.balance("births", "2026-03").spent == 0

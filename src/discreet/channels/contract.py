@@ -14,10 +14,12 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, final
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
+from ..exact.arithmetic import ball
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import FARTHEST
 from ..progress import Progress
@@ -128,7 +130,8 @@ def _is_constant(numbers: Floats) -> bool:
 
 
 class Channel(Frozen, ABC):
-    """The conditional distribution of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
+    """The conditional distribution of reports given true values. Every verdict on a pure level derives from `ratio` and
+    `worst`, on rho from them or from `concentration`."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
@@ -167,6 +170,11 @@ class Channel(Frozen, ABC):
     @abstractmethod
     def worst(self, distance: int) -> Ratio:
         """The largest ratio over all pairs of true values at most `distance` steps apart."""
+
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        """(q, p) where a theorem says that true values at most `steps` apart keep rho = p ln(1/q), else None (see
+        discreet.exact.concentrated)."""
+        return None
 
     # Drawing
 
@@ -263,7 +271,7 @@ class Finite(Channel):
 
     @abstractmethod
     def entry(self, i: int, j: int) -> Fraction:
-        """The exact probability of report j when the truth is i."""
+        """The exact probability of report j when the truth is i. Under Gaussian noise it is no rational: to a part of 2^-128."""
 
     @abstractmethod
     def push(self, p: ArrayLike) -> Floats:
@@ -347,6 +355,11 @@ class Finite(Channel):
                 "or nearly so; use posterior with a prior, or a mechanism that tells them apart."
             )
         return np.asarray(found + centre)
+
+    def row_balls(self, i: int) -> list[flint.arb] | None:
+        """The same as balls that contain the probabilities, at the working precision; None when too large to write out."""
+        exact = self.integers()
+        return None if exact is None else [ball(Fraction(int(w), exact[1])) for w in exact[0][i]]
 
     @property
     def decay(self) -> Fraction | None:

@@ -14,15 +14,18 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
-from ..exact.arithmetic import log_of
+from ..exact.arithmetic import certified_sign, log_of, precision
+from ..exact.concentrated import rational_above, rational_near
 from ..exact.frozen import frozen
-from ..noise import DiscreteNoise, GeometricNoise, NoiseSampler
+from ..noise import DiscreteNoise, GeometricNoise, NoiseSampler, RationalNoise
 from ..progress import Progress
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, GridRoom, Indices, Integers, PropertyFault, Ratio
@@ -34,14 +37,17 @@ if TYPE_CHECKING:
 
 _MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
 _DENSE = 2**24  # entries up to which push and pull multiply a matrix; beyond they convolve
+_LOGARITHM = 32  # of a ratio that is written as a power, at most
+_MAX_ROW = 2**14  # reports of a row that is written out as balls
 _SMALLEST = 1e-300  # its reciprocal is a float
 
 
 class Noisy(Channel):
     """report = truth + noise, clamped where the grid ends.
 
-    The noise is symmetric, and moving the truth changes no probability by more than `noise.shift` says. Clamping merges
-    reports, so it makes no ratio larger.
+    The noise is symmetric. Where its probabilities are rational, moving the truth changes none by more than `noise.shift` says;
+    clamping merges reports, so it makes no ratio larger. Gaussian noise has no such factor: there the ratio grows with the
+    report, up to that of the tails which the closed end of a grid merges, or without bound where there is none.
     """
 
     @property
@@ -54,26 +60,43 @@ class Noisy(Channel):
 
     def ratio(self, first: int, second: int) -> Ratio:
         noise, (low, high) = self.noise, self.ends
+        if not isinstance(noise, RationalNoise):
+            return self._tails_ratio(first, second)
         # as likely as can be at `first`, on the side away from `second`: it shows the factor of `noise.shift`
         report = first - noise.plateau if first <= second else first + noise.plateau
         inside = (low is None or low < report) and (high is None or report < high)
         if (
             inside or (first - second) % noise.stride == 0
         ):  # merged with what lies beyond, whole strides keep the factor
-            return self._shifted(first, second, self._clamp(report))
+            return _shifted(noise, first, second, self._clamp(report))
         found = self._looked_up(first, second)
-        return found if found is not None and found.is_short else self._shifted(first, second, None, exact=False)
+        return found if found is not None and found.is_short else _shifted(noise, first, second, None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
+        noise, up = self.noise, self.ends[1] is None
+        if not isinstance(noise, RationalNoise):  # without bound, towards the open end
+            return self.ratio(distance, 0) if up else self.ratio(-distance, 0)
         # far enough from an end for the witness to be a report of its own
-        inside = self.noise.plateau + 1 if self.noise.stride > 1 else 0
-        up = self.ends[1] is None
+        inside = noise.plateau + 1 if noise.stride > 1 else 0
         return self.ratio(inside, inside + distance) if up else self.ratio(-inside, -inside - distance)
 
-    def _shifted(self, first: int, second: int, report: int | None, exact: bool = True) -> Ratio:
-        """What the theorem says about two true values."""
-        bound, power = self.noise.shift(abs(first - second)) if first != second else (Fraction(1), 1)
-        return Ratio(bound, first, second, report, power, exact)
+    def _tails_ratio(self, first: int, second: int) -> Ratio:
+        """Pr[k] / Pr[k + d] grows with k for Gaussian noise, and so the ratio of the tails from k on lies above it: the report
+        at the end on the side of `first` has the largest."""
+        if first == second:
+            return Ratio(Fraction(1), first, second, first)
+        end = self.ends[first > second]
+        if end is None:
+            return Ratio(None, first, second)
+        near, far = abs(end - first), abs(end - second)
+        with precision(128 + 2 * far.bit_length()):
+            log = (self.noise.tail(near) / self.noise.tail(far)).log()
+            power = max(1, math.ceil(float(log.upper()) / _LOGARITHM))
+            bound = rational_above((log / power).exp())
+        return Ratio(bound, first, second, end, power, exact=False)
+
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        return self.noise.concentration(steps)
 
     def _looked_up(self, first: int, second: int) -> Ratio | None:
         """The ratio from the entries, where they can be written out."""
@@ -151,6 +174,12 @@ class Noisy(Channel):
         return sides == 0 or self.noise.is_rare(k + 1, (1 - confidence) / sides)
 
 
+def _shifted(noise: RationalNoise, first: int, second: int, report: int | None, exact: bool = True) -> Ratio:
+    """What the theorem says about two true values."""
+    bound, power = noise.shift(abs(first - second)) if first != second else (Fraction(1), 1)
+    return Ratio(bound, first, second, report, power, exact)
+
+
 @final
 @dataclass(frozen=True)
 class Additive(Noisy):
@@ -204,22 +233,27 @@ class Closed(Noisy, Finite):
         return 0, self.n
 
     def worst(self, distance: int) -> Ratio:
-        distance = min(distance, self.n)
-        power = self.noise.shift(distance)[1]
-        nearest = (power - 1) * self.noise.stride + 1  # the shortest distance with the same factor
-        inside = self.noise.plateau + 1 if self.noise.stride > 1 else 0
+        distance, noise = min(distance, self.n), self.noise
+        if not isinstance(noise, RationalNoise):
+            return self.ratio(distance, 0)
+        power = noise.shift(distance)[1]
+        nearest = (power - 1) * noise.stride + 1  # the shortest distance with the same factor
+        inside = noise.plateau + 1 if noise.stride > 1 else 0
         if inside + nearest <= self.n:
             return self.ratio(inside, inside + nearest)
-        if power * self.noise.stride <= distance:
-            return self.ratio(0, power * self.noise.stride)
+        if power * noise.stride <= distance:
+            return self.ratio(0, power * noise.stride)
         small = self.integers()
         found = worst_ratio(small[0], distance) if small else None
-        return found if found is not None and found.is_short else self._shifted(0, nearest, None, exact=False)
+        return found if found is not None and found.is_short else _shifted(noise, 0, nearest, None, exact=False)
 
     def entry(self, i: int, j: int) -> Fraction:
-        if j == 0:
-            return self.noise.upper(i)  # symmetric: Pr[X <= -i]
-        return self.noise.upper(self.n - i) if j == self.n else self.noise.exact(j - i)
+        noise = self.noise
+        beyond = i if j == 0 else self.n - i if j == self.n else None  # symmetric: Pr[X <= -i] is Pr[X >= i]
+        if isinstance(noise, RationalNoise):
+            return noise.exact(j - i) if beyond is None else noise.upper(beyond)
+        with precision(192 + 2 * self.n.bit_length()):
+            return rational_near(noise.chance(j - i) if beyond is None else noise.tail(beyond))
 
     def estimate(self, reports: Indices) -> Floats:
         return Noisy.estimate(self, reports) if self._memoryless else Finite.estimate(self, reports)
@@ -269,14 +303,21 @@ class Clamped(Closed):
 
     @cached_property
     def _exact(self) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
-        """Pr[X = k] and Pr[X >= k] for k = 0..n times a common total; None when too long to write out."""
-        if self.rows * self.reports > MAX_ENTRIES:
+        """Pr[X = k] and Pr[X >= k] for k = 0..n times a common total; None when too long to write out, or no rationals."""
+        noise = self.noise
+        if self.rows * self.reports > MAX_ENTRIES or not isinstance(noise, RationalNoise):
             return None
-        if self.noise.exact(self.n).denominator.bit_length() * self.rows * self.reports > _MAX_BITS:
+        if noise.exact(self.n).denominator.bit_length() * self.rows * self.reports > _MAX_BITS:
             return None
-        inner, ends = ([law(k) for k in range(self.rows)] for law in (self.noise.exact, self.noise.upper))
+        inner, ends = ([law(k) for k in range(self.rows)] for law in (noise.exact, noise.upper))
         total = math.lcm(*(x.denominator for x in [*inner, *ends]))
         return tuple(int(x * total) for x in inner), tuple(int(x * total) for x in ends), total
+
+    def row_balls(self, i: int) -> list[flint.arb] | None:
+        if isinstance(self.noise, RationalNoise) or self.n > _MAX_ROW:
+            return super().row_balls(i)
+        tails = [flint.arb(1), *self.noise.tails(range(1 - i, self.n - i + 1)), flint.arb(0)]
+        return [a - b for a, b in pairwise(tails)]
 
     def _rows(self, places: Indices) -> Integers:
         """The weights of some true values, as Python's integers."""
@@ -290,6 +331,20 @@ class Clamped(Closed):
         if self._exact is None:
             return None
         return replace(pair_ratio(self._rows(np.array([first, second])), 0, 1), first=first, second=second)
+
+    def faults(self) -> dict[str, PropertyFault] | None:
+        """Of Gaussian noise, p its chances and t its tails: S, RM and RH always hold; for n >= 2 F never, WH iff p_0 >= 1/(n+1),
+        CM and CH iff t_1 <= p_0, since t_k / p_(k-1) falls with k (docs/theory/gaussian.md)."""
+        if isinstance(self.noise, RationalNoise):
+            return None
+        if self.n == 1:
+            return {}
+        faults = {"F": PropertyFault(low=(1, 1), high=(0, 0))}
+        if certified_sign(lambda: (self.n + 1) * self.noise.chance(0) - 1, attempts=8) != 1:
+            faults["WH"] = PropertyFault(low=(1, 1), high=None)
+        if certified_sign(lambda: self.noise.chance(0) - self.noise.tail(1), attempts=8) != 1:
+            faults["CM"] = faults["CH"] = PropertyFault(low=(1, 1), high=(1, 0))
+        return faults
 
     def _matrix(self) -> Floats:
         place = np.arange(self.rows)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -144,6 +145,23 @@ class Then(Finite):
     def integers(self) -> tuple[Integers, int] | None:
         return None if self._product is None else (np.array(self._product[0], dtype=object), self._product[1])
 
+    def row_balls(self, i: int) -> list[flint.arb] | None:
+        """By the product where that is written out; else, after a row that is, every report goes its own way."""
+        first = super().row_balls(i) if self._product is not None else self.first.row_balls(i)
+        if self._product is not None or first is None:
+            return first
+        found = [flint.arb(0)] * self.reports
+        if isinstance(self.second, Map):
+            for p, target in zip(first, self.second.targets.tolist(), strict=True):
+                found[target] += p
+            return found
+        exact = self.second.integers()
+        if exact is None:
+            return None
+        for p, row in zip(first, exact[0].tolist(), strict=True):
+            found = [have + p * w for have, w in zip(found, row, strict=True)]
+        return [x / exact[1] for x in found]
+
     def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
 
@@ -185,6 +203,13 @@ class Then(Finite):
         high = start + int(targets[start : low + distance + 1].argmax())
         inner = self.second.worst(int(jumps[low])) if jumps[low] else Ratio(Fraction(1), low, high)
         return replace(inner, first=low, second=high, report=None, exact=False)
+
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        """Post-processing keeps it; a map before it moves true values, and with them their distances."""
+        if isinstance(self.first, Map):
+            targets = self.first.targets
+            return self.second.concentration(int((window_extreme(targets, steps, np.maximum) - targets).max()))
+        return self.first.concentration(steps)
 
     def mapped(self, targets: Indices, size: int) -> Finite:
         """A map after a map is one map."""

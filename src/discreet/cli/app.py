@@ -12,7 +12,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
@@ -25,6 +26,7 @@ from cyclopts import (
     MissingArgumentError,
     Parameter,
     RepeatArgumentError,
+    Token,
     UnknownOptionError,
     UnusedCliTokensError,
 )
@@ -162,6 +164,7 @@ def command(*formats: str) -> Callable[[Callable[..., Output | int]], Callable[.
                 from ..errors import DiscreetError
 
                 raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+            _no_option_among([*words, *given.values()])
             wanted = {name: given.pop(name, False) for name in added}
             answer = function(*words, **given)
             if isinstance(answer, int):
@@ -177,6 +180,23 @@ def command(*formats: str) -> Callable[[Callable[..., Output | int]], Callable[.
         return run
 
     return declare
+
+
+class TakenForValue(Exception):
+    """A word that looks like an option and was taken for a file or for the value of an option."""
+
+
+# What was typed before a word that is -- alone: after it, words that begin with a hyphen are files or values
+_typed: ContextVar[tuple[str, ...]] = ContextVar("_typed", default=())
+_OPTION = re.compile(r"--[A-Za-z].*|-(?!inf|nan)[A-Za-z][\w-]*", re.DOTALL | re.IGNORECASE)
+
+
+def _no_option_among(values: list[Any]) -> None:
+    """Values may begin with a hyphen, since numbers do, and - is standard input; a misspelt option is no value."""
+    for value in values:
+        for word in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(word, str) and _OPTION.fullmatch(word) and word in _typed.get():
+                raise TakenForValue(word)
 
 
 def dump(value: Any) -> str:
@@ -253,6 +273,7 @@ def run(words: list[str]) -> int:
     try:
         if not words or words[0] in app.help_flags:
             app.resolved_commands()  # the overview tells what all of them do
+        _typed.set(tuple(words[: words.index("--")] if "--" in words else words))
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         return result if isinstance(result, int) else 0
     except (DiscreetError, CycloptsError) as error:
@@ -261,6 +282,9 @@ def run(words: list[str]) -> int:
         _say(_told(error, words), error, words)
         failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
         return 1 if failed_check and words[0] == "check" else 2
+    except TakenForValue as error:
+        _say(_of_a_word_taken_for_a_value(str(error), words), error, words)
+        return 2
     except BrokenPipeError:
         raise
     except Exception as error:  # a fault of ours; its words may hold what is private, and are not shown
@@ -295,6 +319,8 @@ def _told(error: Exception, words: list[str]) -> str:
     if not isinstance(error, CycloptsError):
         return _as_options(told, words)
     chain = list(error.command_chain or ())
+    if isinstance(error, MissingArgumentError) and (unknown := _misspelt(chain, _typed.get())) is not None:
+        error, told = unknown, str(unknown).strip()  # what is missing may be what was misspelt
     told = (
         _fixed(error, chain)
         or _once_each(error, chain, words)
@@ -302,6 +328,29 @@ def _told(error: Exception, words: list[str]) -> str:
     )
     where = " ".join(["discreet", *chain, "--help"])
     return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
+
+
+def _of_a_word_taken_for_a_value(word: str, words: list[str]) -> str:
+    """An option that does not exist; or one that does, where the option before it lacks its value."""
+    chain = list(app.parse_commands(words)[0])
+    unknown = _misspelt(chain, [word])
+    if unknown is not None:
+        return _told(unknown, words)
+    before = words[words.index(word) - 1]
+    return f"{before} needs a value after it{_example(chain)}. See {' '.join(['discreet', *chain, '--help'])}."
+
+
+def _misspelt(chain: list[str], words: Sequence[str]) -> UnknownOptionError | None:
+    """The first of the words that looks like an option and is none of the command."""
+    arguments = _command(chain).assemble_argument_collection()
+    known = {name for argument in arguments for name in argument.names}
+    for word in words:
+        option = word.partition("=")[0]
+        if _OPTION.fullmatch(word) and option not in known and (word.startswith("--") or word[:2] not in known):
+            error = UnknownOptionError(token=Token(keyword=option, source="cli"), argument_collection=arguments)
+            error.command_chain = tuple(chain)
+            return error
+    return None
 
 
 def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> str:
@@ -313,7 +362,7 @@ def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> s
             many = "are words" if len(rest) > 1 else "is a word"
             return f"{', '.join(rest)} {many} that {name} does not take{example}"
         case UnknownOptionError(token=token):
-            return f"{token.keyword or token.value} is no option of {name}{hint}"
+            return f"{(token.keyword or token.value).partition('=')[0]} is no option of {name}{hint}"
         case RepeatArgumentError(token=token):
             return f"{token.keyword} is given more than once; give it once"
         case CoercionError(token=token, target_type=kind) if token is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from .app import Output, apart, command, dump, make_console
-from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, Unit, listed
+from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, RhoText, Unit, listed
 
 if TYPE_CHECKING:
     from ..ledger.ledger import Head, Ledger
@@ -27,13 +27,28 @@ def create(
     /,
     *,
     ledger: LedgerPlace,
-    budget: Annotated[Number, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')],
     relation: Annotated[
         Literal["change-one", "add-remove"],
         Parameter(
             help="change-one: groups are public, what is counted is private; add-remove: nothing about a person is public."
         ),
     ],
+    budget: Annotated[
+        Number | None, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')
+    ] = None,
+    rho: Annotated[
+        Number | None,
+        Parameter(
+            help="Instead of it the whole rho, for many tables of Gaussian noise: concentrated terms, with --delta."
+        ),
+    ] = None,
+    delta: Annotated[
+        Number | None,
+        Parameter(
+            help="With --rho, or with --budget, which is then turned into the largest rho: every event is at most e^epsilon times "
+            "as likely, plus delta."
+        ),
+    ] = None,
     public: Annotated[str, Parameter(help="change-one: the public columns, separated by commas.")] = "",
     unit: Unit = None,
     per: Annotated[
@@ -67,6 +82,8 @@ def create(
         terms = book.create(
             dataset,
             budget,
+            rho=rho,
+            delta=delta,
             relation=relation,
             public=listed(public),
             unit=unit,
@@ -104,6 +121,7 @@ def charge(
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    rho: RhoText = None,
     part: Annotated[str | None, Parameter(help="Charge one part alone, where the data set has parts.")] = None,
 ) -> Output:
     """Record what was spent on a data set elsewhere.
@@ -115,7 +133,7 @@ def charge(
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what, part=part)
+        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, rho=rho, what=what, part=part)
     return Output(left, text=f"Charged, as stated and unverified. Budget of {dataset}: {left}.")
 
 

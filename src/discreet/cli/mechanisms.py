@@ -19,6 +19,7 @@ from .options import (
     Clamp,
     Column,
     Csv,
+    Delta,
     EpsilonText,
     File,
     Json,
@@ -71,6 +72,9 @@ def make(
     high: Annotated[Number | None, entry(HIGH)] = None,
     step: Annotated[Number | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
     sensitivity: OneSensitivity = None,
+    rho: Annotated[Number | None, _option("rho", ': "1/10"')] = None,
+    q: Annotated[Number | None, _option("q", ': "99/100"')] = None,
+    standard_error: Annotated[Number | None, _option("standard_error")] = None,
     r: Annotated[Number | None, _option("r")] = None,
     cells: Annotated[str | None, _option("cells", ', "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10"')] = None,
     then: Annotated[str | None, _option("then")] = None,
@@ -89,7 +93,7 @@ def make(
     out: Out = None,
     json: Json = False,
 ) -> int:
-    """Make a mechanism, prove its level and save it.
+    """Make a mechanism, prove its level or its rho, and save it.
 
     Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json
 
@@ -98,6 +102,8 @@ def make(
     Example: discreet make staircase --n 20 --step 1 --epsilon 2 --sensitivity 3 -o stairs.json
 
     Example: discreet make rounded --low -10 --high 10 --step 1/2 --cells "-10, 0, 10" --alpha 0.3 --sensitivity 10 -o two.json
+
+    Example: discreet make gaussian --low none --high none --standard-error 20 -o gauss.json
 
     Example: discreet make square-wave --n 100 --epsilon 1 -o ages.json
 
@@ -111,6 +117,9 @@ def make(
         "epsilon": epsilon,
         "sensitivity": sensitivity,
         "step": step,
+        "rho": rho,
+        "q": q,
+        "standard_error": standard_error,
         "r": r,
         "require": require,
         "base": base,
@@ -206,19 +215,26 @@ def check(
     *,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
+    delta: Delta = None,
+    rho: Annotated[
+        Number | None, entry("The rho of zero-concentrated privacy that is checked, without the others.")
+    ] = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
 ) -> Output:
-    """Verify a mechanism file, and check the level it claims.
+    """Verify a mechanism file, and check the level or the rho that it claims.
 
-    With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
+    With --alpha or --epsilon the level that you give is checked instead, with --delta beside it that every event is at most
+    e^epsilon times as likely, plus delta; with --rho that rho. Exit code 1 when it does not hold, or is undecided.
 
     Example: discreet check gm.json --epsilon 0.05
+
+    Example: discreet check gm.json --rho 1/100
     """
-    from ..measure.privacy import check_privacy
+    from ..measure.privacy import check_claim
 
     m = load_procedure(file)
-    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours, group=group)
+    verdict = check_claim(m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, group=group)
     good = bool(verdict)
     return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
 
@@ -257,6 +273,7 @@ def audit(
     *,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
+    delta: Delta = None,
     pairs: Annotated[str | None, Parameter(help='Neighbouring true values, for example "0,1 50,51".')] = None,
     draws: Annotated[Number, entry("Draws at each true value.")] = "1000000",
     confidence: Annotated[Number, Parameter(help="How sure the bound must be.")] = "0.9999999",
@@ -282,6 +299,7 @@ def audit(
         target,
         alpha=alpha,
         epsilon=epsilon,
+        delta=delta,
         pairs=listed,
         draws=draws,
         confidence=confidence,

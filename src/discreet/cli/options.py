@@ -97,6 +97,11 @@ EpsilonText = Annotated[
         help=meaning(DESIGN, "epsilon", ': "0.5", "1/3", "ln(2)/10"'),
     ),
 ]
+Delta = Annotated[Number | None, entry('The delta beside epsilon: "1e-9".')]
+RhoText = Annotated[
+    Number | None,
+    Parameter(name="--rho", allow_leading_hyphen=True, help=meaning(RELEASE, "rho", ': "1/100" or "0.01"')),
+]
 LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(
@@ -242,7 +247,7 @@ class PresentationOptions:
         """Refuse what could not be written, before anything is charged."""
         from ..errors import ReleaseError
         from ..tables.publish.presentation import Presentation
-        from ..tables.totals.margin_rows import columns_of_totals
+        from ..tables.totals.margin_rows import names_to_label
 
         given = [f"--{name}" for name in ("title", "source", "note", "label") if getattr(self, name)]
         if given and out is None:
@@ -251,9 +256,8 @@ class PresentationOptions:
             raise ReleaseError(
                 "--out-separator and --out-decimal are for CSVs: write them with -o. Nothing was charged."
             )
-        names = [*question.by, *columns_of_totals(listed(margins), question), *question.names]
         try:
-            Presentation.of(list(dict.fromkeys(names)), **self.words())
+            Presentation.of(names_to_label(listed(margins), question), **self.words())
         except ReleaseError as error:
             raise ReleaseError(f"{error} Nothing was charged.") from None
 

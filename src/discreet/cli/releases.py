@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..progress import part
-from ..registry import RELEASED
 from .app import Output, apart, command, dump, make_console
-from .designs import prior_of
 from .options import (
     AS_WRITTEN,
     LEDGER,
-    LOSS,
-    PRIOR,
-    QUESTION,
-    RELEASE,
-    SUM,
     Alpha,
     ByteOrderMark,
     Check,
     Csv,
     Dataset,
-    DataVersion,
-    Domain,
     EpsilonText,
     Fresh,
     Json,
@@ -37,19 +28,16 @@ from .options import (
     Overwrite,
     PresentationOptions,
     Reason,
+    RhoText,
     ShowDropped,
     Supersedes,
     Table,
     Yes,
-    described,
     entry,
     listed,
-    meaning,
-    mechanism_option,
-    switch,
     target,
 )
-from .statistic_texts import statistic_arguments
+from .question_options import AS_ASKED, ReleaseOptions
 
 if TYPE_CHECKING:
     from ..errors import ReleaseError
@@ -59,107 +47,6 @@ if TYPE_CHECKING:
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
     from . import terminal
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
-    """What is asked of each group: the parts of a Question, as the command line writes them."""
-
-    count: Annotated[
-        list[str] | None,
-        Parameter(
-            negative="",
-            help=meaning(QUESTION, "count", ": \"income = '>50K'\"; * is everybody. May be repeated"),
-        ),
-    ] = None
-    sum: Annotated[list[str] | None, SUM] = None
-    mean: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "mean"))] = None
-    share: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "share"))] = None
-    by: Annotated[
-        list[str] | None,
-        Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
-    ] = None
-    domain: Domain = None
-    weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
-    mechanism: Annotated[
-        str,
-        mechanism_option(
-            f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, or the file of a mechanism."
-        ),
-    ] = "auto"
-    purpose: Annotated[
-        str | None,
-        Parameter(help=meaning(QUESTION, "purpose", ': reading (the default), adding or "least error"')),
-    ] = None
-    loss: Annotated[str | None, LOSS] = None
-    prior: Annotated[str | None, PRIOR] = None
-    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
-    max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
-    counted: Annotated[
-        str,
-        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
-    ] = "units"
-    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
-    pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
-    measure_totals: Annotated[
-        str,
-        Parameter(help=meaning(QUESTION, "measure_totals", ": total,district or total=1,cells=6")),
-    ] = ""
-
-    def question(self) -> Question:
-        """The question that these options ask."""
-        from ..files import load
-        from ..questions import domain as declared
-        from ..questions.margins import measure_of
-        from ..questions.question import Question
-
-        columns = [name for some in self.by or () for name in listed(some)]
-        own = Path(self.mechanism).suffix == ".json"
-        return Question(
-            **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
-            by=columns,
-            domain=declared.Domain.read(self.domain, columns) if self.domain else None,
-            max_count=self.max_count,
-            max_groups=self.max_groups,
-            counted=self.counted,
-            max_rows=self.max_rows,
-            pool_other=self.pool_other,
-            measure_totals=measure_of(self.measure_totals),
-            mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
-            purpose=self.purpose,
-            loss=self.loss,
-            prior=prior_of(self.prior),
-        )
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ReleaseOptions(QuestionOptions):
-    """A question, and what else preview, release and release-to take alike."""
-
-    version: DataVersion = "1"
-    part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
-    margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
-    round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
-    hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
-    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
-    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
-
-    def keywords(self) -> dict[str, Any]:
-        """What the library's functions take besides the question."""
-        return {
-            "version": self.version,
-            "part": self.part,
-            "margins": listed(self.margins),
-            "round_to": self.round_to,
-            "hide_below": self.hide_below,
-            "confidence": self.confidence,
-            "simultaneous": self.simultaneous,
-        }
-
-
-AS_ASKED = ReleaseOptions()
 
 
 @command()
@@ -172,6 +59,7 @@ def release(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    rho: RhoText = None,
     fresh: Fresh = False,
     supersedes: Supersedes = None,
     reason: Reason = None,
@@ -215,7 +103,14 @@ def release(
         out, csv = None, not json
     question = asked.question()
     if check:
-        given = {"dataset": dataset, "ledger": ledger, "epsilon": epsilon, "alpha": alpha, **asked.keywords()}
+        given = {
+            "dataset": dataset,
+            "ledger": ledger,
+            "epsilon": epsilon,
+            "alpha": alpha,
+            "rho": rho,
+            **asked.keywords(),
+        }
         return _checked_alone(table, question, given, yes, json, csv)
     presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
@@ -230,6 +125,7 @@ def release(
                     ledger=book,
                     epsilon=epsilon,
                     alpha=alpha,
+                    rho=rho,
                     **asked.keywords(),
                     fresh=fresh,
                     supersedes=supersedes,
@@ -336,6 +232,7 @@ def preview(
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    rho: RhoText = None,
     epsilons: Annotated[
         str,
         entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
@@ -361,7 +258,7 @@ def preview(
 
     question = asked.question()
     if epsilons:
-        if epsilon is not None or alpha is not None or check:
+        if epsilon is not None or alpha is not None or rho is not None or check:
             raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
         return _previewed(
             table,
@@ -383,6 +280,7 @@ def preview(
             ledger=ledger,
             epsilon=epsilon,
             alpha=alpha,
+            rho=rho,
             **asked.keywords(),
             check=check,
             progress=advance,

@@ -35,6 +35,7 @@ _FAR = (
 )
 _NUMBERS = "The column of record numbers cannot be read; give whole numbers, one for each row. Nothing was drawn."
 _SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
+_KEPT = 2**24  # bytes, more than a batch takes: giving memory back and asking for it again took a third of the time
 _SUFFIXES = (".parquet", ".csv", ".arrow")
 
 
@@ -99,6 +100,9 @@ class Drawing:
         decimal: str = ".",
         numbers: str | None = None,
     ) -> Drawing:
+        np.empty(
+            _KEPT, dtype=np.uint8
+        )  # freed at once: glibc then keeps what is freed up to this size for what is next
         digest = None
         if isinstance(source, KeyedSource):
             digest = mechanism.digest

@@ -1,19 +1,17 @@
 """The same perturbation in a cluster of Apache Spark: the same draws, whichever task makes them and however often.
 
-Words are keyed by a row's number and its true position (`Job`), and rows are numbered from files (`engines.spark`). So a
-task that is retried, or runs twice, repeats its draws. The key travels within the tasks' function and nowhere else; the
-mechanism, which is no secret, is broadcast as its file. What comes back is a tally, added up in the cluster; rows are written
-by it.
+A table that is nothing but files is read by the tasks themselves (`workers`): Spark hands out names and row groups, and no row
+goes through Java. Of other tables Spark hands over the rows, numbered from files as well (`engines.spark`). The key travels within
+the tasks' function and nowhere else; the mechanism, which is no secret, is broadcast as its file. What comes back is a tally;
+rows are written by the cluster.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,12 +19,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.held_file import HeldFile, held
+from ..engines.file_parts import FilePart, UnopenedError, parts_of, text_files
+from ..engines.held_file import HeldFile
 from ..engines.reading import Reading
+from ..engines.row_numbers import IN_FILE
 from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
+from ..engines.sources import open_table
 from ..engines.spark import (
-    IN_FILE,
     NUMBER,
     Numbered,
     SparkTable,
@@ -38,30 +38,28 @@ from ..engines.spark import (
     quiet,
     read_files,
 )
+from ..engines.spark_files import bare_files, run_on_parts
 from ..engines.spark_folders import Folder
 from ..errors import FileError, SourceError, TableInputError
 from ..exact.arithmetic import show
-from ..files import loads, text
-from ..mechanism import Mechanism
 from ..progress import Progress, tell
-from ..randomness.source import Job, KeyedSource, WorkerKey
-from .batches import Drawing, check_out, report_array, report_type
-from .counting import PositionCounts, counted
+from ..randomness.source import KeyedSource, WorkerKey
+from .batches import check_out, report_array, report_type
+from .counting import MOST, PositionCounts, counted
 from .placing import DAMAGED, BadValueError, BadValueRule, places_of
 from .request import PerturbRequest
-from .work import Embedded, Work
+from .work import Work
+from .workers import OURS, Keyed, PartTally, PartTask, TaskSettings, WorkersWork
 
 T = TypeVar("T")
 Indices = NDArray[np.int64]
 
 _TALLY = "at long, often long, bad long, why string, span struct<low long, high long>"
-_OURS = "the table of one call in a cluster"  # the input of a job that is made and destroyed here
 _GATHERED = 2**17  # rows drawn at a time
-_LONGEST = 1000  # bytes of a key with the names that it is bound to
 
 
 @dataclass(frozen=True)
-class Cluster(Embedded):
+class Cluster(Keyed):
     """A cluster: where it is, and where computed tables can be written so that rows have numbers."""
 
     master: str | None
@@ -76,15 +74,26 @@ class Cluster(Embedded):
     def prepare(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
         work = ClusterWork.of(self, stack, table, request, progress)
         assert isinstance(work, ClusterWork)
-        assert isinstance(work.source, SparkTable)
         assert isinstance(work.drawing.source, KeyedSource)
-        if work.drawing.source.job.input_name != _OURS and own_files(work.source.frame) is None:
+        if not isinstance(work.source, SparkTable):
+            from pyspark.sql import SparkSession
+
+            work.session = SparkSession.getActiveSession()
+            work.plan(text_files(table) or [])
+            return work
+        work.session = work.source.frame.sparkSession
+        if work.drawing.source.job.input_name != OURS and own_files(work.source.frame) is None:
             raise SourceError(
                 "This table was computed, or comes out differently each time (chance, the time of day, a function of "
                 "yours), and so do its rows' numbers: two people could share the noise of one key. Write it to "
                 "Parquet and read it from there, or leave source out."
             )
-        work.table_rows = numbered(stack, work.source.frame, work.source.used, self.checkpoint)
+        if not request.keep and (work.charge is None or work.charge.terms.unit is None):
+            bare = bare_files(work.source)
+            if bare is not None:
+                work.files, work.parts = [file.path for file in bare], parts_of(bare, work.slots)
+                return work
+        work.number_rows(stack, self.checkpoint)
         return work
 
     def check_out(
@@ -102,70 +111,45 @@ class Cluster(Embedded):
             raise FileError(f"{target} is also an input and would be overwritten; choose another name.", kind="missing")
         return target
 
-    def held(self, table: Any) -> Any:
-        """Spark opens files by their names: a single one is held to see that it stays the same."""
-        return held(table) if isinstance(table, (str, os.PathLike)) and os.path.isfile(table) else table
-
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
-        reading.check_for("A table of Spark")
         table = table.path if isinstance(table, HeldFile) else table
         if not is_spark(table) and not isinstance(table, (str, os.PathLike)):
             raise TableInputError(
-                "Spark reads Parquet files, folders of them, and its own data frames; use one of these, or the "
+                "Spark reads Parquet files, text files, folders of them, and its own data frames; use one of these, or the "
                 "embedded engine."
             )
         stack.enter_context(quiet())
         session = stack.enter_context(opened_session(self.master, table))
+        texts = text_files(table)
+        if texts is not None:
+            return open_table(texts[0], again=False, reading=reading)
+        reading.check_for("A table of Spark")
         return SparkTable(table if is_spark(table) else read_files(session, os.fspath(table)))
-
-    def source(self, stack: ExitStack, request: PerturbRequest) -> KeyedSource:
-        if request.source is None:
-            return stack.enter_context(Job(_OURS)).source(_OURS, request.column, request.mechanism.digest)
-        if not isinstance(request.source, KeyedSource):
-            raise SourceError(
-                "Tasks of a cluster may run twice, and draw by a key so that they repeat themselves; give a source "
-                "of a Job, or leave source out."
-            )
-        return request.source
 
 
 @dataclass
-class ClusterWork(Work):
-    """One perturbation, done by tasks."""
+class ClusterWork(WorkersWork):
+    """One perturbation, done by tasks of Spark: on the files themselves where they can, else on rows that Spark hands over."""
 
+    session: Any = None
     table_rows: Numbered | None = None
     numbers_differ: bool = False  # once it was seen
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at a time."""
+        return max(int(self.session.sparkContext.defaultParallelism), 1)
+
+    def number_rows(self, stack: ExitStack, checkpoint: str | None) -> None:
+        """Let Spark hand over the rows, with their numbers."""
+        assert isinstance(self.source, SparkTable)
+        self.parts = []
+        self.table_rows = numbered(stack, self.source.frame, self.source.used, checkpoint)
 
     @property
     def rows_of(self) -> Numbered:
         assert self.table_rows is not None
         return self.table_rows
-
-    @property
-    def session(self) -> Any:
-        return self.rows_of.frame.sparkSession
-
-    def truth(self) -> PositionCounts:
-        """How often each true position occurs, among the rows that count."""
-        return self._tallied(None)
-
-    def by_record(self) -> PositionCounts:
-        return self._tallied(self._key())
-
-    def drawn(self, truth: PositionCounts) -> PositionCounts:
-        """Each row draws by its number, whatever was counted before."""
-        return self.by_record()
-
-    def _key(self) -> WorkerKey:
-        source = self.drawing.source
-        assert isinstance(source, KeyedSource)
-        key = source.job.for_workers(source)
-        if len(pickle.dumps(key)) > _LONGEST:
-            raise SourceError(
-                "The names that this source is bound to are too long to travel with its key; give the Job a shorter "
-                "name of its input."
-            )
-        return key
 
     def _counting_rows(self) -> Any:
         """The rows that count: all, or the first of each person by their numbers, whichever tasks look at them."""
@@ -188,7 +172,25 @@ class ClusterWork(Work):
         """Our own name for a used column."""
         return f"c{self.source.used.index(name)}"
 
+    def run_parts(self, task: Callable[[FilePart], PartTally], parts: Sequence[FilePart]) -> Iterable[PartTally]:
+        """Spark as the one who runs tasks."""
+        assert isinstance(task, PartTask)
+        context, grids = self.session.sparkContext, (self.drawing.mechanism.inputs, self.drawing.mechanism.outputs)
+        most = max(MOST if grid.size is None else grid.size for grid in grids)
+        return run_on_parts(context, replace(task, settings=context.broadcast(task.settings)), parts, most)
+
     def _tallied(self, key: WorkerKey | None) -> PositionCounts:
+        if self.table_rows is None:
+            self.run = self.run_parts
+            try:
+                return super()._tallied(key)
+            except UnopenedError:
+                if not isinstance(self.source, SparkTable):
+                    raise
+                self.number_rows(ExitStack(), None)  # from its own files: Spark may have ways of its own to open them
+        return self._tallied_from_rows(key)
+
+    def _tallied_from_rows(self, key: WorkerKey | None) -> PositionCounts:
         from pyspark.sql import functions as F
 
         wanted = self._counting_rows().select(self._own(self.drawing.column), NUMBER)
@@ -228,15 +230,7 @@ class ClusterWork(Work):
 
     def _settings(self, names: Sequence[str]) -> Any:
         """What every task needs and anybody may know: broadcast."""
-        drawing = self.drawing
-        settings = TaskSettings(
-            mechanism=text(drawing.mechanism).encode(),
-            column=drawing.column,
-            keep=drawing.keep,
-            on_bad=drawing.rule.text,
-            names=tuple(names),
-        )
-        return self.session.sparkContext.broadcast(settings)
+        return self.session.sparkContext.broadcast(self.settings(names))
 
     def write(self, target: str | Path, overwrite: bool) -> None:
         """The tally as a file; rows as a folder that Spark fills under another name, and that takes its own when it is whole."""
@@ -320,27 +314,6 @@ class ClusterWork(Work):
         return super().batches()
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskSettings:
-    """What a task needs besides its key."""
-
-    mechanism: bytes
-    column: str
-    keep: tuple[str, ...]
-    on_bad: str
-    names: tuple[str, ...]  # of the columns that a task gets, which it gets as c0, c1, ...
-
-    @property
-    def number(self) -> str:
-        """A name that no column has, for the column of row numbers."""
-        return NUMBER + "'" * max(map(len, self.names))
-
-
-@lru_cache(maxsize=4)
-def _loaded(data: bytes) -> Mechanism:
-    return loads(data)
-
-
 @dataclass(frozen=True)
 class Task:
     """What one task does with the record batches of its rows: true positions counted, reports drawn and counted, or rows.
@@ -354,10 +327,7 @@ class Task:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         settings: TaskSettings = self.settings.value
-        mechanism = _loaded(settings.mechanism)
-        source = None if self.key is None else self.key.source()
-        rule = BadValueRule.of(settings.on_bad, mechanism.inputs)
-        drawing = Drawing.of(settings.column, mechanism, source, settings.keep, rule, numbers=settings.number)
+        drawing = settings.drawing(self.key, numbers=settings.number)
         named = (batch.rename_columns([*settings.names, settings.number]) for batch in gathered(batches))
         if self.rows:
             for batch in named:
@@ -370,7 +340,7 @@ class Task:
                 yield _part([None] * 2, [0] * 2, spans=[(0, 0)] * 2)  # they meet, and all numbers are looked at
                 return
             try:
-                places, _ = drawing.places(batch, 0) if source is None else drawing.report_places(batch, 0)
+                places, _ = drawing.places(batch, 0) if self.key is None else drawing.report_places(batch, 0)
             except BadValueError as error:
                 yield _part([None], [0], batch.column(settings.number)[error.row].as_py(), error.why)
                 return

@@ -49,7 +49,7 @@ def perturb(
     null: str | Sequence[str] = (),
     sheet: str | None = None,
     header_row: int = 1,
-    engine: str | None = None,
+    engine: str | Embedded | None = None,
     master: str | None = None,
     checkpoint: str | None = None,
     progress: Progress | None = None,
@@ -65,7 +65,7 @@ def perturb(
     private. With `dataset` and `ledger` the data set is charged the level between any two values, times `max_rows` (rows of a
     person; see docs/collect.md). Whoever holds the table sees it as before: what is protected is what the recipients of the
     result learn. engine="spark" does the same in a cluster (docs/scale.md): `master` says which, and a data frame of Spark
-    goes there by itself.
+    goes there by itself. Tasks of other schedulers do it with engine=for_workers(run) (`discreet.collect.workers`).
 
     The levels, notes and charge stand in the table's schema, as JSON under the metadata key b"discreet.perturb".
 
@@ -153,8 +153,10 @@ def _done(
     return engine.in_our_words(done)
 
 
-def engine_for(engine: str | None, master: str | None, checkpoint: str | None, table: Any) -> Embedded:
+def engine_for(engine: str | Embedded | None, master: str | None, checkpoint: str | None, table: Any) -> Embedded:
     """Where the work is done: in this process, or in a cluster."""
+    if isinstance(engine, Embedded) and master is checkpoint is None:
+        return engine
     if engine not in (None, "embedded", "spark"):
         raise TableInputError(f'engine = {show(engine)} is not known; use "embedded" or "spark".')
     if engine == "spark" or (engine is None and is_spark(table)):

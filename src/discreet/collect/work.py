@@ -88,6 +88,7 @@ class Work:
     progress: Progress | None
     file: HeldFile | None
     threads: int
+    reading: Reading  # as it was asked for, or as the file was admitted
     reported: PositionCounts = field(default_factory=PositionCounts)  # what was drawn, once it was
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
@@ -117,7 +118,7 @@ class Work:
         drawing = Drawing.of(column, request.mechanism, source, request.keep, request.rule, opened.decimal)
         threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
         file = table if isinstance(table, HeldFile) else None
-        return cls(request, opened, drawing, charge, progress, file, threads)
+        return cls(request, opened, drawing, charge, progress, file, threads, reading)
 
     def notes(self) -> tuple[str, ...]:
         """The notes that go with the result."""
@@ -181,12 +182,7 @@ class Work:
         except BadValueError as error:
             where = f"row {error.row + 1}"
             if self.file is not None and self.file.is_text:
-                left = error.row
-                for numbers, _ in self.source.numbered():
-                    if left < len(numbers):
-                        where = f"line {numbers[left]}"
-                        break
-                    left -= len(numbers)
+                where = line_of(self.source, error.row) or where
             column = show(self.request.column)
             raise BadValueError.at(error.row, error.why, f"{where} of the column {column}") from None
 
@@ -304,6 +300,15 @@ class Work:
     def _marked(self, schema: Any) -> Any:
         """A schema that says that its rows are drawn from a seed, where they are."""
         return marked(schema) if self.drawing.source.insecure else schema
+
+
+def line_of(source: Table, row: int) -> str | None:
+    """The line of a text file in which a row stands, for people."""
+    for numbers, _ in source.numbered():
+        if row < len(numbers):
+            return f"line {numbers[row]}"
+        row -= len(numbers)
+    return None
 
 
 def _bind(engine: Embedded, opened: Table, used: Sequence[str]) -> None:

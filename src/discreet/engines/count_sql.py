@@ -85,6 +85,7 @@ class CountQuery:
     item_type: str = ""
     max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
     row: str = ""  # digest of a row that is counted
+    often: str | None = None  # a name for how often a row occurs, where rows that are alike are put together first
 
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
@@ -112,7 +113,11 @@ class CountQuery:
         picked += [part for one in self.adding for part in one.read]
         picked += [] if self.part is None else [f"{self.part.read} AS p"]
         picked += [] if self.max_rows is None else [f"{self.row if self.item is None else self.item} AS item"]
-        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
+        handed = "handed_over"
+        if self.often is not None:
+            handed = f"(SELECT *, count(*) AS {self.often} FROM handed_over GROUP BY ALL)"
+            picked.append(f"{self.often} AS n")
+        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM {handed})"
         if not self.adding:
             return read
         names = [
@@ -171,6 +176,16 @@ class CountQuery:
             f"SELECT coalesce(d.i, {self.size}) AS i, {', '.join(asked)} "
             f"FROM ({together}) LEFT JOIN declared d ON {same} GROUP BY 1"
         )
+
+    def by_different_rows(self) -> str:
+        """The same numbers, each row as often as it occurs (`often`): less work where few rows are different, and more memory."""
+        each = [("size", "TRUE"), *((f"c{k}", f"c{k}") for k in range(len(self.conditions)))]
+        each += [(f"w{j}", f"w{j}") for j in self.meant]
+        each += [(f"a{j}", f"v{j} IS NOT NULL") for j in range(len(self.adding))]
+        asked = [f"coalesce(sum(n) FILTER (WHERE {which}), 0)::BIGINT AS {name}" for name, which in each]
+        asked += [f"{_held(f'sum(v{j}::HUGEINT * n)')} AS s{j}" for j in range(len(self.adding))]
+        asked += [_sum_of_halves(k, "n") for k in range(len(self.digests))]
+        return f"SELECT i, {', '.join(asked)} FROM {self.matched()} GROUP BY i"
 
     def content(self) -> str:
         """All rows: how many, about how many people, and the sums of the halves of their digests."""
@@ -267,8 +282,10 @@ def _held(total: str) -> str:
     return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
 
 
-def _sum_of_halves(k: int) -> str:
-    halves = (("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)"))
+def _sum_of_halves(k: int, often: str | None = None) -> str:
+    halves = [("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)")]
+    if often is not None:  # a product of two numbers of 64 bits, and again its lower half
+        halves = [(name, f"(({half} * {often}::UHUGEINT) & 18446744073709551615::UHUGEINT)") for name, half in halves]
     return ", ".join(_sum_of(f"{half}::UBIGINT", f"{name}{k}") for name, half in halves)
 
 

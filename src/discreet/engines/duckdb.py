@@ -54,9 +54,10 @@ from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row
 from .count_sql import Counts as Counts
 from .held_file import HeldFile, held
 from .reading import Reading
-from .settling import Guarded, TableSource
+from .settling import Guarded, TableSource, unlike
 from .sources import open_table
-from .spark import SparkTable, count_in_cluster
+from .spark import SparkTable
+from .spark_counts import count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _asked = itemgetter(
@@ -145,8 +146,11 @@ def seen_in(
     progress: Progress | None = None,
     reading: Reading | None = None,
     vouched: bool = False,
+    in_task: bool = False,
+    often: bool = False,
 ) -> Seen:
-    """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
+    """The true numbers of a question, as `count_each` is asked it, in a table of any kind. `in_task`: others work beside it on
+    other parts, each on one core. `often`: rows that are alike in all used columns are put together first."""
     predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
@@ -181,7 +185,7 @@ def seen_in(
 
     with Guarded(broken), duckdb.connect(":memory:") as connection:
         each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-        lock_up(connection, memory_mb + len(domain) * each // 10**6)
+        lock_up(connection, memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if person is not None and family(ids) == "other" and ids != "BLOB":
@@ -230,6 +234,7 @@ def seen_in(
             "" if item is None else types[item],
             max_rows,
             row_digest(types) if counted == ROWS else "",
+            quoted(unlike("often", source.used)) if often else None,
         )
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
@@ -257,7 +262,7 @@ def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
     return spelled
 
 
-def lock_up(connection: Any, memory_mb: int) -> None:
+def lock_up(connection: Any, memory_mb: int, most_threads: int | None = None) -> None:
     """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
@@ -265,7 +270,7 @@ def lock_up(connection: Any, memory_mb: int) -> None:
     and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
     """
     bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
-    threads = max(1, min(os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
+    threads = max(1, min(most_threads or os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
     settings = (
         f"threads = {threads}",
         f"memory_limit = '{int(memory_mb)}MB'",
@@ -431,11 +436,11 @@ def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     import duckdb
 
     seen = None
-    if run.source.is_repeatable:
+    if run.source.is_repeatable and query.often is None:
         with suppress(duckdb.OutOfMemoryException):  # of keys that nobody declared there may be any number
             seen = run.ask(query.by_rows_of_keys(), 0.0, 1.0)
     if seen is None:
-        seen = run.ask(query.by_rows(), 0.0, 1.0)
+        seen = run.ask(query.by_rows() if query.often is None else query.by_different_rows(), 0.0, 1.0)
     totals = GroupTotals(query.size, query.other, query.totals)
     totals.add(seen)
     totals.rows = int(seen["size"].sum())

@@ -40,6 +40,11 @@ def check_file(path: Path) -> None:
         raise _missing(path)
 
 
+def is_text(path: Path) -> bool:
+    """Is this a text file, by its name?"""
+    return path.suffix.lower() in SEPARATORS
+
+
 def held(table: Any) -> Any:
     """A table that is given by its path as an open file; all else as it is."""
     return HeldFile(Path(table)) if isinstance(table, (str, os.PathLike)) else table

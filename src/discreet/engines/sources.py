@@ -297,9 +297,7 @@ class _Parquet(TableSource):
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(self.file.seekable(), coerce_int96_timestamp_unit="us", pre_buffer=False)
+        return open_parquet(self.file.seekable())
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
@@ -309,6 +307,13 @@ class _Parquet(TableSource):
             for batch in file.iter_batches(self.at_once, columns=self.used):
                 yield batch
                 self.done += batch.num_rows
+
+
+def open_parquet(file: Any) -> Any:
+    """A Parquet file, by its path or open, as all of this house read it."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=False)
 
 
 class _ArrowFile(TableSource):

@@ -1,5 +1,4 @@
-"""Tables of Apache Spark: the session that may see a key, rows whose numbers stay the same whichever task reads them, and
-counting in a cluster.
+"""Tables of Apache Spark: the session that may see a key, and rows whose numbers stay the same whichever task reads them.
 
 A row's number is the number of its Parquet file, in the order of their names, and its place in that file. Spark reads both
 with the row, so that neither a shuffle nor a task that runs twice changes them. A table that was computed has no such
@@ -19,15 +18,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeVar
-
-import numpy as np
+from urllib.parse import unquote
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
-from .adding import FARTHEST
-from .count_sql import GroupTotals
+from .row_numbers import IN_FILE, check_number, row_of
 from .settling import Guarded, TableSource, distinct
 from .spark_folders import checkpoint_folder
 
@@ -36,22 +32,20 @@ T = TypeVar("T")
 NUMBER = "number"  # the column of numbers, beside c0, c1, ...
 _PLAIN = ("Project", "Filter", "SubqueryAlias")  # above a file, these leave each row once
 _CLASS = re.compile(r'"class":"([^"]+)"')  # of each part of a plan, as it is written in JSON
-_SQL = "org.apache.spark.sql"
+SPARK_SQL = "org.apache.spark.sql"
 _NODES = {
-    *(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
-    f"{_SQL}.execution.datasources.LogicalRelation",
+    *(f"{SPARK_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
+    f"{SPARK_SQL}.execution.datasources.LogicalRelation",
 }
-_EXPRESSION = f"{_SQL}.catalyst.expressions."
+EXPRESSION = f"{SPARK_SQL}.catalyst.expressions."
 _CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction|AesEncrypt")
 _TIMES = re.compile(
     r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE
 )  # texts that become the time of the call
 _TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PySpark writes errors
-IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
-_WHOLE = -1  # the number of the row that is about all groups
-_DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
+_THRESHOLD = "spark.broadcast.UDFCompressionThreshold"
 _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, where it is longer than its threshold
 
 
@@ -172,7 +166,9 @@ def check_session(session: Any) -> None:
             "This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
             "session of this process, SparkSession.builder.master(...)."
         )
-    check_safe(dict(session.sparkContext.getConf().getAll()), session.sparkContext.master)
+    settings = session.sparkContext.getConf()
+    given = {name: settings.get(name) for name in (*_SAFE, *_SAFE_AWAY, _THRESHOLD)}
+    check_safe({name: value for name, value in given.items() if value is not None}, session.sparkContext.master)
 
 
 def is_local(master: str) -> bool:
@@ -190,10 +186,10 @@ def check_safe(settings: Mapping[str, str], master: str) -> None:
             "The key of the noise, and rows in a shuffle, would lie readable on Spark's disks or networks; start "
             f"the session with SparkSession.builder{ways}."
         )
-    most = settings.get("spark.broadcast.UDFCompressionThreshold")
+    most = settings.get(_THRESHOLD)
     if most is not None and not (most.isdigit() and int(most) >= _COMMAND):
         raise TableInputError(
-            "With this spark.broadcast.UDFCompressionThreshold Spark broadcasts the functions of tasks, and the "
+            f"With this {_THRESHOLD} Spark broadcasts the functions of tasks, and the "
             f"key with them; leave it out, or set at least {_COMMAND}."
         )
 
@@ -269,9 +265,7 @@ class Numbered:
     files: Sequence[str]
 
     def where(self, number: int) -> str:
-        """A row for people: its place, and its file where there are several."""
-        file, place = divmod(number, 2**IN_FILE)
-        return f"row {place + 1}" + (f" of {os.path.basename(self.files[file])}" if len(self.files) > 1 else "")
+        return row_of(self.files, number)
 
 
 def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str | None) -> Numbered:
@@ -294,8 +288,7 @@ def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str 
         plain = session.read.parquet(f"{folder.path}/rows")
         picked = [F.col(f"c{k}") for k in range(len(used))]
         files = own_files(plain) or []
-    if len(files) >= 2 ** (63 - IN_FILE):
-        raise TableInputError(f"More than {2 ** (63 - IN_FILE)} files are too many to number; join some.")
+    check_number(len(files))
     metadata = plain.metadataColumn("_metadata")  # Spark's own, also where the file has a column of that name
     at = metadata.getField("row_index")
     if len(files) <= 1:
@@ -321,112 +314,17 @@ def own_files(frame: Any) -> list[str] | None:
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
         return None
     relation = plan.relation()
-    files = list(relation.inputFiles())
-    return sorted(files) if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
+    files = sorted(relation.inputFiles(), key=unquote)
+    return files if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
 
 
 def _is_lasting(part: str) -> bool:
     """Does a part of a plan, by its class, give the same for a row whenever it is asked? Not the time of the call, what other
     tables hold, nor what somebody wrote, whatever they say of it."""
-    if part.startswith(_EXPRESSION):
+    if part.startswith(EXPRESSION):
         return _CHANGING.search(part.rpartition(".")[2]) is None
     return part in _NODES
 
 
 def gone() -> TableInputError:
     return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")
-
-
-def count_in_cluster(
-    table: SparkTable,
-    question: Mapping[str, Any],
-    person: str | None,
-    totals: GroupTotals,
-    conditions: int,
-    count: Callable[..., Any],
-    reading: Any = None,
-) -> GroupTotals:
-    """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
-
-    Every task runs the embedded engine (`count`, which is `duckdb.seen_in`) on its part of the rows, and the parts are added
-    up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
-    person's rows are the embedded engine's own, and its sensitivities hold: a person changes the numbers of one part alone.
-    """
-
-    def filled() -> GroupTotals:
-        from pyspark.sql import functions as F
-
-        frame = table.picked
-        session = frame.sparkSession
-        check_session(session)
-        if person is not None:
-            # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
-            parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-            at = frame.columns.index(person)
-            kind, key = frame.schema[at].dataType.typeName(), frame[at]
-            key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
-            frame = frame.repartition(parts, key)
-        names = [
-            *totals.totals,
-            "rows",
-            "counted",
-            "cut",
-            *(f"{half}{k}" for k in range(conditions) for half in ("low", "high")),
-        ]
-        task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count, reading)
-        with quiet():
-            parts_counted = frame.mapInArrow(
-                task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)])
-            )
-            whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
-            seen = whole.toArrow().to_pydict()
-        groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
-        held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
-        totals.add(
-            {
-                "i": np.array(seen["i"], dtype=np.int64)[groups],
-                **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
-            }
-        )
-        # of the one row that has them
-        about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
-        totals.rows, totals.counted, totals.cut = about["rows"], about["counted"], about["cut"]
-        totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
-        return totals
-
-    return in_our_words(filled, _not_counted)
-
-
-@dataclass(frozen=True)
-class CountTask:
-    """What one task finds in its rows: the numbers of each group that it saw, and of all of them."""
-
-    question: Any  # broadcast
-    names: tuple[str, ...]
-    count: Callable[..., Any]
-    reading: Any = None  # of columns of dates
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        first = next(batches, None)
-        if first is None:
-            return
-        reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-        totals = self.count(reader, self.question.value, reading=self.reading).totals
-        there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
-        about = {"rows": totals.rows, "counted": totals.counted, "cut": totals.cut}
-        for k, (low, high) in enumerate(totals.digests):
-            about |= {f"low{k}": low, f"high{k}": high}
-        columns = {"i": pa.array([*there.tolist(), _WHOLE], pa.int64())}
-        for name in self.names:
-            groups = totals.totals[name][there].tolist() if name in totals.totals else [0] * len(there)
-            columns[name] = pa.array([*groups, about.get(name, 0)], pa.decimal128(_DIGITS, 0))
-        yield pa.record_batch(columns)
-
-
-def _not_counted() -> TableInputError:
-    return TableInputError(
-        "Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
-        "or the packages of discreet[tables], or the cluster went away. Its own logs say which."
-    )

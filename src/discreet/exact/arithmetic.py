@@ -140,6 +140,11 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
+def working_precision() -> int:
+    """The bits that balls have at this moment."""
+    return int(flint.ctx.prec)
+
+
 def certified_ceil(value: Callable[[], flint.arb]) -> int:
     """The smallest integer at or above an irrational number; `value` computes its ball at the working precision.
 

@@ -179,6 +179,13 @@ class Neighbours:
         reach = grid.n if self.kind == "any" else self.reach
         return reach if grid.n is None or reach is None else min(reach, grid.n)
 
+    def farthest(self, grid: Grid) -> int | None:
+        """How many steps apart the farthest neighbours are; None where they have distances."""
+        if not self.is_plain:
+            return None
+        span = self.span(grid)
+        return max(abs(i - k) for i, k, _ in self.demands(grid)) if span is None else span
+
     def reduced(self, grid: Grid) -> Neighbours:
         """The same neighbours in their shortest form: what demands the same of the same pairs at distance 1 is one value.
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
 
 from ..errors import LedgerError
 from ..exact import arithmetic
+from ..exact.concentrated import epsilon_above
 from ..formats import VERSION
 from ..present.views import Result, View
-from .periods import Caps, Period, Running, begun_and_removed, is_part_name, is_time, parts_words, rational, read_caps
+from .periods import Caps, Running, begun_and_removed, is_part_name, is_time, parts_words, rational, read_caps
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
@@ -35,6 +37,8 @@ class Terms(Result):
     person is there ("add-remove"). `per` has the caps on
     what is spent in a year, a quarter or a month; they pace spending and promise no privacy. `parts` is the column whose values
     divide people into parts that share nobody: then each part has the whole budget.
+
+    The `budget` is a sum of epsilons, or with a `delta` a sum of rho: then the terms are concentrated.
     """
 
     name: str
@@ -45,14 +49,30 @@ class Terms(Result):
     created: str
     per: Caps = ()
     parts: str | None = None
+    delta: Fraction | None = None
+
+    @property
+    def measure(self) -> str:
+        """What is added up: epsilon, or rho under concentrated terms."""
+        return "epsilon" if self.delta is None else "rho"
+
+    @property
+    def rho(self) -> str:
+        """The word before an amount: nothing where it is an epsilon, as everybody expects."""
+        return "" if self.delta is None else "rho "
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the whole budget promises, at its delta where there is one; rounded up."""
+        return self.budget if self.delta is None else epsilon_above(self.budget, self.delta)
 
     def words(self) -> str:
         """What was agreed, in one line."""
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         return (
-            f"budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
-            f"{protected_unit(self.unit)}{parts}"
+            f"budget {budget_words(self.budget, self.delta)}{caps}, relation {self.relation}, "
+            f"public: {', '.join(self.public) or 'none'}, {protected_unit(self.unit)}{parts}"
         )
 
     def view(self) -> View:
@@ -69,79 +89,8 @@ class Terms(Result):
             "created": self.created,
             "per": {kind: str(cap) for kind, cap in self.per},
             "parts": self.parts,
+            "delta": None if self.delta is None else str(self.delta),
         }
-
-
-@dataclass(frozen=True, repr=False)
-class Balance(Result):
-    """What a data set may still spend, in all and in the current periods that have caps. `pending` charges have no answer: a
-    process died, or is at work on them.
-
-    Where its terms declare parts, `spent` is that of the part that has spent most, or of the `part` that was asked for; `parts`
-    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them.
-    """
-
-    budget: Fraction
-    spent: Fraction
-    left: Fraction
-    pending: int
-    periods: tuple[Period, ...] = ()
-    part: str | None = None
-    parts: tuple[tuple[str, Fraction], ...] = ()
-    others: Fraction | None = None
-
-    def view(self) -> View:
-        waiting = f"; {self.pending} charged without an answer" if self.pending else ""
-        capped = "".join(f"; {period}" for period in self.periods)
-        spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
-        where = f" in part {self.part}" if self.part is not None else ""
-        if self.parts and self.part is None:
-            where = f" in the part that has spent most ({', '.join(p for p, x in self.parts if x == self.spent)})"
-        return View(f"{spent} of {budget} spent, {left} left{where}{capped}{waiting}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Exact texts, and the number of charges without an answer."""
-        return {
-            "budget": str(self.budget),
-            "spent": str(self.spent),
-            "left": str(self.left),
-            "pending": self.pending,
-            "periods": [period.to_dict() for period in self.periods],
-            "part": self.part,
-            "parts": {part: {"spent": str(spent), "left": str(self.budget - spent)} for part, spent in self.parts},
-        }
-
-    def by_part(self) -> list[tuple[str, Fraction]]:
-        """What each part has spent, those last that were never charged for themselves; nothing where there are no parts."""
-        return [] if self.others is None else [*self.parts, ("(any other)", self.others)]
-
-
-_LAST = ("without answer", "left by caps")  # columns about a whole data set
-
-
-@dataclass(frozen=True, repr=False)
-class Balances(Result):
-    """The balances of several data sets, with what was agreed for each."""
-
-    accounts: tuple[tuple[Terms, Balance], ...]
-
-    def view(self) -> View:
-        divided = any(terms.parts for terms, _ in self.accounts)  # then each part has a row of its own
-        columns = ("data set", *(["part"] if divided else []), "relation", "budget", "spent", "left", *_LAST)
-        rows = []
-        for t, b in self.accounts:
-            for part, spent in [("", b.spent), *b.by_part()]:
-                amounts = map(arithmetic.show_amount, (b.budget, spent, b.budget - spent))
-                last = ("", "") if part else (b.pending, "; ".join(map(str, b.periods)))
-                rows.append((t.name, *([part] if divided else []), t.relation, *amounts, *last))
-        return View("", columns, tuple(rows)) if rows else View("nothing yet", columns)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Each data set by its name."""
-        return {terms.name: {**terms.to_dict(), **balance.to_dict()} for terms, balance in self.accounts}
-
-    def _title(self) -> str:
-        return f"of {len(self.accounts)} data sets"
 
 
 @dataclass(frozen=True)
@@ -168,9 +117,9 @@ class Totals:
 class Answer:
     """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now.
 
-    `head` is the end of the history as the answer was stored, `epsilon` what its line charged: the same question may be
-    asked by another spelling of its level, which would be charged a little more or less. `totals` are those of the data set
-    as it was read or stored.
+    `head` is the end of the history as the answer was stored, `paid` what its line charged ("epsilon", "rho" or both): the same
+    question may be asked by another spelling of its level, which would be charged a little more or less. `totals` are those of the
+    data set as it was read or stored.
     """
 
     text: str
@@ -178,7 +127,7 @@ class Answer:
     when: str
     repeated: bool
     head: Head | None = None
-    epsilon: Fraction | None = None
+    paid: Mapping[str, Fraction] = field(default_factory=dict)
     totals: Totals | None = None
 
 
@@ -193,6 +142,7 @@ class Admission(Result):
     reading: Mapping[str, Any]
     columns: tuple[str, ...]
     fingerprint: str  # of the file, under the ledger's secret
+    codes: tuple[str, ...] = ()  # columns that were named as codes: what looks like a number in them is none
 
     def view(self) -> View:
         return View(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
@@ -210,7 +160,8 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer', 'corrected' or 'removed', with what its hash
+    covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -221,21 +172,26 @@ class Entry(Result):
     facts: Mapping[str, Any]
     hash: str
     what: str = ""
+    measure: str = "epsilon"  # what the data set adds up
 
     def view(self) -> View:
         return View(f"line {self.number}: {self.kind}, {self.when}")
 
+    @property
+    def charged(self) -> Fraction | None:
+        """What it took of the budget; None where it is no charge."""
+        return rational(self.facts.get(self.measure))
+
     def rows(self) -> list[dict[str, Any]]:
         """One row: what was charged, as a decimal, with the exact value beside it where that differs, and for what."""
-        epsilon = rational(self.facts.get("epsilon"))
-        decimal = "" if epsilon is None else arithmetic.show_decimal(epsilon)
-        beside = "" if epsilon is None or Fraction(decimal) == epsilon else str(epsilon)
+        decimal = "" if self.charged is None else arithmetic.show_decimal(self.charged)
+        beside = "" if self.charged is None or Fraction(decimal) == self.charged else str(self.charged)
         return [
             {
                 "line": self.number,
                 "when": self.when,
                 "kind": self.kind,
-                "epsilon": decimal,
+                self.measure: decimal,
                 "exact": beside,
                 "what": self.what,
             }
@@ -381,8 +337,10 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             )
             public = ", ".join(map(str, facts.get("public") or ()))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
+            delta = rational(facts.get("delta"))
+            concentrated = "" if delta is None else f" of rho, delta {show_delta(delta)}"
             return (
-                f"budget {decimal_and_exact(facts.get('budget'))}{caps}; relation {facts.get('relation')}; "
+                f"budget {decimal_and_exact(facts.get('budget'))}{concentrated}{caps}; relation {facts.get('relation')}; "
                 f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
             )
         case "admitted":
@@ -404,11 +362,13 @@ def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[
     """Lines for people, each with what it is about."""
     versions = {number: version for number, version, *_ in admissions}
     spoken = {number: (salt, text) for number, salt, text in words}
+    lines = [(number, facts_of(name, number, body), link) for number, body, link in entries]
+    agreed = [facts for _, facts, _ in lines if facts.get("kind") == "create"]  # one that was removed had no charges
+    measure = "rho" if agreed and "delta" in agreed[-1] else "epsilon"
     found = []
-    for number, body, link in entries:
-        facts = facts_of(name, number, body)
+    for number, facts, link in lines:
         what = words_of(facts, versions.get(number), spoken.get(number))
-        found.append(Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link, what))
+        found.append(Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link, what, measure))
     return found
 
 
@@ -431,7 +391,33 @@ def terms_of(facts: Mapping[str, Any]) -> Terms:
     budget, per = total_of(name, facts.get("budget")), caps_of(facts)
     if per is None:
         bad(name, 1, "has unreadable caps")
-    return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per, parts)
+    delta = rational(facts.get("delta"))
+    if "delta" in facts and not _is_delta(delta):
+        bad(name, 1, "has an unreadable delta")
+    return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per, parts, delta)
+
+
+def _is_delta(delta: Fraction | None) -> bool:
+    return delta is not None and 0 < delta < 1
+
+
+def budget_words(budget: Fraction, delta: Fraction | None) -> str:
+    """A budget for people: an epsilon, or a rho with what the whole of it promises.
+
+    >>> budget_words(Fraction(2), None), budget_words(Fraction(1, 5), Fraction(1, 10**9))
+    ('2', 'rho 1/5 (epsilon <= 3.93366 at delta 1e-9)')
+    """
+    if delta is None:
+        return str(budget)
+    promised = arithmetic.show_above(float(epsilon_above(budget, delta)))
+    return f"rho {arithmetic.show_rational(budget)} (epsilon <= {promised} at delta {show_delta(delta)})"
+
+
+def show_delta(delta: Fraction) -> str:
+    """A delta for people, rounded up to six digits: 1e-9."""
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_CEILING
+        return str((Decimal(delta.numerator) / Decimal(delta.denominator)).normalize()).lower()
 
 
 def caps_of(facts: Mapping[str, Any]) -> Caps | None:
@@ -451,18 +437,28 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     try:
         told = json.loads(str(text))
         version, columns, reading = told["version"], tuple(told["columns"]), dict(told["reading"])
-    except (ValueError, LookupError, TypeError):
-        version, columns, reading = None, (), {}
+        codes = tuple(told.get("codes", ()))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        version, columns, reading, codes = None, (), {}, ()
     if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
         bad(name, number, "admits a version, or a way of reading, other than the stored one")
-    return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
+    fingerprint = str(facts.get("fingerprint"))
+    return Admission(name, version, number, str(facts.get("when")), reading, columns, fingerprint, codes)
+
+
+def _is_enough(rho: Fraction, epsilon: Fraction | None) -> bool:
+    """Is this rho at least epsilon tanh(epsilon/2), what a pure epsilon costs? They are never equal: tanh of a rational is none."""
+    if epsilon is None or epsilon <= 0:
+        return False
+    ball = arithmetic.ball
+    return arithmetic.certified_sign(lambda: ball(rho) - ball(epsilon) * ball(epsilon / 2).tanh()) == 1
 
 
 def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, words: Rows, head: Head | None) -> Head:
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     caps: Caps = ()
-    parts = None  # the column of parts
+    parts, measure = None, "epsilon"  # the column of parts, and what is added up
     running, before = Running(), ""  # the time of the line before: times never run backwards
     there = False  # is there a data set, after the lines so far? One that was removed may be made anew
     versions: dict[int, str] = {}  # lines that admitted what was not removed since
@@ -502,25 +498,33 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 told_caps = caps_of(facts)
                 if told_caps is None:
                     bad(name, k, "has unreadable caps")
+                if "delta" in facts and not _is_delta(rational(facts["delta"])):
+                    bad(name, k, "has an unreadable delta")
+                measure = "rho" if "delta" in facts else "epsilon"
                 budget, caps, parts = total, told_caps, facts.get("parts")
                 there, running = True, Running(begun=k)
             case "charge":
-                epsilon = rational(facts.get("epsilon"))
-                if epsilon is None or epsilon <= 0:
+                cost = rational(facts.get(measure))
+                if cost is None or cost <= 0 or (measure == "epsilon" and "rho" in facts):
                     bad(name, k, "has an unreadable charge")
+                if measure == "rho" and "epsilon" in facts and not _is_enough(cost, rational(facts["epsilon"])):
+                    bad(name, k, "charges less rho than its epsilon costs")
                 part = facts.get("part")
                 if part is not None and (parts is None or not is_part_name(part)):
                     bad(name, k, "charges for a part that the data set does not have")
-                most = running.counted(spent, part) + epsilon
+                admission = facts.get("admission")
+                if admission is not None and admission not in versions:
+                    bad(name, k, "is of a file that no line admitted")
+                most = running.counted(spent, part, admission) + cost
                 if most > budget:
                     bad(name, k, "charges more than the budget had left")
                 for period in running.periods(caps, when, part):
-                    if epsilon > period.left:
+                    if cost > period.left:
                         bad(name, k, f"charges more than the {period.kind} {period.name} had left")
                 stated |= {k} if facts.get("basis") == STATED else set()
                 spent, running = (
                     max(spent, most),
-                    running.charged(caps, when, epsilon, stated=k in stated, part=part),
+                    running.charged(caps, when, cost, stated=k in stated, part=part, admission=admission),
                 )
                 charges[k] = facts
             case "answer":
@@ -535,6 +539,13 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
                 versions[k] = body
+            case "corrected":
+                after = running.with_correction(str(facts.get("version")))
+                if parts is None or after is running:
+                    bad(name, k, "names a correction twice, or one of a data set without parts")
+                spent, running = spent - running.most + after.most, after
+                if spent > budget:
+                    bad(name, k, "lets people move between parts that have spent more than the budget together")
             case "removed":
                 if charges:
                     bad(name, k, "removes a data set that was charged")

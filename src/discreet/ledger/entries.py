@@ -1,6 +1,6 @@
 """The lines of a data set in its database, written and read.
 
-Written: the terms of a data set, the next line of a chain with its time and its words, a charge within budget and caps.
+Written: the next line of a chain with its time and its words, a charge within budget and caps.
 Answers are stored beside their charge, and checked against their lines before anybody sees them again. Read: what a ledger
 says of a data set before it is asked for anything (`Consulted`, in one transaction), and of the last charge of this process, for
 whoever stops it (`Charged`).
@@ -19,8 +19,8 @@ from typing import Any, final
 
 from ..errors import BudgetError, LedgerError
 from ..exact import arithmetic
-from ..exact.written import misread
 from . import periods
+from .balances import Balance
 from .chain import (
     SPENT,
     START,
@@ -28,7 +28,6 @@ from .chain import (
     Account,
     Admission,
     Answer,
-    Balance,
     Head,
     Pending,
     Terms,
@@ -44,9 +43,11 @@ from .chain import (
     terms_of,
     total_of,
 )
-from .periods import TOTAL_BITS, Period, Running, chargeable, fits, part_name, rational_text, read_caps
+from .periods import TOTAL_BITS, Period, Running, fits, rational_text
+from .prices import Price
 from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
+from .terms import part_given
 
 # A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
 ACCOUNT = (
@@ -70,67 +71,14 @@ _STORED = (
 # The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
 _OF_QUESTION = f"{_STORED} a.question = :question ORDER BY a.number"
 _OF_CHARGE = f"{_STORED} a.charge = :charge"
+_ANSWERED = (
+    "SELECT a.charge, c.body, COALESCE(w.text, '') FROM discreet_answer a "
+    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
+    "LEFT JOIN discreet_words w ON w.name = a.name AND w.number = a.charge WHERE a.name = :name ORDER BY a.charge DESC"
+)
 
 # The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.
 _unstored: dict[tuple[str, str], dict[int, str]] = {}
-
-
-def terms_given(
-    name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any, parts: Any = None
-) -> dict[str, Any]:
-    """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
-    total, odd = arithmetic.parse_exact(budget), misread(budget)
-    if odd is not None:
-        raise LedgerError(f"The budget {arithmetic.show(budget)} {odd}.")
-    if total is None or not chargeable(total):
-        raise LedgerError(f'A budget must be a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
-    if relation not in ("change-one", "add-remove"):
-        raise LedgerError(f'A relation must be "change-one" or "add-remove", not {arithmetic.show(relation)}.')
-    if (
-        isinstance(public, str)
-        or not isinstance(public, Sequence)
-        or not all(isinstance(c, str) for c in public)
-        or len({*public}) < len(public)
-    ):
-        raise LedgerError("Public columns must be a list of different names, such as ['district'].")
-    if relation == "add-remove" and public:
-        raise LedgerError("Under add-remove privacy nothing about a person is public; leave out the public columns.")
-    if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
-        raise LedgerError("A data set's name must have 1 to 200 printable characters. Choose another one.")
-    if unit is not None and not isinstance(unit, str):
-        raise LedgerError("A unit must be the name of a column, or None.")
-    _check_parts(parts, relation, public, unit)
-    caps = {kind: rational_text(cap) for kind, cap in read_caps(per, total)}
-    facts = {"name": name, "budget": rational_text(total), "relation": relation, "public": list(public), "unit": unit}
-    return facts | ({"per": caps} if caps else {}) | ({} if parts is None else {"parts": parts})
-
-
-def _check_parts(parts: Any, relation: str, public: Sequence[str], unit: str | None) -> None:
-    """Refuse a column of parts that one person may change: the largest sum counts only where nobody moves between parts."""
-    if parts is None:
-        return
-    if not (isinstance(parts, str) and 0 < len(parts) <= 200 and parts.isprintable()):
-        raise LedgerError("parts must be the name of one column, such as month, or None.")
-    if relation == "change-one" and parts.lower() not in [column.lower() for column in public]:
-        raise LedgerError(
-            f"The column of parts {parts!r} is not public, and under change-one privacy one person may change what is private: "
-            f"somebody who moves from one part to another would be in the reports of both. Add {parts!r} to the public columns, "
-            "if it is public, or create the data set without parts."
-        )
-    if unit is not None and parts.lower() == unit.lower():
-        raise LedgerError(f"{unit} identifies people, and parts hold many; name another column of parts.")
-
-
-def part_given(terms: Terms, part: object) -> str | None:
-    """The part of a data set that is asked for, by its one name; None for all of them."""
-    if part is None:
-        return None
-    if terms.parts is None:
-        raise LedgerError(
-            f'{terms.name!r} has no parts: they are declared when a data set is created (parts="month", --parts month). '
-            "Leave the part out. Nothing was charged."
-        )
-    return part_name(part)
 
 
 def append(
@@ -229,66 +177,96 @@ def running_of(account: Account, terms: Terms) -> Running:
     return found
 
 
-def balance_of(account: Account, terms: Terms, when: str, settled: int, part: object) -> Balance:
-    """What a data set has spent and left at a time, of a part or of the one that has spent most; `settled` lines are those of
-    admissions, and of charges with their answers."""
+def balance_of(
+    account: Account, terms: Terms, when: str, settled: int, part: object, admission: int | None = None
+) -> Balance:
+    """What a data set has spent and left at a time, of a part (in an admitted file) or of the one that has spent most; `settled`
+    lines are those of admissions, and of charges with their answers."""
     running, part = running_of(account, terms), part_given(terms, part)
     budget, spent = total_of(account.name, account.budget), total_of(account.name, account.spent)
-    pending = account.count - running.begun - settled - running.stated
-    counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
+    pending = account.count - running.begun - settled - running.stated - len(running.corrected)
+    counted, found = running.counted(spent, part, admission), running.periods(terms.per, when, part)
     if part is not None or terms.parts is None:
-        return Balance(budget, counted, budget - counted, pending, found, part)
+        return Balance(budget, counted, budget - counted, pending, found, part, delta=terms.delta)
     by_part = tuple((each, running.counted(spent, each)) for each in sorted(running.parts))
     others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
-    return Balance(budget, counted, budget - counted, pending, found, None, by_part, others)
+    return Balance(budget, counted, budget - counted, pending, found, None, by_part, others, terms.delta)
 
 
-def charge(
-    run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any], words: str, part: object = None
-) -> int:
+def charge(run: Run, account: Account, price: Price, facts: dict[str, Any], words: str, part: object = None) -> int:
     """Write a charge if the budget and the caps allow it, of a part or of all of them; returns its line."""
     name, terms = account.name, agreed(run, account)
+    cost = price.under(terms)
     budget, spent, running = total_of(name, account.budget), total_of(name, account.spent), running_of(account, terms)
     part = part_given(terms, part)
-    counted = running.counted(spent, part)
-    total, left = counted + epsilon, budget - counted
+    admission = facts.get("admission")
+    counted = running.counted(spent, part, admission)
+    total, left = counted + cost, budget - counted
     whose = repr(name) if part is None else f"Part {part!r} of {name!r}"
     if total > budget:
         every = part is None and running.parts
         raise BudgetError(
-            f"{whose} has {arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}"
-            f"{' in the part that has spent most' if every else ''}, but {arithmetic.show_rational(epsilon)} was asked"
+            f"{whose} has {terms.rho}{arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}"
+            f"{' in the part that has spent most' if every else ''}, but {_asked(price, cost)} was asked"
             f"{' of every part' if every else ''}. Nothing was charged: ask for less, "
             f"{f'ask about one part ({terms.parts}), ' if every else ''}or stop here.",
-            asked=epsilon,
+            asked=cost,
             left=left,
         )
     when = time_of(run, account)
     for period in running.periods(terms.per, when, part):
-        if epsilon > period.left:
-            raise _capped(whose, epsilon, period, ahead=when > periods.clock())
-    after = running.charged(terms.per, when, epsilon, stated=facts.get("basis") == STATED, part=part)
+        if cost > period.left:
+            raise _capped(whose, cost, period, ahead=when > periods.clock())
+    stated = facts.get("basis") == STATED
+    after = running.charged(terms.per, when, cost, stated=stated, part=part, admission=admission)
     own, in_periods = (Fraction(0), ()) if part is None else after.parts[part]
     if not all(fits(x, TOTAL_BITS) for x in (total, own, *(x for *_, x in (*after.spent, *in_periods)))):
         raise LedgerError(
             f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
-            "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
+            f"ask for an amount of {terms.measure} that has a denominator in common with earlier ones, such as a decimal."
         )
-    facts = {"kind": "charge", "epsilon": rational_text(epsilon), **facts, **({} if part is None else {"part": part})}
+    facts = {"kind": "charge", **price.facts(terms), **facts, **({} if part is None else {"part": part})}
     most = max(spent, total)
     return int(append(run, account, facts, words=words, spent=most, running=after, when=when)["number"])
 
 
-def _capped(whose: str, epsilon: Fraction, period: Period, *, ahead: bool) -> BudgetError:
+def _asked(price: Price, cost: Fraction) -> str:
+    """What was asked for, with what it costs where that is something else."""
+    asked = arithmetic.show_rational(price.amount)
+    return asked if cost == price.amount else f"{price} (rho {arithmetic.show_rational(cost)})"
+
+
+def correct(run: Run, account: Account, version: str, supersedes: str) -> None:
+    """Write that a version of a data set with parts supersedes another, once: it may have moved people from part to part."""
+    terms = agreed(run, account)
+    running, digests = running_of(account, terms), [digest(account, "version", text) for text in (version, supersedes)]
+    after = running.with_correction(digests[0])
+    if terms.parts is None or after is running:
+        return
+    budget, total = total_of(account.name, account.budget), total_of(account.name, account.spent)
+    total += after.most - running.most
+    if total > budget:
+        raise BudgetError(
+            f"A correction may move people from one part of {account.name!r} to another, who are then in the reports of both: "
+            f"together {arithmetic.show_rational(total)} would count, more than the budget {arithmetic.show_rational(budget)}. "
+            "Nothing was charged: leave the releases of these data as they are.",
+            asked=after.most - running.most,
+            left=budget - total_of(account.name, account.spent),
+        )
+    facts = {"kind": "corrected", "version": digests[0], "supersedes": digests[1]}
+    append(run, account, facts, words=f"version {version} supersedes {supersedes}", spent=total, running=after)
+
+
+def _capped(whose: str, cost: Fraction, period: Period, *, ahead: bool) -> BudgetError:
     show = arithmetic.show_rational
-    at_most = f" and has no more than {show(period.cap)} either" if epsilon > period.cap else ""
+    at_most = f" and has no more than {show(period.cap)} either" if cost > period.cap else ""
     less = "ask for less, or " if period.left else ""
     time = " (the last line is dated later than this machine's clock, and so its time counts)" if ahead else ""
     return BudgetError(
         f"{whose} has {show(period.left)} left of the {show(period.cap)} that may be spent in the {period.kind} {period.name}, "
-        f"in UTC{time}, but {show(epsilon)} was asked. Nothing was charged: {less}wait for the "
+        f"in UTC{time}, but {show(cost)} was asked. Nothing was charged: {less}wait for the "
         f"next {period.kind}, which begins on {period.next}{at_most}.",
-        asked=epsilon,
+        asked=cost,
         left=period.left,
         period=period.name,
         begins=period.next,
@@ -303,11 +281,6 @@ def words_given(what: object) -> str:
             'what="a histogram of ages". Nothing was charged.'
         )
     return what.strip()
-
-
-def check_epsilon(epsilon: object) -> None:
-    if not (isinstance(epsilon, Fraction) and chargeable(epsilon)):
-        raise LedgerError("An epsilon to charge must be a positive Fraction whose parts are below 2^256. Round it up.")
 
 
 def stored_answers(
@@ -337,12 +310,17 @@ def report_of(run: Run, name: str, charge: int) -> dict[str, Any] | None:
 def _answer(name: str, row: Sequence[Any], account: Account | None = None) -> Answer:
     charge, salt, text, charged, answered, *end = row
     facts, charging_facts = facts_of(name, charge, answered), facts_of(name, charge, charged)
-    paid, part = charging_facts.get("epsilon"), charging_facts.get("part")
+    part = charging_facts.get("part")
     totals = None if account is None else account.totals_of(part)
     if facts.get("commitment") != salted(salt, text):
         raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-    epsilon = None if paid is None else total_of(name, str(paid))
-    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), epsilon=epsilon, totals=totals)
+    paid = _paid(name, charging_facts)
+    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), paid=paid, totals=totals)
+
+
+def _paid(name: str, facts: Mapping[str, Any]) -> Mapping[str, Fraction]:
+    """What the line of a charge says that it cost: an epsilon, a rho, or an epsilon with its rho."""
+    return {measure: total_of(name, str(facts[measure])) for measure in ("epsilon", "rho") if measure in facts}
 
 
 def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer:
@@ -364,9 +342,8 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
     if not first:  # the transaction is undone, with the line
         raise LedgerError(f"Charge {charge} of {name!r} already has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
-    epsilon = total_of(name, str(facts["epsilon"]))
     totals = account.totals_of(facts.get("part"))
-    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=totals)
+    return Answer(answer, charge, told["when"], repeated=False, head=head, paid=_paid(name, facts), totals=totals)
 
 
 @contextmanager
@@ -422,6 +399,19 @@ class Consulted:
         """The same of a part."""
         return self.account.totals_of(part)
 
+    def moved_by(self, version: str) -> Fraction:
+        """How much more would count if this version were known to supersede another: then people may have moved between parts."""
+        running = running_of(self.account, self.terms)
+        after = (
+            running if self.terms.parts is None else running.with_correction(digest(self.account, "version", version))
+        )
+        return after.most - running.most
+
+    def is_correction(self, version: str) -> bool:
+        """Is it known that a version supersedes another? Where there are no parts nobody needs to know."""
+        corrected = running_of(self.account, self.terms).corrected
+        return self.terms.parts is None or digest(self.account, "version", version) in corrected
+
     def admission(self, version: str) -> Admission | None:
         """How a version was admitted; None when it was not."""
         return read_admission(self.run, self.account.name, version) if arithmetic.encodable(version) else None
@@ -437,6 +427,26 @@ class Consulted:
             if known.get("admission") == admission:
                 return answer()
         return None
+
+    def others_answered(
+        self, question: Mapping[str, Any], admission: int | None, part: str | None
+    ) -> Iterator[tuple[int, str, Callable[[], Answer]]]:
+        """The lines that charged for other questions than this one about an admitted file, or about tables in memory, and a part or
+        all of them, and were answered, the last one first; each with its words and a way to its answer. None where this one was."""
+        own, rows = (
+            digest(self.account, "question", question_text(question)),
+            self.run(_ANSWERED, name=self.account.name),
+        )
+        charged = [(facts_of(self.account.name, line, body), line, words) for line, body, words in rows]
+        alike = [found for found in charged if (found[0].get("admission"), found[0].get("part")) == (admission, part)]
+        if any(facts.get("question") == own for facts, *_ in alike):
+            return
+        for facts, line, words in alike:
+            if "fingerprint" in facts:  # else it was a single report
+                yield line, words, partial(self._answer, line)
+
+    def _answer(self, charge: int) -> Answer:
+        return _answer(self.account.name, self.run(_OF_CHARGE, name=self.account.name, charge=charge)[0])
 
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no

@@ -11,7 +11,7 @@ chain as salted digests, and the fingerprint of the data under a secret that lie
 the chain can be shown to others without telling what was asked, answered or counted.
 
 Charges add up: the sum of the epsilons bounds the privacy loss of all answers together (basic composition; Dwork,
-McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten times 0.1 is 1.
+McSherry, Nissim and Smith 2006), as exact rationals: ten times 0.1 is 1. Under concentrated terms rho is what adds up (prices.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -31,17 +31,16 @@ from weakref import WeakSet
 
 from ..errors import LedgerError
 from ..exact import arithmetic
-from ..exact.level import Level
+from ..exact.aliases import Rational
 from ..exact.written import did_you_mean
 from ..formats import VERSION
+from .balances import Balance, Balances
 from .chain import (
     START,
     STATED,
     Account,
     Admission,
     Answer,
-    Balance,
-    Balances,
     Entry,
     Head,
     Pending,
@@ -69,7 +68,7 @@ from .entries import (
     append,
     balance_of,
     charging,
-    check_epsilon,
+    correct,
     keeping,
     kept_answer,
     read_admission,
@@ -77,18 +76,19 @@ from .entries import (
     running_of,
     store_answer,
     stored_answers,
-    terms_given,
     time_of,
     words_given,
 )
 from .entries import charge as charge_line
 from .export import exported
 from .periods import Running, begun_and_removed
-from .postgres import Postgres
+from .places import name_of_place, opener
+from .prices import Price
 from .promise import Promise, promise_of
 from .secret import Secret, fingerprint_of
-from .sqlite import Sqlite, near_ledger
+from .sqlite import near_ledger
 from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
+from .terms import terms_given
 
 if TYPE_CHECKING:
     from .spending import Paid
@@ -113,7 +113,7 @@ class Ledger:
         secret: str | os.PathLike[str] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        self._make = _opener(place, patience)
+        self._make = opener(place, patience)
         self._mine = threading.local()
         self._stores: WeakSet[Store] = WeakSet()
         self._closed = False
@@ -126,7 +126,7 @@ class Ledger:
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open an existing ledger: a mistyped name must not look like an untouched budget."""
-        name = _name_of_place(place)
+        name = name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; check the path.{near_ledger(Path(name))} A new ledger is made with: "
@@ -157,8 +157,10 @@ class Ledger:
     def create(
         self,
         name: str,
-        budget: str | int | float | Fraction,
+        budget: Rational | None = None,
         *,
+        rho: Rational | None = None,
+        delta: Rational | None = None,
         relation: Relation = "change-one",
         public: Sequence[str] = (),
         unit: str | None = None,
@@ -167,12 +169,15 @@ class Ledger:
     ) -> Terms:
         """Open the account of a data set. Its terms stay: another budget needs another name.
 
+        The `budget` is the sum of all epsilons. With `rho` and `delta` in its place the terms are concentrated: rho adds up, many
+        tables of Gaussian noise are cheaper, and the whole budget promises an epsilon with that delta. A `budget` with a `delta` is
+        such terms too, with the largest rho that promises no more than that epsilon.
         `per` caps what is spent in a month, a quarter or a year besides the whole: {"month": "1/2"}.
         `parts` names a column whose values divide people into parts that share nobody, such as the month of a birth: then each
         part has the whole budget, and a charge for one leaves the others as they were. Nobody may ever change it: under change-one
         privacy it is a public column.
         """
-        facts = terms_given(name, budget, relation, public, unit, per, parts)
+        facts = terms_given(name, budget, relation, public, unit, per, parts, rho, delta)
         salt = secrets.token_hex(16)
         facts |= {"kind": "create", "version": VERSION, "salt": salted(salt, "")}
         store = self._store()
@@ -222,12 +227,21 @@ class Ledger:
             return Head(told["number"], link_of(account.head, canonical(told)))
 
     def note_admission(
-        self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
+        self,
+        name: str,
+        version: str,
+        *,
+        data: str,
+        reading: Mapping[str, Any],
+        columns: Sequence[str],
+        codes: Sequence[str] = (),
     ) -> Admission:
-        """Record that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
+        """Record that a version was admitted: its file's digest (under the secret), how it is read, and which columns were named as
+        codes when it was checked. Once."""
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
-        text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
+        told = {"version": version, "reading": dict(reading), "columns": list(columns)}
+        text = canonical(told | ({"codes": list(codes)} if codes else {}))
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
@@ -242,17 +256,30 @@ class Ledger:
                 )
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
-            told = append(run, account, facts)
+            line = append(run, account, facts)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
                 name=name,
-                number=told["number"],
+                number=line["number"],
                 version=version,
                 salt=salt,
                 text=text,
             )
-            return admission_of(name, told["number"], canonical(told), salt, text)
+            return admission_of(name, line["number"], canonical(line), salt, text)
+
+    def note_correction(self, name: str, version: str, supersedes: str) -> None:
+        """Write, once and free of charge, that a version supersedes another, where the terms declare parts: people may have moved
+        from part to part, and what was charged for several of them counts together from now on. Refused beyond the budget."""
+        with self._store().transaction(CHARGING, write=True) as run:
+            account = self._changing(run, name)
+            self._key(run, account)
+            correct(run, account, version, supersedes)
+
+    def is_correction(self, name: str, version: str) -> bool:
+        """Does the ledger count a version as one that supersedes another? Where there are no parts it need not know."""
+        with self.consult(name) as said:
+            return said.is_correction(version)
 
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
@@ -274,7 +301,8 @@ class Ledger:
         name: str,
         question: Mapping[str, Any],
         *,
-        epsilon: Fraction,
+        epsilon: Fraction | None = None,
+        rho: Fraction | None = None,
         data: str,
         fresh: bool = False,
         admission: int | None = None,
@@ -293,7 +321,7 @@ class Ledger:
         changes under the same question is usually a mistake. A stored answer about the same data is never drawn anew, fresh
         or not. Processes that ask the same new question at once are each charged.
         """
-        check_epsilon(epsilon)
+        price = Price.of(epsilon, rho)
         if not (data and arithmetic.encodable(data)):
             raise LedgerError(
                 "The fingerprint of the data must be a text. Give the one that was computed from the data."
@@ -326,17 +354,32 @@ class Ledger:
                 )
             facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
-            return charging(Pending(name, charge_line(run, account, epsilon, facts, what, part)), self._make)
+            return charging(Pending(name, charge_line(run, account, price, facts, what, part)), self._make)
 
     def charge(
-        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+        self,
+        dataset: str,
+        *,
+        epsilon: object = None,
+        alpha: object = None,
+        rho: object = None,
+        what: str,
+        part: str | None = None,
     ) -> Balance:
         """Record what was spent on a data set, or a part, where the library cannot see it; the line says "stated, unverified"."""
-        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED, part=part)
+        price = Price.read(alpha=alpha, epsilon=epsilon, rho=rho)
+        self.note_charge(dataset, price, what, basis=STATED, part=part)
         return self.balance(dataset, part)
 
     def spend(
-        self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str, part: str | None = None
+        self,
+        dataset: str,
+        *,
+        epsilon: object = None,
+        alpha: object = None,
+        rho: object = None,
+        what: str,
+        part: str | None = None,
     ) -> Paid:
         """A charge for one report of any mechanism: `with ledger.spend("town", epsilon="1/2", what="...") as paid:
         report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays.
@@ -344,16 +387,16 @@ class Ledger:
         With `part` that part is charged alone: the value must be computed from its rows, which nobody can check here."""
         from .spending import Paid  # which needs mechanisms: other charges do not wait for them
 
-        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what), part)
+        price = Price.read(alpha=alpha, epsilon=epsilon, rho=rho)
+        return Paid(self, dataset, price, words_given(what), part)
 
-    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str, part: str | None = None) -> Pending:
+    def note_charge(self, name: str, price: Price, what: str, *, basis: str, part: str | None = None) -> Pending:
         """Write a charge for something else than a question: drawn by a mechanism, or stated by whoever drew it elsewhere."""
-        check_epsilon(epsilon)
         words = words_given(what)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             self._key(run, account)
-            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words, part)
+            line = charge_line(run, account, price, {"basis": basis, "question": ""}, words, part)
             return charging(Pending(name, line), self._make)
 
     @contextmanager
@@ -415,9 +458,10 @@ class Ledger:
         with self._store().transaction() as run:
             return agreed(run, self._account(run, name))
 
-    def balance(self, name: str, part: str | None = None) -> Balance:
+    def balance(self, name: str, part: str | None = None, *, admission: int | None = None) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
+        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most; `admission` is the
+        line of the file that is asked about, of which after a correction more may be left."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
@@ -425,7 +469,7 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        return balance_of(account, terms, when, admitted + 2 * answers, part)
+        return balance_of(account, terms, when, admitted + 2 * answers, part, admission)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
@@ -560,22 +604,3 @@ def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
-    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
-    text = _name_of_place(place)
-    if text.startswith(("postgresql://", "postgres://")):
-        return lambda: Postgres(text, patience)
-    if "://" in text:
-        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
-    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
-    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
-    return lambda: Sqlite(text, real, patience, make=next(first, False))
-
-
-def _name_of_place(place: Any) -> str:
-    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
-        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
-    return text

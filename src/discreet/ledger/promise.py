@@ -15,9 +15,11 @@ from typing import Any
 
 import flint
 
-from ..exact.arithmetic import ball, certified_ceil, float_above, show_amount
+from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount
+from ..exact.concentrated import epsilon_above
 from ..present.views import Result, View
-from .chain import STATED, Balance, Entry, Terms, total_of
+from .balances import Balance
+from .chain import STATED, Entry, Terms, show_delta
 from .periods import MONTHS
 
 HEADINGS = (
@@ -44,6 +46,21 @@ TWICE = (
 )
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
+# The same where the terms are concentrated (rho and delta)
+WITH_DELTA = (
+    "Differential privacy with a delta: every event, in all that is published from these data together, is at most e^epsilon times "
+    "as likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
+)
+TWICE_RHO = (
+    "Two records of one person are two changes apart, one out and the other in: for what is true of somebody who is known to be in "
+    "the data rho is four times as large."
+)
+A_ROW_RHO = "One person, the privacy unit, is one row: for somebody with k rows rho is k^2 times as large."
+PROVED_RHO = (
+    "This is proved in whole numbers, or by a theorem about rational weights; epsilon follows from rho and delta, rounded up. "
+    "Delta is added to a probability: it is not the probability that something else is revealed."
+)
+ENDS_HERE = "if it ends here by a rule fixed beforehand"
 PARTS = (
     "Each part by {column} has this budget; what is spent is that of the part that has spent most. The promise holds for whoever "
     "is in one part alone: that nobody is in another part in another version of the data is stated, not checked."
@@ -53,6 +70,12 @@ ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
     "Years: a new version of the data spends the same budget, which belongs to the people and not to the file.",
     "Several persons: for k people who change together the promise is k times epsilon.",
+)
+ADDS_UP_RHO = (
+    "Releases: the rhos of everything that was ever published from the same people add up, whatever was chosen after earlier "
+    "releases were seen.",
+    ADDS_UP[1],
+    "Several persons: for k people who change together rho is k^2 times as large, and epsilon follows from it.",
 )
 NOT_PROMISED = (
     "Facts about groups: what follows about a person from everybody else's data can be learned with or without them.",
@@ -125,8 +148,55 @@ def sure_afterwards(before: Fraction, epsilon: Fraction) -> str:
     return "100 %"
 
 
-def _factor_and_suspicion(epsilon: Fraction) -> str:
-    return f"{odds_factor(epsilon)}: a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], epsilon)}"
+def beyond(epsilon: Fraction, rho: Fraction) -> str:
+    """How probable it is, at most and rounded up, that the odds change by more than e^epsilon under a budget of rho:
+    exp(-(epsilon - rho)^2 / (4 rho)), from the moments of the privacy loss (Bun and Steinke 2016). It is no delta.
+
+    >>> beyond(Fraction(2), Fraction(14, 250))
+    '4.7e-08'
+    """
+    if not rho or epsilon <= rho:
+        return "0" if not rho else "1"
+    return show_above(float_above(lambda: (-ball((epsilon - rho) ** 2 / (4 * rho))).exp()), 2)
+
+
+@dataclass(frozen=True)
+class Odds:
+    """What an amount of the budget does to odds: an epsilon, which under concentrated terms follows from rho and delta."""
+
+    epsilon: Fraction
+    rho: Fraction | None = None
+
+    @classmethod
+    def of(cls, terms: Terms, amount: Fraction, times: int = 1) -> Odds:
+        """Of so much of the budget, `times` changes apart: then epsilon is as many times as large, and rho that squared
+        (Bun and Steinke 2016, proposition 1.9)."""
+        if terms.delta is None:
+            return cls(times * amount)
+        return cls(epsilon_above(times**2 * amount, terms.delta), times**2 * amount)
+
+    @property
+    def shown(self) -> str:
+        return show_amount(self.epsilon) if self.rho is None else show_above(float(self.epsilon))
+
+    def words(self) -> str:
+        """The factor, and what becomes of a suspicion."""
+        sure = f"{odds_factor(self.epsilon)}: a suspicion of 10 % becomes at most {sure_afterwards(BEFORE[1], self.epsilon)}"
+        return (
+            sure
+            if self.rho is None
+            else f"{sure}, but for what has a probability of at most {beyond(self.epsilon, self.rho)}"
+        )
+
+    def row(self) -> dict[str, Any]:
+        """The same as cells of a table."""
+        return {
+            **({} if self.rho is None else {"rho": show_amount(self.rho)}),
+            "epsilon": self.shown,
+            "odds change by <=": odds_factor(self.epsilon),
+            **({} if self.rho is None else {"but with a probability <=": beyond(self.epsilon, self.rho)}),
+            **{f"{before * 100} % becomes <=": sure_afterwards(before, self.epsilon) for before in BEFORE},
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,27 +212,33 @@ class Promise(Result):
 
     def definition(self) -> list[str]:
         """Differential privacy in one sentence, and who and what is protected in this data set."""
-        unit = self.terms.unit
-        person = A_ROW if unit is None else PERSON.format(unit=unit)
-        return [DEFINITION, CHANGED[self.terms.relation], person, PROVED]
+        unit, pure = self.terms.unit, self.terms.delta is None
+        person = PERSON.format(unit=unit) if unit is not None else A_ROW if pure else A_ROW_RHO
+        changed = CHANGED[self.terms.relation]
+        return [DEFINITION, changed, person, PROVED] if pure else [WITH_DELTA, changed, person, PROVED_RHO]
 
     def whole(self) -> list[str]:
         """The promise in odds."""
-        budget, spent = self.balance.budget, self.balance.spent
+        budget, spent, delta, rho = self.balance.budget, self.balance.spent, self.terms.delta, self.terms.rho
         most = "" if self.terms.parts is None else " in the part that has spent most"
+        promised = f"epsilon {Odds.of(self.terms, budget).shown}"
+        promised += "" if delta is None else f" with delta {show_delta(delta)} (rho {show_amount(budget)})"
+        left = f"What is left, {rho}{show_amount(self.balance.left)}, may still be spent."
+        ends = f"{ENDS_HERE[0].upper()}{ENDS_HERE[1:]}, that is epsilon {Odds.of(self.terms, spent).shown} with this delta. "
         return [
-            f"The promise is the whole budget: epsilon {show_amount(budget)} for everything that is ever published from "
+            f"The promise is the whole budget: {promised} for everything that is ever published from "
             f"{self.terms.name}. {self._odds(budget)}",
-            f"Spent so far{most}: {show_amount(spent)}. What is left, {show_amount(self.balance.left)}, may still be spent.",
+            f"Spent so far{most}: {rho}{show_amount(spent)}. {'' if delta is None else ends}{left}",
             *([] if self.terms.parts is None else [PARTS.format(column=self.terms.parts)]),
         ]
 
-    def _odds(self, epsilon: Fraction) -> str:
-        """What epsilon does to odds. Where presence is protected, an attribute has two changes between its values."""
+    def _odds(self, amount: Fraction) -> str:
+        """What an amount does to odds. Where presence is protected, an attribute has two changes between its values."""
         about = "that one person is in the data" if self._twice else "of a statement about one person"
-        once = f"It changes the odds {about} by a factor of at most {_factor_and_suspicion(epsilon)}."
+        once = f"It changes the odds {about} by a factor of at most {Odds.of(self.terms, amount).words()}."
+        twice = TWICE if self.terms.delta is None else TWICE_RHO
         return (
-            f"{once} {TWICE} These odds change by at most {_factor_and_suspicion(2 * epsilon)}."
+            f"{once} {twice} These odds change by at most {Odds.of(self.terms, amount, 2).words()}."
             if self._twice
             else once
         )
@@ -175,27 +251,31 @@ class Promise(Result):
         """Caps, which come second."""
         if not self.terms.per:
             return ["There is no cap: all of the budget may be spent on one day."]
-        paced = [f"At most {show_amount(cap)} is spent in a {kind} (UTC)." for kind, cap in self.terms.per]
+        rho = self.terms.rho
+        paced = [f"At most {rho}{show_amount(cap)} is spent in a {kind} (UTC)." for kind, cap in self.terms.per]
         kind = self.terms.per[0][0]  # the longest period; shorter ones may leave less of it
         most = min(cap * (MONTHS[kind] // MONTHS[shorter]) for shorter, cap in self.terms.per)
         periods = math.ceil(self.balance.budget / most)
-        after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {show_amount(self.balance.budget)} may be spent."
+        after = f"After {periods} {kind}{'s' if periods > 1 else ''} all of {rho}{show_amount(self.balance.budget)} may be spent."
         return [*paced, PACING, after]
 
     def limits(self) -> list[str]:
         """Where the promise ends."""
         stated = (
-            f"What was charged elsewhere: {show_amount(self.stated)} was stated, and the ledger believes it."
+            f"What was charged elsewhere: {self.terms.rho}{show_amount(self.stated)} was stated, and the ledger believes it."
             if self.stated
             else "What was charged elsewhere: the ledger believes what is stated; nothing was so far."
         )
         public = ", ".join(self.terms.public) or "there are none"
         columns = "Public columns" if self.terms.relation == "add-remove" else "Public columns, and the sizes of groups"
-        return [NOT_PROMISED[0], f"{columns}: {public}.", *NOT_PROMISED[1:-1], stated, NOT_PROMISED[-1]]
+        small = NOT_PROMISED[-1]
+        small = small if self.terms.delta is None else small.replace("epsilon is", "epsilon and delta are")
+        return [NOT_PROMISED[0], f"{columns}: {public}.", *NOT_PROMISED[1:-1], stated, small]
 
     def sections(self) -> dict[str, list[str]]:
         """Every heading with its sentences, in the order in which they are read; of units where these are no persons."""
-        texts = [self.definition(), self.whole(), self.pacing(), list(ADDS_UP), self.limits()]
+        adds_up = ADDS_UP if self.terms.delta is None else ADDS_UP_RHO
+        texts = [self.definition(), self.whole(), self.pacing(), list(adds_up), self.limits()]
         if self.terms.unit is not None:
             texts = [[_of_units(text) for text in some] for some in texts]
         return dict(zip(HEADINGS, texts, strict=True))
@@ -203,16 +283,13 @@ class Promise(Result):
     def rows(self) -> list[dict[str, Any]]:
         """How sure somebody can be afterwards, after the whole budget and after what is spent so far; where presence is protected,
         that one person is in the data, and after twice as much what is true of somebody who is known to be."""
-        spent = [("the whole budget", self.balance.budget), ("what is spent so far", self.balance.spent)]
-        spent += [(f"twice {what}", 2 * epsilon) for what, epsilon in spent] if self._twice else []
+        ends = "" if self.terms.delta is None else f", {ENDS_HERE}"
+        spent = [("the whole budget", self.balance.budget), (f"what is spent so far{ends}", self.balance.spent)]
+        changes = [(1, ""), (2, "twice " if self.terms.delta is None else "two changes, ")][: 1 + self._twice]
         return [
-            {
-                "after": what,
-                "epsilon": show_amount(epsilon),
-                "odds change by <=": odds_factor(epsilon),
-                **{f"{before * 100} % becomes <=": sure_afterwards(before, epsilon) for before in BEFORE},
-            }
-            for what, epsilon in spent
+            {"after": f"{word}{what}", **Odds.of(self.terms, amount, times).row()}
+            for times, word in changes
+            for what, amount in spent
         ]
 
     def words(self) -> str:
@@ -262,5 +339,5 @@ def _of_units(text: str) -> str:
 
 def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:
     """The page of a data set, by what its ledger says."""
-    charges = [entry.facts.get("epsilon") for entry in history if entry.facts.get("basis") == STATED]
-    return Promise(terms, balance, sum((total_of(terms.name, epsilon) for epsilon in charges), Fraction(0)))
+    stated = (entry.charged or Fraction(0) for entry in history if entry.facts.get("basis") == STATED)
+    return Promise(terms, balance, sum(stated, Fraction(0)))

@@ -1,9 +1,9 @@
 """One report of any mechanism, paid for before it is drawn and stored before it is shown.
 
 A charge covers a mechanism when the worst ratio of its channel, between all true values that one person can turn into one
-another, is at most e^epsilon: decided exactly, on the channel itself. One person changes a count by 1, whether a bit or
-a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of the two counts,
-unless `change` says how far one person moves this value.
+another, is at most e^epsilon; or for a rho, when its noise keeps that. Both are decided exactly, on the channel itself. One
+person changes a count by 1, whether a bit or a person's presence is private, and a mechanism whose neighbours are further apart was
+made for more: the larger of the two counts, unless `change` says how far one person moves this value.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ import numpy as np
 
 from ..errors import DiscreetError, FileError, LedgerError
 from ..exact import arithmetic, given
+from ..exact.concentrated import keeps, of_power
 from ..exact.level import Epsilon
 from ..exact.neighbours import Neighbours
+from ..exact.rho import pure_rho
 from ..formats import VERSION
 from ..mechanism import Mechanism, mechanism_of
 from .chain import SPENT, Answer, Pending, canonical
+from .prices import Price
 
 FORMAT = "discreet-draw"
 
@@ -32,9 +35,7 @@ FORMAT = "discreet-draw"
 class Book(Protocol):
     """What paying needs of a ledger: to charge, to store, and to say what is stored."""
 
-    def note_charge(
-        self, name: str, epsilon: Fraction, what: str, *, basis: str, part: str | None = None
-    ) -> Pending: ...
+    def note_charge(self, name: str, price: Price, what: str, *, basis: str, part: str | None = None) -> Pending: ...
 
     def finish(self, pending: Pending, answer: str) -> Answer: ...
 
@@ -45,8 +46,8 @@ class Book(Protocol):
 class Paid:
     """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
 
-    def __init__(self, ledger: Book, dataset: str, epsilon: Fraction, what: str, part: str | None = None) -> None:
-        self.dataset, self.epsilon, self.what, self.part = dataset, epsilon, what, part
+    def __init__(self, ledger: Book, dataset: str, price: Price, what: str, part: str | None = None) -> None:
+        self.dataset, self.price, self.what, self.part = dataset, price, what, part
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
         self._process, self._over = os.getpid(), False
@@ -57,7 +58,7 @@ class Paid:
 
     def __repr__(self) -> str:
         line = "not charged yet" if self._pending is None else f"line {self._pending.charge}"
-        return f"<Paid {self.dataset!r}, epsilon {arithmetic.show_rational(self.epsilon)}, {line}>"
+        return f"<Paid {self.dataset!r}, {self.price}, {line}>"
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("A charge is for one report, so it cannot be copied or pickled; make another with spend.")
@@ -74,7 +75,7 @@ class Paid:
                     f"{self._stands} and is for one block alone. Call spend again, which is charged again."
                 )
             self._process = os.getpid()  # the one that may draw
-            self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT, part=self.part)
+            self._pending = self._ledger.note_charge(self.dataset, self.price, self.what, basis=SPENT, part=self.part)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -97,7 +98,7 @@ class Paid:
             pending = self._usable()
             if self._drawn is None:
                 m = _checked(mechanism, value)
-                covers(self.epsilon, m, change)
+                covers(self.price, m, change)
                 law = _digest(m)  # everything that may fail comes first
                 self._drawn = (m, "", None)  # whatever happens from here on, there is no second draw
                 try:
@@ -134,8 +135,8 @@ class Paid:
         return self._pending
 
 
-def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
-    """Refuse a mechanism that reveals more about one person than `epsilon` pays for; compared exactly.
+def covers(price: Price, m: Mechanism, change: object = None) -> None:
+    """Refuse a mechanism that reveals more about one person than the price pays for; compared exactly.
 
     Rounding to a grid turns values d apart into positions at most ceil(d / step) apart.
     """
@@ -152,14 +153,23 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
                 "Nothing was drawn."
             )
         far = max(far, span * grid.step)
-    reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
-    for ratio, _ in m.ratios(reach):
-        if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
-            most = arithmetic.show_above(arithmetic.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
+    steps = max(1, math.ceil(far / grid.step))
+    told = m.channel.concentration(steps) if price.measure == "rho" else None
+    if told is not None and keeps(*told, price.amount):
+        return
+    for ratio, _ in m.ratios(Neighbours.steps(steps)):
+        epsilon = arithmetic.minus_log_above(ratio.alpha, ratio.power)  # infinite where some report rules a value out
+        if price.measure == "rho":
+            covered = math.isfinite(epsilon) and (not epsilon or pure_rho(Fraction(epsilon)) <= price.amount)
+        else:
+            covered = Epsilon(price.amount).admits(ratio.alpha, ratio.power)
+        if not covered:
+            most = f"an epsilon of {arithmetic.show_above(epsilon)}"
+            most = most if told is None else f"a rho of {arithmetic.show_decimal(of_power(*told))}"
             raise LedgerError(
-                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as an epsilon "
-                f"of {most}; {arithmetic.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
-                "smaller epsilon (or, if one person moves the value by less, say so with change=)."
+                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as {most}; {price} was "
+                f"charged. Nothing was drawn: use a mechanism of a smaller {price.measure} (or, if one person moves the value by "
+                "less, say so with change=)."
             )
 
 

@@ -3,7 +3,7 @@
 A proof is about a distribution; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
 true values it bounds epsilon from below, by exact (Clopper-Pearson) binomial confidence: for any sampler whose draws are
 independent, the bound exceeds its true epsilon with probability at most 1 - confidence. It can find a fault, never prove
-that there is none.
+that there is none. With a delta the bound is of the epsilon that holds with it: ln of (p - delta) / q.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from ..errors import AuditError
 from ..exact.aliases import Rational
+from ..exact.concentrated import epsilon_above, read_delta
 from ..exact.given import share, whole
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
-from ..mechanism import Procedure, procedure_of
+from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..randomness.source import Source
 
@@ -47,6 +48,7 @@ class Audit(Result):
     draws: int
     confidence: float
     source: str
+    delta: float = 0.0
 
     @property
     def flagged(self) -> bool:
@@ -54,17 +56,18 @@ class Audit(Result):
         return self.claimed is not None and self.epsilon_lower > self.claimed
 
     def view(self) -> View:
+        beside = f" with delta {self.delta:.6g}" if self.delta else ""
         told = (
-            f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:.12g}: reports {self.event} came "
+            f"epsilon >= {self.epsilon_lower:.6g}{beside} at confidence {self.confidence:.12g}: reports {self.event} came "
             f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws each at the true values "
             f"{self.pair[0]} and {self.pair[1]} (source: {self.source})"
         )
         if self.claimed is None:
             return View(told)
         if self.claimed == math.inf:
-            return View(f"no level is claimed; {told}")
+            return View(f"no level is claimed{'' if beside else ' without a delta'}; {told}")
         verdict = "FLAGGED: the draws contradict" if self.flagged else "nothing in the draws contradicts"
-        return View(f"{verdict} the claimed epsilon {self.claimed:.6g}; {told}")
+        return View(f"{verdict} the claimed epsilon {self.claimed:.6g}{beside}; {told}")
 
     def to_dict(self) -> dict[str, Any]:
         """What was drawn and what it shows; `claimed` is null where no level is claimed."""
@@ -72,6 +75,7 @@ class Audit(Result):
             "flagged": self.flagged,
             "epsilon_lower": self.epsilon_lower,
             "claimed": plain(self.claimed),
+            "delta": self.delta,
             "pair": [str(x) for x in self.pair],
             "event": self.event,
             "counts": list(self.counts),
@@ -86,6 +90,7 @@ def audit(
     *,
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
+    delta: Rational | None = None,
     mechanism: Procedure | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
     neighbours: NeighboursLike | None = None,
@@ -97,10 +102,10 @@ def audit(
     """Draw at neighbouring true values and bound the sampler's epsilon from below.
 
     `sampler` is a Mechanism, or any callable that takes an array of true values and returns an array of reports (with
-    scalar=True: one value, one report). Its claim is epsilon or alpha, or the level of `mechanism`; without a claim
-    the bound is reported and nothing is flagged. `pairs` are the true values to look at; or some are chosen among the
-    `neighbours` given (as for `check_privacy`) or those of the mechanism: at both ends and in the middle.
-    Half of the draws choose the event, the other half test it.
+    scalar=True: one value, one report). Its claim is epsilon or alpha, with `delta` where there is one, or that of `mechanism`:
+    its level, or with a delta what its rho gives; without a claim the bound is reported and nothing is flagged. `pairs` are
+    the true values to look at; or some are chosen among the `neighbours` given (as for `check_privacy`) or those of the
+    mechanism: at both ends and in the middle. Half of the draws choose the event, the other half test it.
 
     >>> import discreet as dt
     >>> found = dt.audit(lambda x: x, epsilon=1, pairs=[(0, 1)], draws=1000)     # no noise at all
@@ -111,7 +116,8 @@ def audit(
     sure = share(confidence, "confidence", "how sure the bound must be", example="0.9999999", error=AuditError)
     own = mechanism if callable(sampler) else procedure_of(sampler, AuditError)  # any function of true values will do
     own = None if own is None else procedure_of(own, AuditError)
-    claimed = _claim(own, epsilon, alpha)
+    beside = Fraction(0) if delta is None else read_delta(delta)
+    claimed = _claim(own, epsilon, alpha, beside)
     chosen = _pairs(own, pairs, neighbours)
     draw, told = _drawer(sampler, scalar, source)
     error = float((1 - sure) / (2 * len(chosen)))  # the error allowed to each pair and direction
@@ -119,16 +125,18 @@ def audit(
     for x, y in chosen:
         first, second = draw(x, draws), draw(y, draws)
         for pair, drawn in (((x, y), (first, second)), ((y, x), (second, first))):
-            one = _bound(pair, drawn, error, claimed, float(sure), told)
+            one = _bound(pair, drawn, error, claimed, float(sure), told, float(beside))
             if found is None or one.epsilon_lower > found.epsilon_lower:
                 found = one
     assert found is not None  # there is at least one pair
     return found
 
 
-def _claim(own: Procedure | None, epsilon: object, alpha: object) -> float | None:
+def _claim(own: Procedure | None, epsilon: object, alpha: object, delta: Fraction) -> float | None:
     if epsilon is not None or alpha is not None:
         return Level.of(alpha=alpha, epsilon=epsilon).epsilon
+    if delta and isinstance(own, Mechanism) and own.is_concentrated:
+        return float(epsilon_above(own.rho, delta))
     return None if own is None else own.claim.epsilon
 
 
@@ -207,6 +215,7 @@ def _bound(
     claimed: float | None,
     confidence: float,
     source: str,
+    delta: float,
 ) -> Audit:
     """Choose an event on the first halves, bound its two probabilities on the second halves."""
     size = len(drawn[0])
@@ -217,10 +226,11 @@ def _bound(
         (np.bincount(first[part], minlength=len(reports)), np.bincount(second[part], minlength=len(reports)))
         for part in (slice(0, half // 2), slice(half // 2, half))
     )
-    event, words = _choose(rank, judge, error, reports)
+    event, words = _choose(rank, judge, (error, delta), reports)
     tested = [int(event[part[half:]].sum()) for part in (first, second)]
-    lower = float(_log_ratio(np.array([tested[0]]), np.array([tested[1]]), size - half, error)[0])
-    return Audit(max(lower, 0.0), claimed, pair, words, (tested[0], tested[1]), size - half, confidence, source)
+    lower = float(_log_ratio(np.array([tested[0]]), np.array([tested[1]]), size - half, (error, delta))[0])
+    counts = tested[0], tested[1]
+    return Audit(max(lower, 0.0), claimed, pair, words, counts, size - half, confidence, source, delta)
 
 
 def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -240,10 +250,11 @@ def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray
 
 
 Counts = NDArray[np.int64]
+Allowed = tuple[float, float]  # error of the bounds, and delta
 
 
 def _choose(
-    rank: tuple[Counts, Counts], judge: tuple[Counts, Counts], error: float, reports: NDArray[Any]
+    rank: tuple[Counts, Counts], judge: tuple[Counts, Counts], error: Allowed, reports: NDArray[Any]
 ) -> tuple[NDArray[np.bool_], str]:
     """The event with the best bound: one report, a tail, or the likeliest groups of reports by their ratio.
 
@@ -278,12 +289,12 @@ def _choose(
     return event, words
 
 
-def _log_ratio(first: NDArray[np.int64], second: NDArray[np.int64], size: int, error: float) -> NDArray[np.float64]:
-    """ln of (Clopper-Pearson lower bound of the first) / (upper bound of the second), each at half the error."""
+def _log_ratio(first: Counts, second: Counts, size: int, allowed: Allowed) -> NDArray[np.float64]:
+    """ln of (Clopper-Pearson lower bound of the first, minus delta) / (upper bound of the second), each at half the error."""
     from scipy.special import betaincinv
 
-    one, other = first.astype(np.float64), second.astype(np.float64)
+    one, other, (error, delta) = first.astype(np.float64), second.astype(np.float64), allowed
     low = np.where(one > 0, betaincinv(np.maximum(one, 1), size - one + 1, error / 2), 0.0)
     high = np.where(other < size, betaincinv(other + 1, np.maximum(size - other, 1), 1 - error / 2), 1.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(low) - np.log(high))
+        return np.asarray(np.log(np.maximum(low - delta, 0.0)) - np.log(high))

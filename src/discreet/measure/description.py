@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ..channels import Finite, PropertyFault
 from ..channels.properties import LETTERS, WORDS, shape_faults
 from ..errors import DiscreetError, SizeError, StructureError
 from ..exact.arithmetic import show_above, show_rational
-from ..mechanism import Procedure, procedure_of
+from ..exact.concentrated import epsilon_above
+from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from .privacy import Verdict, check_privacy
 from .utility import bias, loss_per_value
@@ -95,7 +97,7 @@ class Description(Result):
             f"level: alpha {show_rational(m.claim.alpha)}, epsilon <= {show_above(m.claim.epsilon)}{asked}, proved for "
             f"{m.neighbours.words(m.inputs)}; tight: epsilon <= {show_above(self.tight.epsilon)}"
         )
-        lines.append(level if m.claim.alpha else f"level: {self.tight}")
+        lines.append(level if m.claim.alpha else self._without_level())
         if self.local is not None:
             lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
         if m.recipe.distance:
@@ -105,6 +107,15 @@ class Description(Result):
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))
         return "\n".join(lines)
+
+    def _without_level(self) -> str:
+        m = self.mechanism
+        if not isinstance(m, Mechanism) or not m.is_concentrated:
+            return f"level: {self.tight}"
+        worth = ", ".join(
+            f"{show_above(float(epsilon_above(m.rho, Fraction(d))))} with delta {d}" for d in ("1e-6", "1e-9")
+        )
+        return f"no level, but {m.privacy} (zCDP), proved for {m.neighbours.words(m.inputs)}; that is epsilon {worth}"
 
     def view(self) -> View:
         """The headline, the size of unbounded noise, the properties that fail and where, and a row for each true value."""
@@ -140,6 +151,7 @@ class Description(Result):
             "alpha": m.claim.alpha,
             "epsilon": m.claim.epsilon,
             "asked_epsilon": None if m.claim.asked is None else str(m.claim.asked),
+            "rho": m.rho if isinstance(m, Mechanism) and (m.alpha or m.is_concentrated) else None,
             "tight_alpha": self.tight.tight,
             "tight_epsilon": self.tight.epsilon,
             "local_epsilon": None if self.local is None else self.local.epsilon,

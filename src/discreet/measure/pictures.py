@@ -25,7 +25,8 @@ def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
             f'kind = {show(kind)} is not a picture of a mechanism; choose "channel", "distribution" or "loss".'
         )
     channel = m.finite()
-    what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.claim.epsilon)}"
+    level = m.privacy if m.is_concentrated else f"epsilon <= {show_above(m.claim.epsilon)}"
+    what = f"{m.recipe.family} on {m.inputs}, {level}"
     if kind == "channel":
         if channel.rows * channel.reports > _CELLS:
             raise SizeError(

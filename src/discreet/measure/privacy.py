@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, overload
 
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
@@ -22,6 +22,7 @@ from ..exact.arithmetic import (
     show_above,
     show_rational,
 )
+from ..exact.concentrated import read_delta, read_rho
 from ..exact.given import number, positive, whole
 from ..exact.grid import Grid, GridLike
 from ..exact.level import BITS, Epsilon, Level, LevelLike
@@ -29,6 +30,7 @@ from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Procedure, allows, procedure_of
 from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
+from .concentration import DeltaVerdict, RhoVerdict, check_delta, check_rho
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,6 +44,11 @@ class Witness(Result):
     power: int = 1
 
     def view(self) -> View:
+        if self.ratio is None and self.report is None:
+            return View(
+                f"the farther out a report, the more times as likely it is when the truth is {self.first} as when it is "
+                f"{self.second}, without bound"
+            )
         if self.ratio is None:
             return View(
                 f"report {self.report} is possible when the truth is {self.first} "
@@ -111,6 +118,7 @@ class Verdict(Result):
         return f"does not hold{why}: {self.asked}, {self.neighbours}; {self.witness}; {best}"
 
 
+@overload
 def check_privacy(
     mechanism: Procedure,
     *,
@@ -118,7 +126,37 @@ def check_privacy(
     epsilon: LevelLike | None = None,
     neighbours: NeighboursLike | None = None,
     group: Rational = 1,
-) -> Verdict:
+) -> Verdict: ...
+
+
+@overload
+def check_privacy(
+    mechanism: Procedure, *, rho: Rational, neighbours: NeighboursLike | None = None, group: Rational = 1
+) -> RhoVerdict: ...
+
+
+@overload
+def check_privacy(
+    mechanism: Procedure,
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    delta: Rational,
+    neighbours: NeighboursLike | None = None,
+    group: Rational = 1,
+) -> DeltaVerdict: ...
+
+
+def check_privacy(
+    mechanism: Procedure,
+    *,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    delta: Rational | None = None,
+    rho: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
+    group: Rational = 1,
+) -> Verdict | RhoVerdict | DeltaVerdict:
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
     such as random rounding, does not hold).
 
@@ -128,11 +166,20 @@ def check_privacy(
     no demand), or "line", by which any two values are as far apart as their difference. `Neighbours.pairs` and
     `Neighbours.distances` choose one reading where both are possible.
 
+    With `delta` beside epsilon it is checked that every event is at most e^epsilon times as likely, plus delta; with `rho` alone
+    that the Renyi divergence of every order a is at most a rho (zero-concentrated differential privacy). Both are decided by
+    a theorem or by certified bounds, or found undecided (see discreet.measure.concentration).
+
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
     True
+    >>> g = dt.gaussian(100, q="99/100")
+    >>> bool(dt.check_privacy(g, rho="0.0101")), bool(dt.check_privacy(g, epsilon=1, delta="1e-6"))
+    (True, True)
     """
     claimed = procedure_of(mechanism).claim
+    if rho is not None or delta is not None:
+        return _with_rho_or_delta(mechanism, alpha, epsilon, delta, rho, neighbours, group)
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
     if group != 1 and neighbours is not None:
@@ -142,14 +189,38 @@ def check_privacy(
         return _judge(
             mechanism, level, "every pair, by distance", iter([(mechanism.channel.worst(1), mechanism.inputs.step)])
         )
-    told = _together(mechanism, group) if neighbours is None else Neighbours.of(neighbours, mechanism.inputs)
-    words = told.words(mechanism.inputs)
-    return _judge(
-        mechanism,
-        level,
-        words if group == 1 else words.replace("neighbours", f"groups of {group}"),
-        mechanism.ratios(told),
-    )
+    told, words = _told(mechanism, neighbours, group)
+    return _judge(mechanism, level, words, mechanism.ratios(told))
+
+
+def check_claim(m: Procedure, **given: Any) -> Verdict | RhoVerdict | DeltaVerdict:
+    """What was given, or where nothing was what the mechanism claims: its level, or its rho."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    if isinstance(m, Mechanism) and m.is_concentrated and not {"alpha", "epsilon", "delta", "rho"} & asked.keys():
+        asked["rho"] = m.rho
+    verdict: Verdict | RhoVerdict | DeltaVerdict = check_privacy(m, **asked)
+    return verdict
+
+
+def _with_rho_or_delta(
+    m: Procedure, alpha: Any, epsilon: Any, delta: Any, rho: Any, neighbours: Any, group: Any
+) -> RhoVerdict | DeltaVerdict:
+    people = whole(group, "group", error=MetricError)
+    if people != 1 and neighbours is not None:
+        raise MetricError("group applies to the mechanism's own neighbours; leave out group or neighbours.")
+    told, words = _told(m, neighbours, people)
+    if rho is None:
+        return check_delta(m, Level.of(alpha=alpha, epsilon=epsilon), read_delta(delta), told, words)
+    if not (alpha is None and epsilon is None and delta is None):
+        raise MetricError("rho stands alone: it says something about every delta; leave out epsilon, alpha and delta.")
+    return check_rho(m, read_rho(rho), told, words)
+
+
+def _told(m: Procedure, neighbours: Any, group: int) -> tuple[Neighbours, str]:
+    """The neighbours that are looked at, and how they are called."""
+    told = _together(m, group) if neighbours is None else Neighbours.of(neighbours, m.inputs)
+    words = told.words(m.inputs)
+    return told, words if group == 1 else words.replace("neighbours", f"groups of {group}")
 
 
 def _together(m: Procedure, group: int) -> Neighbours:
@@ -169,7 +240,10 @@ def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio,
     for ratio, distance in demands:
         holds = holds and allows(level, ratio, distance)
         own, cost, is_exact = tight_level(ratio.alpha, ratio.power, distance)
-        exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
+        exact = exact and ratio.exact and is_exact
+        measured = measured and (
+            ratio.exact or ratio.report is not None
+        )  # at a known report a bound is the ratio, rounded
         if worst is None or cost > epsilon:
             worst, epsilon = ratio, max(epsilon, cost)
         if own is None:

@@ -18,10 +18,10 @@ survive adding independent errors, so the product of two polynomials, in whole n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import final
 
@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from ..exact.arithmetic import ball, precision
-from ..noise import DiscreteNoise
+from ..exact.arithmetic import precision
+from ..noise import DiscreteNoise, RationalNoise
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -43,6 +43,7 @@ _TABLES = 64  # so many different ones are convolved in one total
 _WORK = 1_000_000  # places of all convolutions together: a second or two
 _NOWHERE = 2**62  # no report is there
 _AT_AN_END = 0.5  # the share of the parts that is taken to lie at an end of their grid when ways are compared
+_FARTHER = (1, 4)  # how much farther out a report at the upper end may be moved than one at the lower end
 _STEPS = 2**40  # more than any logarithm of a weight, in thousandths
 _SCALES = np.geomspace(1e-6, 100.0, 400)  # places at which moments are known, in units of 1 / standard error
 _RATES = np.geomspace(
@@ -57,7 +58,7 @@ _SLACK = WHOLE >> 40  # what floats may be off by, in a tail that was summed in 
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ErrorBound:
     """Weights of start, start + 1, ... times 2^power; make one with `of_noise` or `of_tails`."""
 
@@ -161,33 +162,18 @@ def of_noise(noise: DiscreteNoise, floor: int | None = None) -> ErrorBound:
     low = -far if floor is None else max(-floor, -far)
     first, last = -(-low // unit), -(-far // unit)  # what lies below is moved up, never down
     with precision(192):
-        tail = _tail_of(noise)
-        tails = [WHOLE, *(tail((k - 1) * unit + 1) for k in range(first + 1, last + 1))]
-        beyond = Fraction(tail(last * unit + 1), WHOLE)
-    # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond has a mean of at most beyond * stride / (1 - 1/r)
-    factor = 1 / noise.shift(1)[0]
-    return ErrorBound.of_tails(power, first, tails, beyond, beyond * noise.stride / (1 - factor))
+        chances = noise.tails(range(first * unit + 1, last * unit + 2, unit))  # of more than each place but the last
+        tails = [WHOLE, *(min(_whole_above(chance), WHOLE) for chance in chances[:-1])]
+        beyond = Fraction(_whole_above(chances[-1]), WHOLE)
+        excess = Fraction(_whole_above(noise.excess(last * unit)), WHOLE)
+    return ErrorBound.of_tails(power, first, tails, beyond, excess)
 
 
-def _tail_of(noise: DiscreteNoise) -> Callable[[int], int]:
-    """2^60 Pr[X >= k], rounded up, for any k; the noise is symmetric."""
-    factor = ball(1 / noise.shift(1)[0])
-
-    @cache
-    def first(rest: int) -> flint.arb:
-        return ball(noise.upper(rest))
-
-    def exactly(k: int) -> flint.arb:
-        stairs, rest = divmod(k, noise.stride)
-        return first(rest) * factor**stairs
-
-    def tail(k: int) -> int:
-        chance = exactly(k) if k >= 0 else 1 - exactly(1 - k)
-        whole = (chance * WHOLE).upper().ceil().unique_fmpz()
-        assert whole is not None  # the upper end of a ball is a number
-        return min(int(whole), WHOLE)
-
-    return tail
+def _whole_above(chance: flint.arb) -> int:
+    """2^60 times a number, rounded up."""
+    whole = (chance * WHOLE).upper().ceil().unique_fmpz()
+    assert whole is not None  # the upper end of a ball is a number
+    return int(whole)
 
 
 def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[ErrorBound, ErrorBound]:
@@ -291,13 +277,13 @@ class BoundWay:
     """How a total of so many parts of each kind is bounded: sum - below <= total <= sum + above.
 
     `beyond` says which sum: of the estimates (None), or of the reports, where a report at an end that is cut off counts as
-    beyond[distribution] steps outside it on the side for which it could be anything.
+    beyond[distribution] steps outside it on the side for which it could be anything: at the lower end, and at the upper one.
     """
 
     method: str
     below: Fraction
     above: Fraction
-    beyond: Mapping[int, int] | None = field(default=None)
+    beyond: Mapping[int, tuple[int, int]] | None = field(default=None)
 
 
 _UNBOUNDED = 1e29  # no sum of reports comes near
@@ -326,6 +312,10 @@ class TotalBound:
         self._laws = [self._channels[place] for place in places]
         ends = [[-_NOWHERE if end is None else end for end in c.ends] for c in self._channels]
         self._first, self._last = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        spans = self._last - self._first
+        self._spans = [
+            int(spans[self._law_of == law].min()) for law in range(len(self._laws))
+        ]  # the shortest grid of each
         self._ways: dict[tuple[tuple[int, int], ...], list[BoundWay]] = {}
         self._powers: dict[tuple[object, int], ErrorBound] = {}
         self._tables: dict[int, Tables | None] = {}
@@ -354,10 +344,10 @@ class TotalBound:
             low, high = Fraction(float(least.sum())) - slack, Fraction(float(most.sum())) + slack
             return math.ceil(low - way.below), math.floor(high + way.above), way.method
         lowest, highest = sum(first.tolist()), sum(last.tolist())
-        for law, beyond in way.beyond.items():
+        for law, (below, above) in way.beyond.items():
             has_law = laws == law
-            lowest -= beyond * int((has_law & (first == self._first[kinds])).sum())
-            highest += beyond * int((has_law & (last == self._last[kinds])).sum())
+            lowest -= below * int((has_law & (first == self._first[kinds])).sum())
+            highest += above * int((has_law & (last == self._last[kinds])).sum())
         return math.ceil(lowest - way.below), math.floor(highest + way.above), way.method
 
     def bounds(self, kinds: Indices) -> list[BoundWay]:
@@ -388,8 +378,8 @@ class TotalBound:
         found: list[list[tuple[float, BoundWay]]] = [[] for _ in self._errors]
         if self._left > 0 and noisy:
             found = self._by_reports(key)
-            if all(way.method == EXACT and width < _UNBOUNDED for ((width, way),) in found):
-                return [way for ((_, way),) in found]
+            if all(way.method == EXACT and width < _UNBOUNDED for ((width, way), *_) in found):
+                return [own[0][1] for own in found]
         if self._left > 0 and known and self._written(key):
             found = [own + more for own, more in zip(found, self._by_estimates(key), strict=True)]
         bounded = [[way for way in own if way[0] < _UNBOUNDED] for own in found]
@@ -407,25 +397,35 @@ class TotalBound:
         return ChernoffBound(self._laws, *self._errors)
 
     def _by_reports(self, key: tuple[tuple[int, int], ...]) -> list[list[tuple[float, BoundWay]]]:
-        """Sums of noisy reports. One that was cut off at an end is on the safe side of truth + noise, or is moved there."""
+        """Sums of noisy reports. One that was cut off at an end is on the safe side of truth + noise, or is moved there.
+
+        A report at the upper end may be moved farther than one at the lower end: the interval is then narrower, unless there
+        are such reports. How many to expect follows from the grid, with the truths spread evenly over it."""
         cut = any(end is not None for k, _ in key for end in self._laws[k].ends)
-        sides: tuple[list[Summand], list[Summand]] = ([], [])
-        outside, moved = {}, 0.0
-        for k, count in key:
-            noise, ends = self._laws[k].noise, self._laws[k].ends
-            assert noise is not None
-            beyond = math.ceil(noise.mean_absolute / (2 * noise.upper(0)))
-            for end, side in zip(ends, sides, strict=True):
-                floor = None if end is None else beyond
-                side.append(((noise, floor), of_noise(noise, floor), count))
-            if ends != (None, None):
-                outside[k] = beyond
-                moved += _AT_AN_END * count * beyond * float(noise.upper(0))
-        above_errors = [self._sum(side) for side in sides]
-        found = []
-        for error in self._errors:
-            below, above = (law.reach(error / 2) for law in above_errors)
-            found.append([(float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside))])
+        closed = any(self._laws[k].ends[1] is not None for k, _ in key)
+        found: list[list[tuple[float, BoundWay]]] = [[] for _ in self._errors]
+        for times in _FARTHER if closed else _FARTHER[:1]:
+            sides: tuple[list[Summand], list[Summand]] = ([], [])
+            outside, moved = {}, 0.0
+            for k, count in key:
+                noise, ends = self._laws[k].noise, self._laws[k].ends
+                assert noise is not None
+                half = (
+                    noise.upper(0) if isinstance(noise, RationalNoise) else (1 + float(noise.pmf(0))) / 2
+                )  # Pr[X >= 0]
+                near = math.ceil(noise.mean_absolute / (2 * half))
+                for end, side, beyond in zip(ends, sides, (near, times * near), strict=True):
+                    floor = None if end is None else beyond
+                    side.append(((noise, floor), of_noise(noise, floor), count))
+                if ends != (None, None):
+                    outside[k] = near, times * near
+                    at_an_end = _AT_AN_END * float(half)
+                    at_last = 0.0 if ends[1] is None else min(at_an_end / 2, (near + 1) / (self._spans[k] + 1))
+                    moved += count * near * (at_an_end + (times - 1) * at_last)
+            above_errors = [self._sum(side) for side in sides]
+            for own, error in zip(found, self._errors, strict=True):
+                below, above = (law.reach(error / 2) for law in above_errors)
+                own.append((float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside)))
         return found
 
     def _written(self, key: tuple[tuple[int, int], ...]) -> bool:
@@ -462,7 +462,7 @@ class TotalBound:
         total: ErrorBound | None = None
         for name, (law, count) in together.items():
             if (name, count) not in self._powers:
-                self._powers[name, count] = law.times(count)
+                self._powers[name, count] = _power(law, count)
                 self._left -= count.bit_length() * self._powers[name, count].size
             power = self._powers[name, count]
             total = power if total is None else total.plus(power)
@@ -482,6 +482,13 @@ Tables = tuple[
 ]  # above estimate - truth, truth - estimate: by tails; convex
 
 
+@lru_cache(maxsize=64)
+def _power(law: ErrorBound, count: int) -> ErrorBound:
+    """Kept from release to release: those of a process mostly have a few kinds of noise and the same numbers of groups."""
+    return law.times(count)
+
+
+@lru_cache(maxsize=64)
 def _written_out(channel: Channel) -> Tables | None:
     """The errors of a channel that is no noise, of all its truths at once; None where they are too many."""
     finite, error = channel.finite(), channel.standard_error

@@ -1,4 +1,4 @@
-"""Noise added to the true value, and truncated where the grid is finite: geometric, Laplace and staircase."""
+"""Noise added to the true value, and truncated where the grid is finite: geometric, Laplace, staircase and Gaussian."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from fractions import Fraction
 from ..channels import Additive, Geometric, closed
 from ..errors import GridError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show
+from ..exact.arithmetic import parse_exact, show
+from ..exact.concentrated import weights_of
 from ..exact.given import positive
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
-from ..noise import GeometricNoise, discrete_staircase
+from ..noise import GaussianNoise, GeometricNoise, discrete_staircase
 
 _GHOSH = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
 _DWORK = (
@@ -21,6 +22,7 @@ _DWORK = (
     "drawn as discrete Laplace noise on a grid, after Ghosh et al. 2009"
 )
 _GENG = "Geng, Viswanath, The optimal noise-adding mechanism in differential privacy, IEEE Trans. Inf. Theory 2016"
+_CANONNE = "Canonne, Kamath, Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
 
 _FINE = 2**10  # steps within the sensitivity and within the scale of Laplace noise, at least
 _FINE_STAIRS = 2**7  # steps within the sensitivity, at least: the best edge is found to less than a hundredth of it
@@ -109,6 +111,42 @@ def staircase(
     )  # one distribution, one form: it decides what is equal
     channel = Additive(law, *open_ends(grid)) if grid.n is None else closed(grid.n, law)
     return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
+
+
+def gaussian(
+    n: GridLike,
+    *,
+    rho: Rational | None = None,
+    q: Rational | None = None,
+    standard_error: Rational | None = None,
+    sensitivity: Rational = 1,
+) -> Mechanism:
+    """The true value plus discrete Gaussian noise: k steps have the weight q^(k^2), q rational; on a finite grid, the mass
+    beyond each end goes to that end.
+
+    Give one of three:
+
+        rho             the rho of zero-concentrated privacy that it keeps
+        q               the ratio of the weights of 1 and 0
+        standard_error  of the noise, before truncation, in the answer's units
+
+    For a sensitivity of d steps it keeps rho = d^2 ln(1/q) (Canonne, Kamath and Steinke 2020), which clamping, as
+    post-processing, does not weaken. It keeps no pure epsilon: `m.epsilon` is infinite, and only a ledger whose terms are
+    concentrated pays for it. Rhos add up and go with the square of epsilon, so it is for many tables; for few, `geometric` is
+    better (docs/theory/gaussian.md).
+
+    >>> import discreet as dt
+    >>> dt.gaussian(100, rho="1/100")
+    <gaussian 0..100, rho <= 0.01>
+    """
+    grid = Grid.of(n)
+    steps = grid.steps(sensitivity)
+    law = GaussianNoise(weights_of(rho=rho, q=q, standard_error=standard_error, steps=steps, step=grid.step))
+    asked = {"rho": rho, "q": q, "standard_error": standard_error}
+    told = {name: str(parse_exact(value)) for name, value in asked.items() if value is not None}
+    recipe = Recipe("gaussian", (("grid", str(grid)), ("sensitivity", str(sensitivity)), *told.items()), _CANONNE)
+    channel = Additive(law, *open_ends(grid)) if grid.n is None else closed(grid.n, law)
+    return Mechanism(grid, grid, channel, Level(Fraction(0)), Neighbours.steps(steps), recipe)
 
 
 def _fine_grid(

@@ -1,9 +1,11 @@
 """Noise distributions: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
 
 NoiseDistribution     cdf, sf, quantile, moments, expected_loss
-├── DiscreteNoise     on the integers, with exact probabilities and exact draws
-│   ├── GeometricNoise    geometric(...)
-│   └── StaircaseNoise    discrete_staircase(...)
+├── DiscreteNoise     on the integers, with exact draws and certified tails
+│   ├── GaussianNoise     gaussian(...): rational weights, whose sum is none
+│   └── RationalNoise     with exact probabilities
+│       ├── GeometricNoise    geometric(...)
+│       └── StaircaseNoise    discrete_staircase(...)
 ├── ScaledNoise            a discrete distribution in the answer's units, from a step other than 1
 ├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
@@ -22,24 +24,35 @@ from typing import Any, TypeVar, overload
 
 from ..errors import DiscreetError, LevelError
 from ..exact.aliases import Rational
+from ..exact.concentrated import weights_of
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
 from .derived import Nearest, ScaledNoise
 from .discrete import GeometricNoise, StaircaseNoise
-from .distributions import ContinuousNoise, DiscreteNoise, NoiseDistribution, NoiseSampler, positive
+from .discrete_gaussian import GaussianNoise
+from .distributions import (
+    ContinuousNoise,
+    DiscreteNoise,
+    NoiseDistribution,
+    NoiseSampler,
+    RationalNoise,
+    positive,
+)
 
 __all__ = [
     "Cauchy",
     "ContinuousNoise",
     "DiscreteNoise",
     "Gauss",
+    "GaussianNoise",
     "GeometricNoise",
     "Laplace",
     "Nearest",
     "NoiseDistribution",
     "NoiseSampler",
+    "RationalNoise",
     "ScaledNoise",
     "Staircase",
     "StaircaseNoise",
@@ -47,6 +60,7 @@ __all__ = [
     "cauchy",
     "discrete_staircase",
     "gauss",
+    "gaussian",
     "geometric",
     "laplace",
     "nearest",
@@ -64,6 +78,8 @@ def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
     """A discrete distribution as `written` has it."""
     if part["family"] == "geometric":
         return GeometricNoise(Fraction(part["a"]))
+    if part["family"] == "gaussian":
+        return GaussianNoise(Fraction(part["q"]))
     return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
 
 
@@ -188,6 +204,30 @@ def discrete_staircase(
     return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
 
 
+def gaussian(
+    *,
+    rho: Rational | None = None,
+    q: Rational | None = None,
+    standard_error: Rational | None = None,
+    sensitivity: Rational = 1,
+    step: Rational = 1,
+) -> GaussianNoise | ScaledNoise:
+    """Discrete Gaussian noise on the multiples of `step`: k steps have the weight q^(k^2), q rational.
+
+    It keeps rho = ceil(sensitivity/step)^2 ln(1/q) (zCDP; Canonne, Kamath and Steinke 2020) and no epsilon without a delta. Give
+    the rho to keep, q itself, or the standard error, in the answer's units.
+
+    >>> noise = gaussian(q="99/100")
+    >>> round(noise.variance, 6), noise.reach(Fraction(1, 40))
+    (49.749581, 15)
+    """
+    grid = Grid(None, None, step)
+    steps = grid.steps(sensitivity)
+    return _on(
+        GaussianNoise(weights_of(rho=rho, q=q, standard_error=standard_error, steps=steps, step=grid.step)), grid
+    )
+
+
 def nearest(noise: Laplace | Staircase, step: Rational = 1) -> Nearest:
     """Laplace or staircase noise rounded to the multiples of a step: the errors of a count, when the sum is rounded.
 
@@ -208,7 +248,7 @@ def cauchy(scale: Rational = 1) -> Cauchy:
 
 
 def gauss(scale: Rational = 1) -> Gauss:
-    """Normal noise, for analysis: it keeps no epsilon without a delta, and is never released.
+    """Normal noise, for analysis: what is released is drawn on a grid, see `gaussian`.
 
     >>> gauss(2).variance
     4.0

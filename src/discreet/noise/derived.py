@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..errors import DiscreetError, GridError
 from ..exact.arithmetic import parse_exact, show
 from .continuous import Laplace, Staircase
-from .distributions import NOWHERE, DiscreteNoise, NoiseDistribution, positive
+from .distributions import NOWHERE, DiscreteNoise, NoiseDistribution, RationalNoise, positive
 from .expectation import Floats, Loss, summed
 
 _SAME_STEP = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/10
@@ -59,6 +59,8 @@ class ScaledNoise(NoiseDistribution):
                 f'x = {show(x)} is not an exact number; write an integer, a Fraction or a text such as "1/2".'
             )
         steps = value / self.step
+        if not isinstance(self.law, RationalNoise):
+            raise DiscreetError("The probabilities of Gaussian noise are no rationals; use pmf.")
         return self.law.exact(steps.numerator) if steps.denominator == 1 else Fraction(0)
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -72,15 +74,15 @@ class ScaledNoise(NoiseDistribution):
         return np.asarray(self.law.quantile(p) * float(self.step.numerator) / float(self.step.denominator))
 
     @property
-    def wrong(self) -> Fraction:
+    def wrong(self) -> Fraction | float:
         return self.law.wrong
 
     @property
-    def mean_absolute(self) -> Fraction:
+    def mean_absolute(self) -> Fraction | float:
         return self.law.mean_absolute * self.step
 
     @property
-    def variance(self) -> Fraction:
+    def variance(self) -> Fraction | float:
         return self.law.variance * self.step**2
 
     def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:

@@ -22,13 +22,13 @@ from ..exact.arithmetic import ball, precision
 from ..randomness.alias import RealAlias
 from ..randomness.digits import HIGH, PRECISION, REACH, GeometricDraws, floor_of, needed, powers, slow_geometric
 from ..randomness.source import Stream
-from .distributions import DiscreteNoise, log_of_level
+from .distributions import RationalNoise, log_of_level
 from .expectation import Floats
 
 
 @final
 @dataclass(frozen=True)
-class GeometricNoise(DiscreteNoise):
+class GeometricNoise(RationalNoise):
     """Pr[k] = (1-a)/(1+a) a^|k| (Ghosh, Roughgarden and Sundararajan 2009)."""
 
     a: Fraction
@@ -84,6 +84,10 @@ class GeometricNoise(DiscreteNoise):
         return {"family": "geometric", "a": str(self.a)}
 
     @property
+    def is_log_concave(self) -> bool:
+        return True
+
+    @property
     def decay(self) -> Fraction:
         return self.a
 
@@ -104,7 +108,7 @@ LONGEST_STAIR = 2**13  # steps of one stair: the alias table of a draw holds twi
 
 @final
 @dataclass(frozen=True)
-class StaircaseNoise(DiscreteNoise):
+class StaircaseNoise(RationalNoise):
     """Pr[i] = A b^j on stairs of D integers: with |i| = kD + u, j = k where u < r and j = k + 1 elsewhere.
 
     A = (1-b)/(2r - 1 + b (2(D-r) + 1)). D = 1 is geometric noise. Moving the truth by up to D steps crosses at most one

@@ -6,9 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, Protocol
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -199,33 +200,27 @@ class ContinuousNoise(NoiseDistribution):
 
 
 class DiscreteNoise(NoiseDistribution):
-    """Noise on the integers with rational probabilities: what mechanisms add, prove and draw."""
+    """Noise on the integers: what mechanisms add, prove and draw."""
 
     @abstractmethod
     def pmf(self, k: ArrayLike) -> Floats:
         """The probability of each k; 0 where k is no integer."""
 
     @abstractmethod
-    def exact(self, k: int) -> Fraction:
-        """The probability of k, exactly."""
+    def chance(self, k: int) -> flint.arb:
+        """A ball around the probability of k, at the working precision."""
 
     @abstractmethod
-    def upper(self, k: int) -> Fraction:
-        """Pr[X >= k], exactly."""
+    def tail(self, k: int) -> flint.arb:
+        """A ball around Pr[X >= k], at the working precision."""
+
+    def tails(self, places: range) -> list[flint.arb]:
+        """The tails from each of these places on."""
+        return [self.tail(k) for k in places]
 
     @abstractmethod
-    def shift(self, steps: int) -> tuple[Fraction, int]:
-        """(r, p) such that moving the truth by `steps` >= 1 changes some probability by the factor r^p and none by more."""
-
-    @property
-    @abstractmethod
-    def plateau(self) -> int:
-        """The largest k >= 0 with Pr[k] = Pr[0]: the noise -k shows the factor of `shift` for a truth moved upwards."""
-
-    @property
-    @abstractmethod
-    def stride(self) -> int:
-        """Pr[X >= k + stride] = Pr[X >= k] / r for every k >= 0, with the r of `shift(1)`."""
+    def excess(self, k: int) -> flint.arb:
+        """A ball around a bound of E max(X - k, 0), for k >= 0."""
 
     @abstractmethod
     def draws(self, reach: int | None = None) -> NoiseSampler:
@@ -234,6 +229,15 @@ class DiscreteNoise(NoiseDistribution):
     @abstractmethod
     def written(self) -> dict[str, Any]:
         """The distribution as it stands in a mechanism's file."""
+
+    def concentration(self, steps: int) -> tuple[Fraction, int] | None:
+        """(q, p) where moving the truth by at most `steps` keeps rho = p ln(1/q) and a theorem says so; else None."""
+        return None
+
+    @property
+    def is_log_concave(self) -> bool:
+        """Does Pr[k - d] / Pr[k] never fall as k grows, for d > 0?"""
+        return False
 
     @property
     def decay(self) -> Fraction | None:
@@ -247,39 +251,15 @@ class DiscreteNoise(NoiseDistribution):
 
     @abstractmethod
     def log_moment(self, t: float) -> float:
-        """ln E exp(t X); infinite where there is none."""
+        """ln E exp(t X), or a bound of it; infinite where there is none."""
 
+    @abstractmethod
     def is_rare(self, k: int, tail: Fraction) -> bool:
-        """Is Pr[X >= k] <= tail, for k >= 0? Certified: Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
-        if tail <= 0:
-            return False
-        stairs, rest = divmod(k, self.stride)
-        first, factor = self.upper(rest), self.shift(1)[0]
-        bits = factor.denominator.bit_length()  # so many cancel in the logarithm of a number next to 1
-        sign = certified_sign(
-            lambda: (ball(tail) / ball(first)).log() + stairs * ball(factor).log(), attempts=bits.bit_length() + 4
-        )
-        if sign is None:  # equal, or too close to tell; a power too long to write out is taken for too large
-            return stairs * bits <= _WRITTEN and first <= tail * factor**stairs
-        return sign == 1
+        """Is Pr[X >= k] <= tail, for k >= 0? Certified."""
 
     def reach(self, tail: Fraction) -> int:
         """The smallest k >= 1 with Pr[X >= k] <= tail (0 < tail < 1), certified; 2^62 where it is beyond all positions."""
         return _reach(self, tail)
-
-    @property
-    @abstractmethod
-    def mean_absolute(self) -> Fraction:
-        """E|X|, exactly."""
-
-    @property
-    @abstractmethod
-    def variance(self) -> Fraction:
-        """E X^2, exactly."""
-
-    @property
-    def wrong(self) -> Fraction:
-        return 1 - self.exact(0)
 
     @abstractmethod
     def _from(self, k: Floats) -> Floats:
@@ -314,6 +294,80 @@ class DiscreteNoise(NoiseDistribution):
 
     def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:
         return summed(self.pmf, loss)  # every value is looked at, so no break can be missed
+
+
+class RationalNoise(DiscreteNoise):
+    """Noise whose probabilities are rationals known in closed form, and bounded by a factor when the truth moves."""
+
+    @abstractmethod
+    def exact(self, k: int) -> Fraction:
+        """The probability of k, exactly."""
+
+    @abstractmethod
+    def upper(self, k: int) -> Fraction:
+        """Pr[X >= k], exactly."""
+
+    @abstractmethod
+    def shift(self, steps: int) -> tuple[Fraction, int]:
+        """(r, p) such that moving the truth by `steps` >= 1 changes some probability by the factor r^p and none by more."""
+
+    @property
+    @abstractmethod
+    def plateau(self) -> int:
+        """The largest k >= 0 with Pr[k] = Pr[0]: the noise -k shows the factor of `shift` for a truth moved upwards."""
+
+    @property
+    @abstractmethod
+    def stride(self) -> int:
+        """Pr[X >= k + stride] = Pr[X >= k] / r for every k >= 0, with the r of `shift(1)`."""
+
+    @property
+    @abstractmethod
+    def mean_absolute(self) -> Fraction:
+        """E|X|, exactly."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction:
+        """E X^2, exactly."""
+
+    @property
+    def wrong(self) -> Fraction:
+        return 1 - self.exact(0)
+
+    def chance(self, k: int) -> flint.arb:
+        return self.tail(k) - self.tail(k + 1)
+
+    def tail(self, k: int) -> flint.arb:
+        return self.tails(range(k, k + 1))[0]
+
+    def tails(self, places: range) -> list[flint.arb]:
+        """Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
+        factor, first = 1 / ball(self.shift(1)[0]), cache(lambda rest: ball(self.upper(rest)))
+
+        def tail(k: int) -> flint.arb:
+            stairs, rest = divmod(k, self.stride)
+            return first(rest) * factor**stairs
+
+        return [tail(k) if k >= 0 else 1 - tail(1 - k) for k in places]
+
+    def excess(self, k: int) -> flint.arb:
+        """Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond k has a mean of at most stride / (1 - 1/r)."""
+        return self.tail(k + 1) * self.stride / (1 - 1 / ball(self.shift(1)[0]))
+
+    def is_rare(self, k: int, tail: Fraction) -> bool:
+        """Certified: Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
+        if tail <= 0:
+            return False
+        stairs, rest = divmod(k, self.stride)
+        first, factor = self.upper(rest), self.shift(1)[0]
+        bits = factor.denominator.bit_length()  # so many cancel in the logarithm of a number next to 1
+        sign = certified_sign(
+            lambda: (ball(tail) / ball(first)).log() + stairs * ball(factor).log(), attempts=bits.bit_length() + 4
+        )
+        if sign is None:  # equal, or too close to tell; a power too long to write out is taken for too large
+            return stairs * bits <= _WRITTEN and first <= tail * factor**stairs
+        return sign == 1
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ report is worth depends on what is done with it: on its own, or with many others
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ from ..registry import FAMILIES, legend
 from .choices import named
 
 _WRITTEN = 2**12  # values up to which a loss is written out
+_MOST_RHO = 2700  # the largest that can be asked about
 _SAME_EPSILON = 0.99  # of epsilon, and more, is epsilon in words
 _ALIKE, _NEAR = "any two values alike", "near values more than far ones"
 
@@ -163,6 +165,9 @@ def compare(
     cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
     rows = tuple(MappingProxyType(_row(name, m, between, level, loss, cost, prior)) for name, m in found.items())
+    if any(m.is_concentrated for m in found.values()) and between.is_plain:
+        each = zip(rows, found.values(), strict=True)
+        rows = tuple(MappingProxyType(_with_rho(row, m, between, level)) for row, m in each)
     notes.append(
         f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
     )
@@ -174,6 +179,16 @@ def compare(
         )
     question = f"{grid}, {promise}: {cost} under the prior {law}"
     return Comparison(question, rows, tuple(notes), MappingProxyType(found), cost)
+
+
+def _with_rho(row: Mapping[str, Any], m: Procedure, between: Neighbours, level: Level | None) -> dict[str, Any]:
+    """The row with a rho that is proved beside epsilon; without a level that was asked for, Gaussian noise claims rho."""
+    rho = check_privacy(m, rho=_MOST_RHO, neighbours=between).proved
+    proved = row["proved"]
+    if level is None and isinstance(m, Mechanism) and m.is_concentrated:
+        proved = bool(check_privacy(m, rho=m.rho, neighbours=between))
+    first, *rest = row.items()
+    return {**dict([first, ("rho <=", math.inf if rho is None else float(rho)), *rest]), "proved": proved}
 
 
 def _in_words(between: Neighbours, grid: Grid) -> str:

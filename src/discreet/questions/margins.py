@@ -149,13 +149,44 @@ def best_parts(sizes: Sequence[int]) -> list[Fraction]:
     >>> best_parts([1, 240])
     [Fraction(7, 50), Fraction(43, 50)]
     """
-    roots = [round(1000 * size ** (1 / 3)) for size in sizes]
+    return _hundredths([size ** (1 / 3) for size in sizes])
+
+
+def _hundredths(shares: Sequence[float]) -> list[Fraction]:
+    """Numbers as parts of 1, in hundredths; the last takes the rest."""
+    roots = [round(1000 * share) for share in shares]
     parts = [Fraction(max(1, round(_PARTS * root / sum(roots))), _PARTS) for root in roots[:-1]]
     if sum(parts) >= 1:
         raise ReleaseError(
             f"{len(parts)} tiers are too many to measure at once; measure fewer totals, or give weights."
         )
     return [*parts, 1 - sum(parts, Fraction(0))]
+
+
+def best_rho_parts(sizes: Sequence[int], squares: Sequence[int]) -> list[Fraction]:
+    """The same for parts of rho. The error of one report goes with squares/part, the squares being those of the moves that one
+    unit makes in a table, so that the parts go with the roots of sizes times squares.
+
+    >>> best_rho_parts([1, 240], [1, 1])
+    [Fraction(3, 50), Fraction(47, 50)]
+    """
+    return _hundredths([size**0.5 * square**0.5 for size, square in zip(sizes, squares, strict=True)])
+
+
+def largest_moves(place: Indices, most: int) -> tuple[int, ...]:
+    """How often a unit in up to `most` groups lies in each of the totals that these belong to, where the squares add up to most: in
+    all groups of the largest total, then in those of the next.
+
+    >>> largest_moves(np.array([0, 0, 0, 1, 1, 2]), 4)
+    (3, 1)
+    """
+    moves, left = [], most
+    for size in sorted(np.bincount(place).tolist(), reverse=True):
+        moves.append(min(size, left))
+        left -= moves[-1]
+        if not left:
+            break
+    return tuple(moves)
 
 
 def _weight(given: Any) -> Fraction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypedDict, final
@@ -23,13 +23,14 @@ from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain, read_hierarchies, read_labels
-from .margins import Margin, margin_name, read_tiers
+from .margins import Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
 from .statistic import KINDS, ROWS, UNITS, Statistic, statistics_of
 
 FORMAT, VERSION = "discreet-question", 1
 OTHER, MISSING = "(other)", "(missing)"
+GAUSSIAN = "gaussian"  # the mechanism of releases for a rho, by name
 _NAMES = {UNITS: "all", ROWS: ROWS}  # of a count of everything
 _MOST = 20  # parts that are named in words; the others are counted
 RESERVED = frozenset(
@@ -44,6 +45,7 @@ RESERVED = frozenset(
         "mechanism",
         "digest",
         "epsilon",
+        "rho",
         "count",
         "fitted",
         "total",
@@ -66,7 +68,7 @@ class QuestionParts(TypedDict, total=False):
     domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     weights: Mapping[str, Any] | None
     max_count: Rational | None
-    max_groups: Rational
+    max_groups: Rational | None
     counted: str
     max_rows: Rational | None
     pool_other: bool
@@ -94,7 +96,7 @@ class Question:
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
         max_count       with add-remove privacy: the largest possible count
-        max_groups      with an id column: in how many groups a person may count
+        max_groups      with an id column: in how many groups a person may count; in one where it is left out
         counted         with an id column (the privacy unit): what is counted. "units" (the default: a unit once per group), "rows",
                         or a column of ids within the unit, such as "person"
         max_rows        with `counted`: how many rows, or ids, a unit adds at most, in all groups together
@@ -115,12 +117,14 @@ class Question:
     domain: Domain
     max_count: int | None
     max_groups: int
+    groups_said: bool = field(compare=False)  # or is it 1 since nobody said anything?
     counted: str  # UNITS, ROWS, or the name of a column
     max_rows: int | None  # that one unit adds; of units none
     pool_other: bool
     tiers: tuple[tuple[Margin, Fraction], ...]  # totals that are measured too, each with its part of epsilon
     mechanism: str | Mechanism
     purpose: Purpose
+    divided: bool = field(compare=False)  # were the parts of measured totals given, or read? Else they are the best
 
     def __init__(
         self,
@@ -133,7 +137,7 @@ class Question:
         domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         weights: Mapping[str, Any] | None = None,
         max_count: Rational | None = None,
-        max_groups: Rational = 1,
+        max_groups: Rational | None = None,
         counted: str = UNITS,
         max_rows: Rational | None = None,
         pool_other: bool = False,
@@ -145,16 +149,16 @@ class Question:
     ) -> None:
         if isinstance(mechanism, Procedure):
             mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
-        elif mechanism != "auto" and mechanism not in RELEASED:
+        elif mechanism not in ("auto", GAUSSIAN) and mechanism not in RELEASED:
             raise ReleaseError(
-                f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
+                f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)}, {GAUSSIAN} or a Mechanism."
             )
         aim = Purpose.of(purpose, loss, prior)
         if purpose is not None and mechanism != "auto":
             raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
-        groups = whole(max_groups, "max_groups", error=ReleaseError)
+        groups = 1 if max_groups is None else whole(max_groups, "max_groups", error=ReleaseError)
         rows = None if max_rows is None else whole(max_rows, "max_rows", example=6, error=ReleaseError)
         if isinstance(counted, str) and counted.lower() in (UNITS, ROWS):
             counted = counted.lower()  # the ledger knows no case: a column Rows would be one question with the rows
@@ -171,12 +175,14 @@ class Question:
             domain=_declared(domain, columns),
             max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
             max_groups=groups,
+            groups_said=max_groups is not None,
             counted=counted,
             max_rows=rows,
             pool_other=pool_other,
             tiers=(),
             mechanism=mechanism,
             purpose=aim,
+            divided=isinstance(measure_totals, Mapping),
         )
         self._check_names()
         self._set(tiers=read_tiers(measure_totals, self))
@@ -246,6 +252,17 @@ class Question:
         """What measured totals leave of epsilon for the cells."""
         return 1 - sum((part for _, part in self.tiers), Fraction(0))
 
+    def for_rho(self) -> Question:
+        """The same with the parts of measured totals that are best for a rho, unless they were given."""
+        if self.divided or not self.tiers:
+            return self
+        groups = [groups_of(margin, self.by, self.domain, self.cells) for margin, _ in self.tiers]
+        moves = [largest_moves(each.place, self.max_groups) for each in groups]
+        squares = [*(sum(k * k for k in each) for each in moves), self.max_groups]
+        parts = best_rho_parts([*(len(each.keys) for each in groups), len(self.cells)], squares)
+        margins = [margin for margin, _ in self.tiers]
+        return self.changed(tiers=tuple(zip(margins, parts, strict=False)), divided=True)
+
     @property
     def names(self) -> list[str]:
         """The names of what is asked of each group, in the order asked for."""
@@ -285,11 +302,15 @@ class Question:
             return f", drawn by {self.mechanism}"
         return "" if self.purpose == FOR_READING else f", for {self.purpose.name}"
 
+    def limits(self) -> str:
+        """The bounds that were declared, for people, where there are some: "; counts up to 500"."""
+        found = [f"; counts up to {self.max_count}"] if self.max_count is not None else []
+        found += [f"; a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
+        found += [f"; up to {self.max_rows} of each unit"] if self.max_rows is not None else []
+        return "".join(found)
+
     def __str__(self) -> str:
-        limits = [f"counts up to {self.max_count}"] if self.max_count is not None else []
-        limits += [f"a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
-        limits += [f"up to {self.max_rows} of each unit"] if self.max_rows is not None else []
-        return "; ".join([self.words() + self.how_drawn(), *limits])
+        return self.words() + self.how_drawn() + self.limits()
 
     def __repr__(self) -> str:
         text = " ".join(str(self).split())

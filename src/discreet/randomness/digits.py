@@ -101,9 +101,14 @@ def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signe
     return RealAlias.of(floors, balls, -(count + 1) if signed else 0, word_bits)
 
 
-def exact_bernoulli(p: Callable[[], flint.arb], word: Callable[[], int], word_bits: int = 64) -> bool:
-    """True with probability p exactly: compare a uniform number with p, drawing bits until they leave no doubt."""
-    uniform, bits = 0, 0
+def exact_bernoulli(
+    p: Callable[[], flint.arb], word: Callable[[], int], word_bits: int = 64, known: tuple[int, int] = (0, 0)
+) -> bool:
+    """True with probability p exactly: compare a uniform number with p, drawing bits until they leave no doubt.
+
+    `known` are first bits of the number that leave one, and how many they are, where some were drawn before.
+    """
+    uniform, bits = known
     while True:
         uniform, bits = (uniform << word_bits) | word(), bits + word_bits
         with precision(2 * bits + 192):
@@ -114,16 +119,16 @@ def exact_bernoulli(p: Callable[[], flint.arb], word: Callable[[], int], word_bi
                 return False
 
 
-def slow_geometric(a: Fraction, word: Callable[[], int], word_bits: int = 64) -> int:
-    """X with Pr[X = x] = (1-a) a^x, saturating at REACH: its binary digits, one exact Bernoulli each."""
+def slow_geometric(a: Fraction, word: Callable[[], int], word_bits: int = 64, power: int = 1) -> int:
+    """X with Pr[X = x] = (1-b) b^x for b = a^power, saturating at REACH: its binary digits, one exact Bernoulli each."""
 
     def digit(k: int) -> flint.arb:
-        with_bit = ball(a) ** (2**k)
+        with_bit = ball(a) ** (power * 2**k)
         share: flint.arb = with_bit / (1 + with_bit)
         return share
 
     bits = REACH.bit_length()
-    if exact_bernoulli(lambda: ball(a) ** (2**bits), word, word_bits):
+    if exact_bernoulli(lambda: ball(a) ** (power * 2**bits), word, word_bits):
         return REACH
     return sum(exact_bernoulli(partial(digit, k), word, word_bits) << k for k in range(bits))
 

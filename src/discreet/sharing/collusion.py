@@ -447,7 +447,7 @@ def large_k(m: Procedure | ContinuousNoise | Nearest, k: int) -> float | None:
     if isinstance(m, ContinuousNoise):
         peak = float(m.density(0.0))
     elif m.channel.noise is not None:
-        peak = float(m.channel.noise.exact(0) / m.inputs.step)
+        peak = float(m.channel.noise.pmf(0)) / float(m.inputs.step)
     else:
         return None
     return math.sqrt(2 / (math.pi * k)) / (2 * peak)

@@ -1,7 +1,7 @@
 """What several reports give away together: the curve of (epsilon, delta) after k of them, with certified bounds.
 
-delta is analysis: it says how likely the reports are to tell two neighbours apart by more than epsilon. No release, level or
-charge of discreet rests on it.
+The curve is analysis: every event is at most e^epsilon times as likely under a neighbour, plus delta. No release, level or charge
+of discreet rests on it; a concentrated ledger adds up rhos.
 
 `recalibrate` asks the other way round, in three ways: the level each of k users must get so that together they learn no more
 than one level allows.
@@ -35,7 +35,7 @@ from .curve import Bounds, Candidates, Curve, Listed, SamePair
 from .enumeration import Enumerated, enumerated
 from .losses import Losses, losses_of, shifted_losses
 from .pairs import OnePair, Pairs, distinct, has_one_pair, pairs_of
-from .promises import Approximate
+from .promises import Approximate, of_gaussian
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
 _DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
@@ -214,7 +214,7 @@ def compose(
     progress: Progress | None = None,
 ) -> Composition:
     """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both. A mechanism
-    of which only an epsilon with a delta is known, or normal noise, is given by `approximate(...)`.
+    of which only an epsilon with a delta is known, or normal noise, is given by `approximate_dp(...)`.
 
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
     the worst over pairs after convolving. of="different counts": each count may sit at another pair and direction, also
@@ -252,15 +252,16 @@ def compose(
     kept = [(t, x) for t, x in zip(between, mechanisms, strict=True) if t is not None and isinstance(x, Procedure)]
     if of == "one count" and len({t.reduced(x.inputs) for t, x in kept}) > 1:
         raise DiscreetError("These mechanisms have different neighbours; give neighbours= for those that are meant.")
+    curves = [_with_delta(x, t) for x, t in zip(mechanisms, between, strict=True)]
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
-    short = of == "different counts" or all(has_one_pair(x) for x in known)
-    pairs = [
-        x.above if isinstance(x, Approximate) or t is None else pairs_of(x, t, short)
-        for x, t in zip(mechanisms, between, strict=True)
+    short = of == "different counts" or all(isinstance(x, Approximate) or has_one_pair(x) for x in curves)
+    pairs: list[Pairs | OnePair] = [
+        x.above if isinstance(x, Approximate) else pairs_of(x, x.neighbours if t is None else t, short)
+        for x, t in zip(curves, between, strict=True)
     ]
     pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
-    lower = [x.below if isinstance(x, Approximate) else p for x, p in zip(mechanisms, pairs, strict=True)]
-    is_exact = all(x.is_exact for x in mechanisms if isinstance(x, Approximate))
+    lower = [x.below if isinstance(x, Approximate) else p for x, p in zip(curves, pairs, strict=True)]
+    is_exact = all(x.is_exact for x in curves if isinstance(x, Approximate))
     exact = enumerated(pairs, uses, of == "one count") if is_exact else None
     worst: Candidates
     tried: Candidates
@@ -273,8 +274,20 @@ def compose(
     return Composition(mechanisms, uses, of, between, worst, tried, exact, _progress=progress)
 
 
+def _with_delta(m: Procedure | Approximate, between: Neighbours | None) -> Procedure | Approximate:
+    """Gaussian noise by its curve, since it has no level; everything else as it is."""
+    if isinstance(m, Approximate) or between is None or m.channel.concentration(1) is None:
+        return m
+    steps = between.farthest(m.inputs)
+    if steps is None:
+        raise DiscreetError(
+            "Composition is between neighbours, and these have distances other than 1; give neighbours= for those meant."
+        )
+    return of_gaussian(m, steps)
+
+
 def _described(m: Procedure | Approximate) -> str:
-    return m.what if isinstance(m, Approximate) else f"{m.recipe.family} {m.outputs}, {m.claim}"
+    return m.what if isinstance(m, Approximate) else f"{m.recipe.family} {m.outputs}, {m.privacy}"
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:
@@ -317,7 +330,7 @@ def _uses(k: Any, size: int | None) -> tuple[int, ...]:
 
 
 def _share(delta: Any) -> Fraction:
-    return share(delta, "delta", "how likely the reports may tell more than epsilon says", example="1e-6")
+    return share(delta, "delta", "every event is at most e^epsilon times as likely, plus delta", example="1e-6")
 
 
 def _epsilon(epsilon: Any) -> Epsilon:

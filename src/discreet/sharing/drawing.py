@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..exact.grid import Grid
 from ..measure.loss import loss_name, loss_of
 from ..measure.prior import prior_of
 from ..mechanism import Procedure
-from ..noise import DiscreteNoise, Staircase
+from ..noise import DiscreteNoise, RationalNoise, Staircase
 from ..noise.expectation import Floats, real
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
@@ -136,9 +137,11 @@ def _around(noise: DiscreteNoise, reports: NDArray[np.int64], k: int) -> tuple[N
     """Offsets from the median, and the log-likelihood of each: where the reports lie, and, for k > 0, as far beyond as k
     reports leave any posterior."""
     reach = int(np.abs(reports).max())
-    if k:
+    if k and isinstance(noise, RationalNoise):
         factor, power = noise.shift(noise.stride)
         reach += noise.stride * (1 + math.ceil(_NOTHING / (k * power * math.log(factor))))
+    elif k:
+        reach += noise.reach(Fraction(math.exp(-_NOTHING)))
     offsets = np.arange(-reach, reach + 1)
     table = np.log(noise.pmf(np.arange(-2 * reach, 2 * reach + 1)))
     logs = np.zeros((len(reports), len(offsets)))

@@ -25,7 +25,7 @@ from ..channels.table import merge_columns
 from ..errors import SizeError
 from ..measure.privacy import Verdict
 from ..mechanism import Procedure
-from ..noise import ContinuousNoise, NoiseDistribution
+from ..noise import ContinuousNoise, NoiseDistribution, RationalNoise
 from ..noise.distributions import LOSSES
 from ..noise.expectation import Floats
 from .guarantee import Guarantee
@@ -128,7 +128,8 @@ def median_level(m: Procedure, k: int, one: Verdict, merged: tuple[NDArray[np.in
     channel = m.channel.finite()
     if channel is None:
         assert noise is not None
-        return Guarantee.power(one, max(needs(k)), exact=span is not None and span % noise.stride == 0)
+        whole = isinstance(noise, RationalNoise) and span is not None and span % noise.stride == 0
+        return Guarantee.power(one, max(needs(k)), exact=whole)
     if span is not None and channel.decay is not None and noise is not None and merged is None:
         found = _at_the_ends(channel.rows - 1, channel.decay, k, span)
         if found is not None:

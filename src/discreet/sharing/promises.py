@@ -22,12 +22,13 @@ from typing import Any, final
 
 import flint
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import ball, precision, show, show_rational
+from ..exact.arithmetic import ball, log_of, precision, show, show_rational
 from ..exact.given import positive, share
 from ..exact.level import Epsilon
-from ..noise import Gauss
+from ..mechanism import Procedure
+from ..noise import Gauss, GaussianNoise
 from ..present.views import Result, View, plain
 from ..randomness.digits import floor_of
 from .enumeration import exp_bounds
@@ -38,6 +39,8 @@ _BITS = 160  # of the places of corners, where they have no short common denomin
 _SHORT = 512  # bits of a common denominator that is kept
 _POINTS = 600  # of the curve of normal noise
 _FARTHEST = 16  # standard deviations: what lies beyond is below 10^-56
+_MOST_EVENTS = 2000  # of the curve of discrete Gaussian noise
+_NOTHING = Fraction(1, 10**56)
 _MOST_POINTS = 1000  # that people give
 _WIDEST = 2**10  # the sensitivity in standard deviations, and the inverse of the smallest one
 
@@ -187,17 +190,49 @@ def _normal(noise: Gauss, sensitivity: Fraction) -> Approximate:
         )
     most = mu * mu / 2 + _FARTHEST * mu
     losses = [most * k / _POINTS for k in range(_POINTS + 1)]
-    promises, merged = [], [(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]
     with precision(_BITS + 64 + 2 * math.ceil(most)):  # e^loss is below 4^loss
-        for loss in losses:
-            p, q = (_beyond(ball(loss / mu) + sign * ball(mu) / 2) for sign in (-1, 1))
-            power = ball(loss).exp()
-            promises.append((_rational(power, up=True), _rational(p - power * q, up=True)))
-            low, high = _rational(p, up=False), _rational(q, up=True)
-            merged += [(high, low), (1 - low, 1 - high)]
+        events = [
+            (ball(x).exp(), _beyond(ball(x / mu) - ball(mu) / 2), _beyond(ball(x / mu) + ball(mu) / 2)) for x in losses
+        ]
+        above, below = _between(events, events)
     what = f"normal noise of scale {noise.scale:g}, sensitivity {show_rational(sensitivity)}"
-    above, below = _pair(edge(promises), up=True)[0], _pair(sorted(merged), up=False)[0]
     return Approximate(what, Fraction(0), above, below, False)
+
+
+def of_gaussian(m: Procedure, steps: int) -> Approximate:
+    """Gaussian noise on a grid at two truths so many steps apart, or what follows it: dominated by the open grid's own pair.
+
+    Reports from k on have a loss of at least (2kd - d^2) ln(1/q): the events whose chances set the curve, all of them where they
+    are few. From below by those that a pair in the middle of the grid has.
+    """
+    told = m.channel.concentration(steps)
+    assert told is not None
+    q, power = told
+    noise, distance = GaussianNoise(q), math.isqrt(power)  # a map before it may have moved the truths
+    reach = min(noise.reach(_NOTHING), _FARTHEST * math.ceil(math.sqrt(noise.variance)) + 2) + distance
+    if power > _WIDEST**2 * noise.variance:
+        raise SizeError(f"Neighbours {steps} steps apart are too far to compose; use a coarser grid.")
+    starts = range((distance + 1) // 2, reach + 1, max(1, -(-reach // _MOST_EVENTS)))
+    bits = _BITS + 64 + 3 * math.ceil(2 * reach * distance * -log_of(q))
+    with precision(bits):
+        rate = -ball(q).log()
+        events = [((rate * (2 * k * distance - power)).exp(), noise.tail(k - distance), noise.tail(k)) for k in starts]
+        low, high = m.channel.ends if m.channel.noise is not None else (0, 0)  # nothing is known of what follows noise
+        room = reach if low is None or high is None else (high - low - distance) // 2 + distance
+        above, below = _between(events, [event for k, event in zip(starts, events, strict=True) if k <= room])
+    return Approximate(f"{m.recipe.family} {m.outputs}", Fraction(0), above, below, False)
+
+
+def _between(
+    promised: Sequence[tuple[flint.arb, flint.arb, flint.arb]], told: Sequence[tuple[flint.arb, flint.arb, flint.arb]]
+) -> tuple[OnePair, OnePair]:
+    """The pair above what events (e^loss, P, Q) promise, and the pair below that merges the reports between them."""
+    promises = [(_rational(power, up=True), _rational(p - power * q, up=True)) for power, p, q in promised]
+    merged = [(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]
+    for _, p, q in told:
+        low, high = _rational(p, up=False), _rational(q, up=True)
+        merged += [(high, low), (1 - low, 1 - high)]
+    return _pair(edge(promises), up=True)[0], _pair(sorted(merged), up=False)[0]
 
 
 def _beyond(z: flint.arb) -> flint.arb:

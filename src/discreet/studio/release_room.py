@@ -23,8 +23,10 @@ from ..present.views import View, plain
 from ..questions.code_lists import has_code_lists
 from ..questions.question import Question
 from ..tables.count import admitting
+from ..tables.publish.presentation import Presentation, PresentationParts
 from ..tables.publish.released import Release
 from ..tables.release import preview, release
+from ..tables.totals.margin_rows import names_to_label
 from .jobs import as_job, under_way
 from .rooms import Form, Shelf, Text
 
@@ -124,6 +126,17 @@ class AdmissionForm(LedgerForm):
     way: ReadingForm = Field(default_factory=ReadingForm)
 
 
+class PresentationForm(Form):
+    """Words for the page, and marks for the CSV: no part of the question, and free."""
+
+    title: Text | None = None
+    source: Text | None = None
+    notes: list[Condition] = Field(default_factory=list, max_length=20)
+    labels: dict[Text, Text] = Field(default_factory=dict, max_length=100)
+    separator: Text | None = None
+    decimal: Text = "."
+
+
 class QuestionForm(LedgerForm):
     """What is asked. `domain` has the declared keys, as domain.json has them."""
 
@@ -139,13 +152,16 @@ class QuestionForm(LedgerForm):
     domain: dict[str, Any] | None = None
     epsilon: Text
     max_count: int | None = Field(None, ge=1, le=10**12)
-    max_groups: int = Field(1, ge=1, le=1000)
+    max_groups: int | None = Field(None, ge=1, le=1000)
     counted: Text = "units"
     max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
     round_to: int | None = Field(None, ge=2, le=10**9)
     hide_below: int | None = Field(None, ge=1, le=10**9)
+    confidence: Text = "0.95"
+    simultaneous: bool = False
+    presentation: PresentationForm = Field(default_factory=PresentationForm)
 
 
 class TableReply(BaseModel):
@@ -164,6 +180,7 @@ class PriceReply(BaseModel):
     left: str
     paid_by: str | None
     spellings: list[str]
+    advice: str | None
 
 
 class ReleaseReply(BaseModel):
@@ -326,8 +343,15 @@ def _question(asked: QuestionForm) -> Question:
 
 def _terms(asked: QuestionForm) -> dict[str, Any]:
     """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
-    names = ("dataset", "epsilon", "version", "part", "margins", "round_to", "hide_below")
+    names = ("dataset", "epsilon", "version", "part", "margins", "round_to", "hide_below", "confidence", "simultaneous")
     return {name: getattr(asked, name) for name in names}
+
+
+def _words(asked: QuestionForm, question: Question) -> PresentationParts:
+    """Words and marks of the files; what could not be written is refused before anything is paid."""
+    words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
+    Presentation.of(names_to_label(asked.margins, question), **words)
+    return words
 
 
 @router.post("/release/expect")
@@ -348,11 +372,17 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        expected = preview(path, _question(asked), ledger=book, check=True, progress=under_way(), **_terms(asked))
-    check = expected.check
+        question = _question(asked)
+        _words(asked, question)
+        check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
     assert check is not None
-    spellings = list(map(str, check.findings))
-    return PriceReply(epsilon=str(check.epsilon), left=str(check.left), paid_by=check.paid_by, spellings=spellings)
+    return PriceReply(
+        epsilon=str(check.charge),
+        left=str(check.left),
+        paid_by=check.paid_by,
+        spellings=list(map(str, check.findings)),
+        advice=check.advice,
+    )
 
 
 @router.post("/release/ask")
@@ -362,8 +392,10 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
+        question = _question(asked)
+        words = _words(asked, question)
         # whoever asks has seen the comparison before, and the record says that there was one
-        made = release(path, _question(asked), ledger=book, confirm=lambda check: True, **_terms(asked))
+        made = release(path, question, ledger=book, confirm=lambda check: True, **_terms(asked)).presented(**words)
         left = str(book.balance(asked.dataset, asked.part).left)
     view = made.view()
     return ReleaseReply(

@@ -29,6 +29,7 @@ from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
+from ..ledger.prices import Price
 from ..progress import Progress, tell
 from ..progress import part as step
 from ..questions.margins import Margin, read_margins
@@ -38,7 +39,7 @@ from .ask.asked import Asked, Correction, Spelling, check_columns, check_relatio
 from .count.admitting import Profile, examined
 from .count.true_numbers import TrueNumbers, check_admitted, check_part_has_rows, check_part_is_new, counted_for
 from .count.typing_errors import QuestionCheck, question_findings
-from .draw.answers import answer_text, head_text, stored_document
+from .draw.answers import answer_text, answered_alike, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
@@ -61,6 +62,7 @@ def release(
     ledger: Ledger | str | os.PathLike[str],
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
+    rho: Rational | None = None,
     version: str = "1",
     part: str | None = None,
     dates: Dates = (),
@@ -87,6 +89,7 @@ def release(
     admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
+        rho         what is spent instead of an epsilon, where the data set's terms are concentrated: Gaussian noise
         version     your name for this version of the data
         part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         dates       of a table in memory: columns of dates with their form. {"born": "dd.mm.yyyy"}
@@ -110,6 +113,7 @@ def release(
         alpha,
         epsilon,
         part,
+        rho,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
@@ -168,6 +172,7 @@ def preview(
     ledger: Ledger | str | os.PathLike[str],
     epsilon: LevelLike | None = None,
     alpha: LevelLike | None = None,
+    rho: Rational | None = None,
     version: str = "1",
     part: str | None = None,
     dates: Dates = (),
@@ -192,6 +197,7 @@ def preview(
         alpha,
         epsilon,
         part,
+        rho,
     )
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
@@ -199,8 +205,9 @@ def preview(
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, shown, progress)
         compared = _compared(table, book, asked, allowed, ready, progress) if check else None
+        advice = _advice(book, asked, allowed, ready) if compared is None else compared.advice
     tell(progress, "done", 1.0)
-    return preview_of(ready.sheets[0], compared)
+    return preview_of(ready.sheets[0], compared, advice)
 
 
 def preview_epsilons(
@@ -230,13 +237,12 @@ def preview_epsilons(
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins, dates=dates)
-        table = whole_table(table)
+        make_table, table = table_maker(table), whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
     first, others = (
         ready.sheets[0],
         [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
     )
-    make_table = first.make_table
     sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
     tell(progress, "done", 1.0)
     return EpsilonPreview(tuple(sheet.record for sheet in sheets))
@@ -306,6 +312,7 @@ def _walked(
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
+            _note_correction(book, asked, allowed)
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), shown)
             walk = replace(walk, unread=file.name)
         else:
@@ -315,12 +322,19 @@ def _walked(
                 check_part_has_rows(allowed.terms, asked.part, ready.numbers)
             elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
                 ready = _confirmed(_compared(table, book, asked, allowed, ready, progress), confirm, ready)
+            _note_correction(book, asked, allowed)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
     if allowed.corrects is None:
         return walk
     said = {"supersedes": allowed.corrects.written}
     return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
+
+
+def _note_correction(book: Ledger, asked: Asked, allowed: _Allowed) -> None:
+    """Tell the ledger of a correction, before anything is drawn or shown: where there are parts, it may have moved people."""
+    if allowed.corrects is not None and allowed.terms.parts is not None:
+        book.note_correction(asked.dataset, asked.version, allowed.corrects.version)
 
 
 @dataclass(frozen=True)
@@ -426,12 +440,27 @@ def _compared(
     findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
     if isinstance(table, HeldFile):
         table.check_unchanged("ask again about the file that was admitted")
-    balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
-    left = min([balance.left, *(period.left for period in balance.periods)])
-    charge = sheet.charge if allowed.answer is None else Fraction(0)  # what is stored is not paid for again
+    file = None if allowed.admission is None else allowed.admission.number
+    balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
+    moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
+    left = min([max(balance.left - moved, Fraction(0)), *(period.left for period in balance.periods)])
+    free = allowed.answer is not None or not sheet.charge  # what is stored is not paid for again
+    charge = Fraction(0) if free else Price(sheet.charge, asked.measure).under(allowed.terms)
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
     paid_by = asked.paid_by(allowed.terms)
-    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, sheet.advice, cut, balance.periods)
+    advice = _advice(book, asked, allowed, ready)
+    measure = allowed.terms.measure
+    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, advice, cut, balance.periods, measure)
+
+
+def _advice(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> str | None:
+    """What to say before anything is paid: what would be more accurate, and what was paid for already in another way."""
+    before = None
+    if allowed.answer is None:
+        admission = None if allowed.admission is None else allowed.admission.number
+        with book.consult(asked.dataset) as said:
+            before = answered_alike(said, asked, ready.spelling, admission)
+    return " ".join(filter(None, (ready.sheets[0].advice, before))) or None
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:
@@ -456,7 +485,7 @@ def _drawn(
         begun = book.begin(
             asked.dataset,
             spelling.question,
-            epsilon=first.charge,
+            **{asked.measure: first.charge},
             data=ready.data,
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
@@ -488,7 +517,7 @@ def _repeated(
     shown: Shown,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
-    charged = asked.level.charge if answer.epsilon is None else answer.epsilon
+    charged = answer.paid.get(asked.measure, asked.level.charge)
     releases = list[Release]()
     stored = answers_of(answer.text) if asked.audiences else [stored_document(answer.text)]
     for level, document in zip(asked.levels, stored, strict=True):

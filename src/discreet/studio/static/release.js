@@ -14,6 +14,12 @@ const way = () => {
 };
 const book = () => Object.fromEntries([...new FormData($("#book"))].map(([name, value]) => [name, value.trim()]));
 
+function presentation(given) {
+  const pairs = lines(given.labels).map((text) => [text.split("=")[0].trim(), text.split("=").slice(1).join("=").trim()]);
+  if (pairs.some((pair) => !pair[0] || !pair[1])) throw new Error("A label is a name and what to call it, such as sex=Sex at birth.");
+  return { title: given.title.trim() || null, source: given.source.trim() || null, notes: lines(given.notes), labels: Object.fromEntries(pairs), separator: given.out_separator || null, decimal: given.out_decimal };
+}
+
 function question() {
   const given = Object.fromEntries(new FormData($("#question")));
   let domain = null;
@@ -21,7 +27,7 @@ function question() {
     try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
   }
   return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(), part: given.part.trim() || null,
-    max_count: number(given.max_count), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below), counted: given.counted.trim() || "units", max_rows: number(given.max_rows) };
+    max_count: number(given.max_count), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below), confidence: given.confidence.trim() || "0.95", simultaneous: Boolean(given.simultaneous), presentation: presentation(given), counted: given.counted.trim() || "units", max_rows: number(given.max_rows) };
 }
 
 function buttons() {
@@ -115,6 +121,7 @@ doing("#ask", async () => {
   $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left${found.paid_by ? ` in ${found.paid_by}` : ""}, for good; what was asked before costs nothing.`
     + (found.spellings.length ? " First look at what may be a mistake in the question (for you alone, not for publication):" : "");
   $("#spellings").replaceChildren(...found.spellings.map((text) => element("li", { text })));
+  $("#advice").textContent = found.advice ?? "";
   $("#confirm").hidden = false;
   $("#back").focus();
 });

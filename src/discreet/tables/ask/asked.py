@@ -16,16 +16,18 @@ from ...engines.count_sql import Counts, Sums
 from ...errors import ReleaseError
 from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
+from ...exact.rho import Rho
 from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
-from ...ledger.entries import Consulted, part_given
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Terms
 from ...ledger.periods import part_name
+from ...ledger.terms import part_given
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
 from ...questions.predicate import Predicate, find_column, parse, unordered
 from ...questions.purpose import ADDING, READING, Purpose
-from ...questions.question import Question
+from ...questions.question import GAUSSIAN, Question
 from ...questions.statistic import OUT, UNITS, Statistic
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
@@ -40,16 +42,30 @@ class Asked:
     question: Question
     dataset: str
     version: str
-    level: Level  # what is charged; that of the most accurate audience
+    level: Level | Rho  # what is charged; that of the most accurate audience
     audiences: tuple[tuple[str, Level], ...] = ()  # by name, in the order given; none for a release of one level
     part: str | None = None  # of the data set, by its one name: the only one that is counted and charged
 
     @classmethod
     def at_level(
-        cls, question: Question, dataset: str, version: str, alpha: object, epsilon: object, part: object = None
+        cls,
+        question: Question,
+        dataset: str,
+        version: str,
+        alpha: object,
+        epsilon: object,
+        part: object = None,
+        rho: object = None,
     ) -> Asked:
-        """A question at one level."""
-        level = Level.of(alpha=alpha, epsilon=epsilon)
+        """A question at one level, or for a rho."""
+        level: Level | Rho
+        if rho is None:
+            level = Level.of(alpha=alpha, epsilon=epsilon)
+        elif alpha is not None or epsilon is not None:
+            raise ReleaseError('Give exactly one of epsilon, alpha and rho, for example rho="1/100".')
+        else:
+            question, level = question.for_rho(), Rho.of(rho)
+        _check_mechanism(question, level)
         return cls(question, dataset, _version(version), level, part=None if part is None else part_name(part))
 
     @classmethod
@@ -75,12 +91,12 @@ class Asked:
         return "every part" if self.part is None else f"part {self.part}"
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[Level | Rho, ...]:
         """Every level at which there are reports, the most accurate first: audiences of one level share its reports."""
-        by_alpha = {level.alpha: level for _, level in reversed(self.audiences)} or {self.level.alpha: self.level}
-        return tuple(by_alpha[alpha] for alpha in sorted(by_alpha))
+        by_alpha = {level.alpha: level for _, level in reversed(self.audiences)}
+        return tuple(by_alpha[alpha] for alpha in sorted(by_alpha)) or (self.level,)
 
-    def at(self, level: Level) -> Asked:
+    def at(self, level: Level | Rho) -> Asked:
         """What the release at one of the levels answers."""
         return replace(self, level=level)
 
@@ -88,13 +104,24 @@ class Asked:
         """How many of what is counted one unit adds at most."""
         return contribution(self.question, terms)
 
+    @property
+    def measure(self) -> str:
+        """What is spent: epsilon, or rho."""
+        return "rho" if isinstance(self.level, Rho) else "epsilon"
+
+    def shared_by(self, terms: Terms) -> int:
+        """By how much what is spent is divided for each report, against one of what is counted: an epsilon by how many of them
+        one unit adds, a rho by the sum of the squares of how far it moves the groups."""
+        many = self.contribution(terms)
+        return many**2 if self.measure == "rho" and self.question.max_rows is not None else many
+
     def words(self, unit: str | None) -> str:
         """What is asked, of which version, at which epsilon: for the history of a ledger."""
         several = [f"{name} (epsilon {show_decimal(level.charge)})" for name, level in self.audiences]
         audiences = f" for {', '.join(several)}" if several else ""
         return (
-            f"{self.question.words(unit)}; version {self.version}; epsilon {show_decimal(self.level.charge)}{audiences}"
-            f"{'' if several else self.question.how_drawn()}"
+            f"{self.question.words(unit)}; version {self.version}; {self.measure} {show_decimal(self.level.charge)}{audiences}"
+            f"{'' if several else self.question.how_drawn()}{self.question.limits()}"
         )
 
 
@@ -106,6 +133,11 @@ def contribution(question: Question, terms: Terms) -> int:
     if terms.unit is None:
         return 1
     return question.max_groups if question.max_rows is None else question.max_rows
+
+
+def audience_levels(asked: Asked) -> list[str]:
+    """The levels of all audiences, the most accurate first; none where there is one."""
+    return [str(level.alpha) for level in asked.levels if isinstance(level, Level)] if asked.audiences else []
 
 
 def read_audiences(given: Any) -> tuple[tuple[str, Level], ...]:
@@ -137,7 +169,7 @@ def _check_several(question: Question) -> None:
     if isinstance(question.mechanism, Mechanism) or question.mechanism not in ("auto", "geometric"):
         raise ReleaseError(
             "Several audiences need geometric noise: other mechanisms cannot be remapped from every level to every "
-            "more private one. Leave the mechanism out, or release at a single level."
+            "more private one (of Gaussian noise that is not proved). Leave the mechanism out, or release at a single level."
         )
     if question.purpose.declared and question.purpose.name != ADDING:
         raise ReleaseError(
@@ -145,6 +177,21 @@ def _check_several(question: Question) -> None:
         )
     if question.tiers:
         raise ReleaseError("Totals are measured for one level; release to several audiences without measure_totals.")
+
+
+def _check_mechanism(question: Question, level: Level | Rho) -> None:
+    """Does the mechanism that was named keep what is asked for?"""
+    name = question.mechanism
+    if isinstance(level, Level):
+        if name == GAUSSIAN:
+            raise ReleaseError(
+                'Gaussian noise keeps no epsilon, it keeps a rho: ask with rho="1/100", of a data set whose terms are concentrated.'
+            )
+    elif isinstance(name, str) and name not in ("auto", GAUSSIAN):
+        raise ReleaseError(
+            f"mechanism {name} keeps an epsilon: ask with epsilon, which under concentrated terms is charged as epsilon "
+            "tanh(epsilon/2). For a rho leave the mechanism out, or name gaussian."
+        )
 
 
 def _version(version: object) -> str:
@@ -212,7 +259,13 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
-    level_of(asked, terms, Fraction(1))  # refuses more groups or rows of a unit than any epsilon is divided among
+    if asked.measure == "rho" and terms.delta is None:
+        raise ReleaseError(
+            f"{asked.dataset!r} has a budget of pure epsilon, and Gaussian noise keeps none: a rho is for data sets whose terms "
+            "are concentrated (created with rho and delta). Ask with epsilon. Nothing was charged."
+        )
+    if asked.measure == "epsilon":
+        level_of(asked, terms, Fraction(1))  # refuses more groups or rows of a unit than any epsilon is divided among
 
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
@@ -235,6 +288,7 @@ def level_of(asked: Asked, terms: Terms, part: Fraction) -> Level:
     beta with beta^k >= alpha^part, k the most that one unit adds to what is counted. The parts add up to 1, so the product over
     all that it adds, and over the statistics, is at least alpha.
     """
+    assert isinstance(asked.level, Level)
     share = part / asked.contribution(terms)
     level = asked.level if share == 1 else Level(asked.level.power(share))
     if level.alpha > _WEAKEST:
@@ -280,12 +334,12 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms
         **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
-        "level": str(asked.level.alpha),
+        **({"rho": str(asked.level.amount)} if isinstance(asked.level, Rho) else {"level": str(asked.level.alpha)}),
         "max_count": question.max_count,
         "max_groups": question.max_groups,
         **({} if question.counted == UNITS else {"counted": question.counted.lower(), "max_rows": question.max_rows}),
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
-        **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
+        **({"audiences": audience_levels(asked)} if asked.audiences else {}),
         "rule": 1,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),

@@ -48,7 +48,11 @@ def check_admitted(
     dataset = said.terms.name
     admitted = book.admissions(dataset) if admission is None else [admission]
     like = admitted[-1:]
-    options = "".join(Reading.from_dict(each.reading).options() for each in like)
+    options = "".join(
+        Reading.from_dict(each.reading).options()
+        + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
+        for each in like
+    )
     words = [str(file.path), "--dataset", dataset, "--ledger", book.place]
     how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:

@@ -79,12 +79,13 @@ class QuestionCheck(Result):
 
     findings: tuple[QuestionFinding, ...]
     dataset: str
-    epsilon: Fraction
+    charge: Fraction
     left: Fraction
     paid_by: str | None = None  # "part 2026-01" or "every part", where the data set has parts
     advice: str | None = None  # what would count all groups of a unit, or make totals more accurate; nothing to correct
     cut: str | None = None  # how many units have more than may count: an exact number
     periods: tuple[Period, ...] = ()  # what is left by the caps, where there are some
+    measure: str = "epsilon"  # of the charge and of what is left; or rho
 
     @property
     def proposals(self) -> tuple[QuestionFinding, ...]:
@@ -99,12 +100,12 @@ class QuestionCheck(Result):
             for each in self.periods
         ]
         by_caps = f" ({', '.join(caps)})" if caps else ""
-        return f"{show_amount(self.epsilon)} of {show_amount(self.left)}{by_caps}"
+        return f"{show_amount(self.charge)} of {show_amount(self.left)}{by_caps}"
 
     @property
     def passes(self) -> bool:
         """Is nothing proposed, and as much left as it would charge?"""
-        return not self.proposals and self.epsilon <= self.left
+        return not self.proposals and self.charge <= self.left
 
     def _title(self) -> str:
         n = len(self.proposals)
@@ -115,9 +116,9 @@ class QuestionCheck(Result):
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
         caps = "".join(f" {period}." for period in self.periods)
-        price = f"It would charge epsilon {show_amount(self.epsilon)} of {show_amount(self.left)} left{whose}"
-        price += ", and so it would be refused" if self.epsilon > self.left else ""
-        price = f"{price}; the check charged nothing.{caps}" if self.epsilon else "It would charge nothing."
+        price = f"It would charge {self.measure} {show_amount(self.charge)} of {show_amount(self.left)} left{whose}"
+        price += ", and so it would be refused" if self.charge > self.left else ""
+        price = f"{price}; the check charged nothing.{caps}" if self.charge else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
         return View(
             self._title(),
@@ -132,7 +133,7 @@ class QuestionCheck(Result):
             "note": ALONE,
             "dataset": self.dataset,
             "findings": [plain(vars(finding)) for finding in self.findings],
-            "epsilon": str(self.epsilon),
+            self.measure: str(self.charge),
             "left": str(self.left),
             "paid_by": self.paid_by,
             **({"periods": [period.to_dict() for period in self.periods]} if self.periods else {}),
@@ -368,7 +369,7 @@ class _Column:
                     "missing values, and no empty texts",
                     f"an empty field is a missing value: {say}",
                 )
-            elif not is_there and self.is_numeric and not form(text).startswith("number") and text != "":
+            elif not is_there and self.is_numeric and not _is_numeral(text) and text != "":
                 if where.startswith(_KEY):
                     strange.append(text)
                 else:
@@ -450,7 +451,13 @@ class _Column:
         return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
+_NUMERAL = re.compile(r"[+-]?\d[\d.,]*", re.ASCII)
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
+
+
+def _is_numeral(text: str) -> bool:
+    """Is this a number, whatever its marks mean? 5476.251 is no label of a band."""
+    return _NUMERAL.fullmatch(text.strip()) is not None and day_of(text.strip()) is None
 
 
 def _is_number(kind: Any) -> bool:

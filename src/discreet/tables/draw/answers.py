@@ -15,7 +15,7 @@ groups, and the mechanism of one's own if there is one:
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
 Names only distinguish statistics that are otherwise alike: the question itself has none.
-Mechanisms that a family makes again from its largest count (or the change that it hides) and level are written as that, for
+Mechanisms that a family makes again from its largest count (or the change that it hides) and level, or q, are written as that, for
 all sizes of group at once, with a digest over their distributions; every design is written whole, as its file.
 
 Whoever asks again is served from this, without the data, and check-release makes a saved release again from it.
@@ -27,6 +27,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,14 @@ from ... import files
 from ...errors import ReleaseError
 from ...exact.level import Level
 from ...formats import VERSION, check_version
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Terms
 from ...mechanism import Mechanism
 from ...questions.domain import Domain
 from ...questions.question import Question
-from ..ask.asked import Asked
-from .measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
+from ..ask.asked import Asked, Spelling
+from .choices import gaussian_noise, made, open_noise
+from .measures import Measure, Plan, Tier, bounded, tiers_for, unplanned
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -152,6 +155,34 @@ def read_answer(content: Mapping[str, Any], asked: Asked, terms: Terms, contents
 _OTHER = "The stored answer has other counts or groups than this question; nothing was charged."
 
 
+def answered_alike(said: Consulted, asked: Asked, spelling: Spelling, admission: int | None) -> str | None:
+    """What to say before paying where the same statistics of the same groups were answered before, drawn or bounded otherwise: a
+    largest count or an epsilon other than then is easily mistyped, and is charged anew."""
+    version, counted = f"; version {asked.version}; epsilon ", asked.question.counted_words(said.terms.unit)
+    for line, words, answer in said.others_answered(spelling.question, admission, asked.part):
+        if version not in words or (said.terms.unit is not None and counted not in words):
+            continue
+        content = json.loads(answer().text)
+        content = content["answers"][0] if "answers" in content else content
+        if _is_alike(content, asked.question, spelling.contents):
+            return (
+                f"Line {line} of the ledger answered the same statistics of the same groups before ({words}). What differs now, "
+                "such as the epsilon, max_count or the mechanism, makes this another question, which is charged; asked as it "
+                "was then, it costs nothing."
+            )
+    return None
+
+
+def _is_alike(content: Mapping[str, Any], question: Question, contents: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Has a stored answer the same groups and statistics, whatever the parts of epsilon and the mechanisms are?"""
+    stored = {one["name"]: one["statistic"] for one in content["measures"]}
+
+    def what(statistics: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        return sorted(_identity({**statistic, "part": None}, "") for statistic in statistics.values())
+
+    return what(stored) == what(contents) and _order(content, question) is not None
+
+
 def _own(content: Mapping[str, Any], question: Question) -> Mechanism | None:
     """The mechanism of one's own that an answer was drawn with."""
     given, own = question.mechanism, content.get("own")
@@ -251,10 +282,10 @@ def _order(content: Mapping[str, Any], question: Question) -> Indices | None:
 
 
 def _mechanisms(question: Question, measure: Measure) -> list[Document]:
-    return _entries(question, measure.level, measure.plan, None if measure.counts_people else measure.change)
+    return _entries(question, measure.plan, None if measure.counts_people else measure.change)
 
 
-def _entries(question: Question, level: Level, plan: Plan, change: int | None) -> list[Document]:
+def _entries(question: Question, plan: Plan, change: int | None) -> list[Document]:
     """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
 
     `change` is what noise without ends hides; counts have none, their mechanisms follow from the sizes of the groups.
@@ -269,10 +300,12 @@ def _entries(question: Question, level: Level, plan: Plan, change: int | None) -
     ]
     for family in sorted({m.recipe.family for m in used.values()} - {"design"}):
         mine = {size: m for size, m in used.items() if m.recipe.family == family}
+        first = next(iter(mine.values()))  # all of a family have one level, or one q
+        kept = {"alpha": str(first.alpha)} if first.concentration is None else {"q": str(first.concentration[0])}
         hidden = {} if change is None else {"change": change}
-        entries.append(
-            {"sizes": list(mine), "family": family, "alpha": str(level.alpha), **hidden, "digest": _digest(mine)}
-        )
+        if first.concentration is not None and first.inputs.low is None:
+            hidden = {"change": int(first.sensitivity or 1)}  # of one number: those of a pair move by more together
+        entries.append({"sizes": list(mine), "family": family, **kept, **hidden, "digest": _digest(mine)})
     return entries
 
 
@@ -292,8 +325,7 @@ def _plan(
         elif entry["family"] is None:
             plan |= dict.fromkeys(sizes)
         else:
-            level = Level.of(alpha=entry["alpha"])
-            again = {size: _again(entry, question, size, level) for size in sizes}
+            again = {size: _again(entry, question, size) for size in sizes}
             if _digest(again) != entry["digest"]:
                 raise ReleaseError(
                     f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
@@ -304,10 +336,12 @@ def _plan(
     return plan
 
 
-def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level) -> Mechanism:
-    if "change" in entry:
-        return open_noise(entry["family"], entry["change"], level)
-    return made(entry["family"], question.max_count if size < 0 else size, level)
+def _again(entry: Mapping[str, Any], question: Question, size: int) -> Mechanism:
+    top, change = question.max_count if size < 0 else size, entry.get("change")
+    if "q" in entry:
+        return gaussian_noise(Fraction(entry["q"]), change or 1, None if change else top)
+    level = Level.of(alpha=entry["alpha"])
+    return made(entry["family"], top, level) if change is None else open_noise(entry["family"], change, level)
 
 
 def _digest(plan: Mapping[int, Mechanism]) -> str:

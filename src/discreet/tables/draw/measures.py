@@ -8,9 +8,10 @@
 A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
 together, so that they share one level (docs/theory/sums.md has the proofs).
 
-Mechanisms are chosen from declared and public quantities alone: for counts one for each size of group. Totals may be measured
-besides the cells. In every tier of them a person lies in one cell, and a unit adds as many rows (or lies in as many groups), as
-among the cells themselves, so the tiers' parts of epsilon add up, exactly, to what was asked.
+For counts there is a mechanism for each size of group (choices.py). Totals may be measured besides the cells. In every tier of them
+a person lies in one cell, and a unit adds as many rows (or lies in as many groups), as among the cells themselves, so the tiers'
+parts of epsilon add up, exactly, to what was asked. So do parts of rho; but a unit in several groups may lie in as many cells of
+one total, which moves further then, and Gaussian noise pays for squares (`moves_of`).
 """
 
 from __future__ import annotations
@@ -19,34 +20,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DiscreetError, LevelError, ReleaseError
+from ...errors import ReleaseError
 from ...exact.arithmetic import show
-from ...exact.grid import FARTHEST, Grid
+from ...exact.grid import FARTHEST
 from ...exact.level import Level
+from ...exact.rho import Rho
 from ...ledger.ledger import Terms
-from ...measure.prior import prior_of
+from ...measure.privacy import check_privacy
 from ...mechanism import Mechanism
-from ...mechanisms.additive import geometric, staircase
-from ...questions.margins import Groups, Margin, groups_of, margin_name
-from ...questions.purpose import LARGEST, Purpose
-from ...questions.question import Question
+from ...questions.margins import Groups, Margin, groups_of, largest_moves, margin_name
+from ...questions.question import GAUSSIAN, Question
 from ...questions.statistic import Statistic
-from ...registry import RELEASED
-from ..ask.asked import Asked, level_of
+from ..ask.asked import Asked, contribution, level_of
+from .choices import Share, alike, mechanisms_for, open_noise, shared_noise, total_noise
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
 PUBLIC_ZERO = "public zero"
-_OPEN = Grid(None, None)
-_RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
 
 @dataclass(frozen=True)
@@ -56,9 +52,10 @@ class Measure:
     statistic: Statistic
     part: str  # "", or "u" and "v" of a pair
     change: int
-    level: Level
+    level: Level | Share  # of each report; or for a rho what all of them may spend
     plan: Plan
     origin: Fraction = Fraction(0)  # of values: a person adds (x - origin) / step
+    moved: tuple[int, int] = (1, 1)  # for a rho: how far one person moves one number, and how many numbers of a group
 
     @property
     def name(self) -> str:
@@ -68,6 +65,17 @@ class Measure:
     def counts_people(self) -> bool:
         """Is it a count, with a mechanism as for counts?"""
         return not self.statistic.of_values and not self.part
+
+    @property
+    def alpha(self) -> str | None:
+        """The level of each report, exactly; None where it is drawn for a rho."""
+        return None if isinstance(self.level, Share) else str(self.level.alpha)
+
+    def is_granted(self, m: Mechanism) -> bool:
+        """Does a mechanism keep what each report must, against what one person changes? Decided exactly."""
+        if isinstance(self.level, Share):
+            return self.level.pays(m, *self.moved)
+        return bool(check_privacy(m, alpha=self.level.alpha)) and (m.sensitivity or 0) >= self.change
 
     def drawn_by(self, plan: Plan) -> Measure:
         """The same with the mechanisms of a stored answer."""
@@ -100,23 +108,46 @@ def unplanned(asked: Asked, terms: Terms) -> tuple[Measure, ...]:
     return measures_for(asked, terms, np.zeros(0, dtype=np.int64))
 
 
-def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
+def measures_for(
+    asked: Asked, terms: Terms, sizes: Indices, part: Fraction | None = None, groups: Groups | None = None
+) -> tuple[Measure, ...]:
     """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
-    that the cells get, or another."""
+    that the cells get, or that of the totals `groups`."""
     part = asked.question.cells_part if part is None else part
-    measures = [_measures(statistic, asked, terms, sizes, part) for statistic in asked.question.statistics]
+    moves = moves_of(asked.question, terms, groups)
+    measures = [_measures(statistic, asked, terms, sizes, part, moves) for statistic in asked.question.statistics]
     check_granted([measure for own in measures for measure in own], asked, terms)
     return tuple(measure for own in measures for measure in own)
 
 
 def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
     """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
-    granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
+    levels = [m.level for m in measures if m.part != "v"]
+    if isinstance(asked.level, Rho):
+        shares = sum((level.rho for level in levels if isinstance(level, Share)), Fraction(0))
+        drawn = all(m.is_granted(each) for m in measures for each in m.plan.values() if each is not None)
+        if shares > asked.level.amount or not drawn:
+            raise ReleaseError("The parts of rho add up to more than was asked. Nothing was charged.")
+        return
+    granted = prod((level.alpha for level in levels if isinstance(level, Level)), start=Fraction(1))
     if not asked.level.admits(granted, asked.contribution(terms)):
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 
-def _measures(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
+def moves_of(question: Question, terms: Terms, groups: Groups | None = None) -> tuple[int, ...]:
+    """How often one unit moves each of the groups, or of the totals `groups`, at worst for the sum of the squares: rows are all in
+    one group; a unit that is counted once in each of its groups is in all those of the largest totals."""
+    if question.max_rows is not None and terms.unit is not None:
+        return (question.max_rows,)
+    most = contribution(question, terms)
+    return (1,) * most if groups is None else largest_moves(groups.place, most)
+
+
+def _measures(
+    statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction, moves: tuple[int, ...]
+) -> list[Measure]:
+    if isinstance(asked.level, Rho):
+        return _of_rho(statistic, asked, terms, sizes, Share(asked.level.amount * statistic.weight * part, moves))
     level = level_of(asked, terms, statistic.weight * part)
     if statistic.is_pair(terms.relation):
         return _pair(statistic, terms, level, sizes)
@@ -124,7 +155,21 @@ def _measures(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, 
         return [Measure(statistic, "", 1, level, mechanisms_for(asked.question, level, sizes))]
     change, origin = change_of(statistic, terms)
     best = open_noise("geometric", change, level) if asked.audiences else total_noise(change, level)
-    return [Measure(statistic, "", change, level, _alike(best, sizes), origin)]
+    return [Measure(statistic, "", change, level, alike(best, sizes), origin)]
+
+
+def _of_rho(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, share: Share) -> list[Measure]:
+    """The same for a share of rho."""
+    if not statistic.of_values and not statistic.is_pair(terms.relation):
+        return [Measure(statistic, "", 1, share, mechanisms_for(asked.question, share, sizes))]
+    pair, only = statistic.is_pair(terms.relation), asked.question.mechanism == GAUSSIAN
+    change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
+    # who comes or goes moves u by x and v by D - x: no more, in squares, than one of them by D; who changes moves both by up to D
+    times = _times(terms) if pair else 1
+    families = () if only else ("geometric",) if pair else ("geometric", "staircase")
+    plan = alike(shared_noise(change, (change // times, times), share, families), sizes)
+    parts = ("u", "v") if pair else ("",)
+    return [Measure(statistic, part, change, share, plan, origin, (change // times, times)) for part in parts]
 
 
 def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
@@ -181,136 +226,8 @@ def _steps(statistic: Statistic, change: Fraction) -> int:
 def _pair(statistic: Statistic, terms: Terms, level: Level, sizes: Indices) -> list[Measure]:
     """u and v with noise of the level beta, beta^change >= alpha: that many steps one person moves them together."""
     change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
-    plan = _alike(open_noise("geometric", change, level), sizes)
+    plan = alike(open_noise("geometric", change, level), sizes)
     return [Measure(statistic, part, change, level, plan, origin) for part in ("u", "v")]
-
-
-def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
-    """One mechanism for every size of group; an empty public group needs none."""
-    return {size: None if size == 0 else m for size in np.unique(sizes).tolist()}
-
-
-@lru_cache(maxsize=1024)
-def open_noise(family: str, change: int, level: Level) -> Mechanism:
-    """Noise on the whole numbers that hides a change of `change` steps."""
-    make = {"geometric": geometric, "staircase": staircase}[family]
-    try:
-        m = make(_OPEN, alpha=level.alpha, sensitivity=change)
-    except LevelError:
-        m = None
-    if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
-        raise ReleaseError(
-            f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
-            "a coarser step. Nothing was charged."
-        )
-    return m
-
-
-def total_noise(change: int, level: Level) -> Mechanism:
-    """Of both families the one with the smaller expected error: a choice from declared facts alone."""
-    return min((open_noise(family, change, level) for family in ("geometric", "staircase")), key=_mean_error)
-
-
-def _mean_error(m: Mechanism) -> Fraction | float:
-    assert m.channel.noise is not None
-    return m.channel.noise.mean_absolute
-
-
-def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int, Mechanism | None]:
-    """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
-
-    An empty public group needs none: its count is 0, exactly.
-    """
-    plan: dict[int, Mechanism | None] = {}
-    occurring = np.unique(sizes).tolist()
-    question.purpose.check_sizes(len(occurring))
-    for size in occurring:
-        if size == 0:
-            plan[size] = None
-            continue
-        top = question.max_count if size < 0 else size
-        if isinstance(question.mechanism, Mechanism):
-            plan[size] = _given(question.mechanism, top, level)
-        elif question.mechanism == "auto":
-            plan[size] = chosen(question.purpose, top, level)
-        else:
-            plan[size] = made(question.mechanism, top, level)
-    return plan
-
-
-def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
-    """What a purpose chooses for counts from 0 to `top`, or without an upper end."""
-    family = purpose.family(top)
-    return _designed(purpose, top, level) if family is None else made(family, top, level)
-
-
-@lru_cache(maxsize=4096)
-def made(family: str, top: int | None, level: Level) -> Mechanism:
-    """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
-    if top is None and family != "geometric":
-        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest possible count.")
-    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
-
-
-def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
-    if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
-        raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
-    if m.inputs.high is not None and top is None:
-        raise ReleaseError(
-            f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
-            "declare max_count, the largest possible count, or let auto choose."
-        )
-    if m.inputs.high is not None and top is not None and m.inputs.high < top:
-        raise ReleaseError(
-            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
-            "make it larger or let auto choose."
-        )
-    if m.sensitivity is None:
-        raise ReleaseError(
-            f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
-            "give a mechanism whose neighbours are steps."
-        )
-    if not level.admits(m.alpha):
-        raise ReleaseError(
-            f"The mechanism guarantees epsilon {m.epsilon:.6g}, but each report must guarantee {level.epsilon:.6g}."
-        )
-    if not _distinct_as_floats(m.outputs):
-        raise ReleaseError(
-            f"The mechanism reports {m.outputs}, too fine for floats to distinguish; remap its reports to a "
-            "coarser grid."
-        )
-    return m
-
-
-def _distinct_as_floats(grid: Grid) -> bool:
-    """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
-    nearest to rationals with parts below 2^53."""
-    if grid.is_integer or grid.n is None:
-        return grid.is_integer
-    unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
-    return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53
-
-
-@lru_cache(maxsize=512)
-def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
-    """The certified optimum for counts up to `top`; made once for each size."""
-    if top is None:
-        raise ReleaseError("The least error needs an upper end: declare max_count, the largest possible count.")
-    if top > LARGEST:
-        raise ReleaseError(
-            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
-            '"adding", whose error is little larger there.'
-        )
-    from ...designs.design import design  # a slow import, for those who ask for it
-
-    law: Any = purpose.prior
-    if isinstance(law, tuple):
-        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
-    try:
-        assert purpose.loss is not None  # the purpose that is designed for has one
-        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
-    except DiscreetError as error:
-        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
 
 
 @dataclass(frozen=True)
@@ -342,12 +259,12 @@ def _tier(asked: Asked, terms: Terms, sizes: Indices, margin: Margin, part: Frac
     question = asked.question
     groups = groups_of(margin, question.by, question.domain, question.cells)
     own = sizes_of(groups, terms, sizes)
-    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, own, part)
+    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, own, part, groups)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
             raise ReleaseError(
                 f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
-                "have no unbiased estimate. Use mechanism geometric, or a larger epsilon."
+                "have no unbiased estimate. Use mechanism geometric (or gaussian, for a rho), or a larger epsilon."
             )
     return Tier(groups, part, own, measures)
 

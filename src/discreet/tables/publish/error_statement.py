@@ -16,7 +16,7 @@ from ...questions.margins import TOTAL, margin_name
 from ..draw.measures import PUBLIC_ZERO
 from .expected_errors import GROUPS
 from .readings import Confidence
-from .released import Release, amount, asked_in_words, totals_title
+from .released import Release, asked_in_words, charged_words, totals_title
 
 TITLE = "How wrong can these numbers be?"
 PEOPLE = (100, 1000, 10_000)  # in the examples of a mean whose group has a private number of people
@@ -322,8 +322,8 @@ def _noise(record: Mapping[str, Any]) -> str:
     if not families:
         return "Nothing was drawn: all groups are empty, which is public, and their zeros are exact."
     return (
-        f"Random noise was added to every number before anyone saw it ({families}; epsilon "
-        f"{amount(record['epsilon_charged'])} in all). From which distribution is public; which noise was drawn is not."
+        f"Random noise was added to every number before anyone saw it ({families}; "
+        f"{charged_words(record)} in all). From which distribution is public; which noise was drawn is not."
     )
 
 

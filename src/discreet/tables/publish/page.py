@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ...exact.arithmetic import ball, float_above
+from ...exact.concentrated import epsilon_above
+from ...ledger.chain import show_delta
 from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
@@ -24,8 +26,8 @@ from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
     Release,
-    amount,
     asked_in_words,
+    charged_words,
     checked_words,
     correction_words,
     labelled_key,
@@ -39,14 +41,15 @@ _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the 
 
 def statement(record: Mapping[str, Any], mark: str = ".") -> str:
     """What the people in the data should know, in plain words; `mark` is the decimal mark."""
-    bound = _marked(times_at_most(Fraction(record["epsilon_charged"])), mark)
+    epsilon, plus = promised(record)
+    bound = _marked(times_at_most(epsilon), mark)
     otherwise = (
         "with any other data of yours" if record["relation"] == "change-one" else "if you were not in the data at all"
     )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
-        f"is at most {bound} times as likely with your data as {otherwise}. "
+        f"is at most {bound} times as likely with your data as {otherwise}{_marked(plus, mark)}. "
         f"{escape(str(record['person']))}</p>"
         + "".join(
             f"<p class='small'>{escape(text)}</p>"
@@ -60,6 +63,14 @@ def statement(record: Mapping[str, Any], mark: str = ".") -> str:
 def _of_totals(record: Mapping[str, Any]) -> list[str]:
     """What totals leave out, where there are any."""
     return left_out_words(record["left_out"]) if record["margins"] or record["measured"] else []
+
+
+def promised(record: Mapping[str, Any]) -> tuple[Fraction, str]:
+    """The epsilon of a release; of one that spent rho, with what is added to a probability: delta, in words."""
+    if record["epsilon_charged"] is not None:
+        return Fraction(record["epsilon_charged"]), ""
+    rho, delta = Fraction(record["rho_charged"]), Fraction(record["delta"])
+    return epsilon_above(rho, delta), f", plus {show_delta(delta)}"
 
 
 def times_at_most(epsilon: Fraction) -> str:
@@ -205,7 +216,7 @@ def release_page(release: Release) -> str:
     parts = [
         f"<h1>{escape(words.title or described)}</h1>",
         f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
-        f"{_number(record['groups'], mark=words.decimal)} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
+        f"{_number(record['groups'], mark=words.decimal)} groups, {escape(charged_words(record))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record, words.decimal),
@@ -296,6 +307,7 @@ _FOLDED = (
     "interval_by",
     "mechanism",
     "epsilon",
+    "rho",
 )
 
 

@@ -17,7 +17,7 @@ from ..count.typing_errors import QuestionCheck
 from .error_statement import PEOPLE, PERCENT, error_rows, error_sentences, error_words, in_lower_case, range_of
 from .expected_errors import GROUPS
 from .readings import Confidence
-from .released import amount, asked_in_words, key_for_people, totals_title
+from .released import amount, asked_in_words, charged_words, key_for_people, measure_of, totals_title
 from .sheet import Sheet
 
 _FIRST = 100  # rows that are shown
@@ -53,13 +53,14 @@ class Preview(Result):
         )
 
     def view(self) -> View:
+        measure = measure_of(self.record)
         parts = [
             {
                 "statistic": statistic["name"],
                 "kind": statistic["kind"],
                 "what": statistic["what"],
-                "part of epsilon": statistic["part"],
-                "epsilon of each report": statistic["epsilon"],
+                f"part of {measure}": statistic["part"],
+                f"{measure} of each report": statistic[measure],
             }
             for statistic in self.record["statistics"]
         ]
@@ -77,21 +78,21 @@ class Preview(Result):
             *error_sentences(self.record),
             *self.record["beware"],
             *([self.advice] if self.advice else []),
-            f"The release would charge epsilon {amount(self.record['epsilon_charged'])}{whose}; nothing was drawn or charged.",
+            f"The release would charge {charged_words(self.record)}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
-        tables = [View.of("Parts of epsilon:", parts), View.of("How wrong:", error_rows(self.record))]
+        tables = [View.of(f"Parts of {measure}:", parts), View.of("How wrong:", error_rows(self.record))]
         if self.record.get("measured"):
             levels = [
                 {
                     "by": ", ".join(level["by"]) or "all together",
                     "totals": level["totals"],
                     "part": level["part"],
-                    "epsilon": level["epsilon"],
+                    measure: level[measure],
                 }
                 for level in self.record["measured"]
             ]
-            tables.append(View.of("Tiers that are measured, and their parts of epsilon:", levels))
+            tables.append(View.of(f"Tiers that are measured, and their parts of {measure}:", levels))
         if self.check is not None:
             tables.append(self.check.view())
         return View(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
@@ -103,7 +104,7 @@ class Preview(Result):
         return {"rows": plain(self.rows()), "record": plain(self.record), **checked}
 
 
-def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
+def preview_of(sheet: Sheet, check: QuestionCheck | None = None, advice: str | None = None) -> Preview:
     """The dry run of a release that is ready to be drawn."""
     question, lines = sheet.question, list[dict[str, Any]]()
     for k, measure in enumerate(sheet.measures):
@@ -116,18 +117,19 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record, check, sheet.advice)
+    return Preview(tuple(lines), sheet.record, check, advice)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     measure = sheet.measures[k]
     m, step = measure.plan[size], float(measure.units[1])
+    spent = sheet.asked.measure
     if m is None:
-        return {"n": 0, "mechanism": "none", "epsilon": "0", "standard error": 0.0, "half width": 0.0}
+        return {"n": 0, "mechanism": "none", spent: "0", "standard error": 0.0, "half width": 0.0}
     reading = sheet.readings[k][size]
     error = reading.standard_error * step
-    each = next(statistic["epsilon"] for statistic in sheet.record["statistics"] if statistic["name"] == measure.name)
-    row = {"n": None if size < 0 else size, "mechanism": m.recipe.family, "epsilon": each}
+    each = next(statistic[spent] for statistic in sheet.record["statistics"] if statistic["name"] == measure.name)
+    row = {"n": None if size < 0 else size, "mechanism": m.recipe.family, spent: each}
     if measure.part:
         return {**row, "standard error": None, "half width": None, "error by size": error}
     over = size if measure.statistic.kind in ("mean", "share") else 1

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from ...errors import FileError
 from ...exact.arithmetic import parse_exact
+from ...exact.rho import Rho
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
+from ...ledger.prices import Price
 from ...questions.question import Question
 from ...questions.recoding import Recoding
 from ...questions.statistic import OUT, ROWS, Statistic
-from ..ask.asked import Asked, contribution
+from ..ask.asked import Asked, audience_levels, contribution
 from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
 from .presentation import PLAIN
@@ -57,7 +59,8 @@ def release_record(
     families = sorted({m.recipe.family for m, _ in used})
     no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
     empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
-    parts = [_statistic_entry(measure, question, terms, charge) for measure in plans]
+    parts = [_statistic_entry(measure, asked, terms, charge) for measure in plans]
+    is_rho = asked.measure == "rho"
     return {
         "format": "discreet-release",
         "format_version": VERSION,
@@ -84,11 +87,17 @@ def release_record(
         "round_to": None if coarse.round_to is None else str(coarse.round_to),
         "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
-        "alpha": str(asked.level.alpha),
-        "audiences": [str(level.alpha) for level in asked.levels] if asked.audiences else [],
-        "epsilon_charged": str(charge),
-        "epsilon_each_report": _same(part["epsilon"] for part in parts),
-        "alpha_each_report": _same(part["alpha"] for part in parts),
+        "alpha": None if isinstance(asked.level, Rho) else str(asked.level.alpha),
+        "rho": str(asked.level.amount) if isinstance(asked.level, Rho) else None,
+        "audiences": audience_levels(asked),
+        "epsilon_charged": None if is_rho else str(charge),
+        "rho_charged": None
+        if terms.delta is None
+        else str(Price(charge, asked.measure).under(terms) if charge else charge),
+        "delta": None if terms.delta is None else str(terms.delta),
+        "epsilon_each_report": None if is_rho else _same(part["epsilon"] for part in parts),
+        "alpha_each_report": None if is_rho else _same(part["alpha"] for part in parts),
+        "rho_each_report": _same(part["rho"] for part in parts) if is_rho else None,
         "budget": {},
         "ledger_line": None,
         "audience": None,
@@ -146,9 +155,11 @@ def _number(question: Question) -> str:
     return "count" if all(statistic.kind == "count" for statistic in question.statistics) else "number"
 
 
-def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
-    """One statistic: what it is, its part of the charge, and the level of each of its reports."""
-    statistic = measure.statistic
+def _statistic_entry(measure: Measure, asked: Asked, terms: Terms, charge: Fraction) -> dict[str, Any]:
+    """One statistic: what it is, its part of the charge, and the level (or rho) of each of its reports."""
+    statistic, question = measure.statistic, asked.question
+    kept = {"epsilon": None, "rho": None, "alpha": measure.alpha}
+    kept |= {asked.measure: str(charge * statistic.weight * question.cells_part / asked.shared_by(terms))}
     return {
         "name": statistic.name,
         "kind": statistic.kind,
@@ -157,8 +168,7 @@ def _statistic_entry(measure: Measure, question: Question, terms: Terms, charge:
         "among": statistic.among,
         **_summed(statistic),
         "part": str(statistic.weight),
-        "epsilon": str(charge * statistic.weight * question.cells_part / contribution(question, terms)),
-        "alpha": str(measure.level.alpha),
+        **kept,
         "change": measure.change,
         "pair": bool(measure.part),
     }
@@ -198,7 +208,8 @@ def _protects(terms: Terms, question: Question) -> str:
 
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
-        return "A person is assumed to be one row: somebody with two rows is protected half as well."
+        less = "half as well" if terms.delta is None else "as if four times the rho had been spent"
+        return f"A person is assumed to be one row: somebody with two rows is protected {less}."
     unit = f"A unit is one value of {terms.unit} with all its rows."
     if question.max_rows is None:
         most = "one group" if question.max_groups == 1 else f"{question.max_groups} groups"
@@ -326,7 +337,7 @@ def _left_out(unit: str, question: Question) -> str:
 
 def one_group_advice(terms: Terms, question: Question) -> str | None:
     """What to say before paying where a unit may lie in several groups and is counted in one of them, as nothing was declared."""
-    if terms.unit is None or question.max_rows is not None or question.max_groups > 1 or len(question.cells) < 2:
+    if terms.unit is None or question.max_rows is not None or question.groups_said or len(question.cells) < 2:
         return None
     return (
         f"A unit that lies in several groups is counted in 1 of them, so that counts are too low where one {terms.unit} has rows "

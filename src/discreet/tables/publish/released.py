@@ -35,6 +35,7 @@ _FOR_STATISTICIANS = (
     "estimate",
     "standard_error",
     "epsilon",
+    "rho",
     "report_u",
     "report_v",
 )  # columns that are not printed: beside them, `published` is the one number to read
@@ -384,7 +385,7 @@ class Release(Result):
             )
         if (record["confidence"], record["simultaneous"]) != ("19/20", False):
             notes.append(f"Intervals: {record['interval']}.")
-        cost, audience = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
+        cost, audience = f"Charged {charged_words(record)}.", record.get("audience")
         if audience is not None:
             own, charged = amount(audience["epsilon"]), amount(audience["charged"])
             cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
@@ -394,7 +395,8 @@ class Release(Result):
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
         whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
         most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
-        notes.append(f"Budget of {whose}: {spent} of {budget} spent, {rest} left{most}.")
+        rho = "" if record["delta"] is None else "rho "
+        notes.append(f"Budget of {whose}: {rho}{spent} of {budget} spent, {rest} left{most}.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -430,6 +432,23 @@ def correction_words(record: Mapping[str, Any]) -> list[str]:
 def amount(written: str) -> str:
     """A rational of a record, for people."""
     return show_amount(Fraction(written))
+
+
+def measure_of(record: Mapping[str, Any]) -> str:
+    """What a release spent: epsilon, or rho."""
+    return "rho" if record["epsilon_charged"] is None else "epsilon"
+
+
+def charged_of(record: Mapping[str, Any]) -> str:
+    """What it spent, as its record has it."""
+    return str(record[f"{measure_of(record)}_charged"])
+
+
+def charged_words(record: Mapping[str, Any]) -> str:
+    """The same for people: under concentrated terms an epsilon with the rho that it costs."""
+    words = f"{measure_of(record)} {amount(charged_of(record))}"
+    both = record["epsilon_charged"] is not None and record["rho_charged"] is not None
+    return f"{words} (rho {amount(record['rho_charged'])})" if both else words
 
 
 def asked_in_words(record: Mapping[str, Any]) -> str:

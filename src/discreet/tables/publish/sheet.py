@@ -21,7 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling, contribution
+from ..ask.asked import Asked, Spelling
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
@@ -81,7 +81,7 @@ class Sheet:
         independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
         readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
-        columns = _fixed_columns(question, terms, measures, sizes, charge, bool(groups))
+        columns = _fixed_columns(asked, terms, measures, sizes, charge, bool(groups))
         own = [
             [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
         ]
@@ -94,7 +94,7 @@ class Sheet:
             asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse, confidence
         )
         record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
-        record |= totals_record(question, terms, charge, margins, tiers)
+        record |= totals_record(asked, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
         # can such a table be built?
@@ -310,10 +310,11 @@ def _repeated(value: Any, size: int) -> Column:
 
 
 def _fixed_columns(
-    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
+    question_asked: Asked, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
 ) -> dict[str, list[Column]]:
     """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
     number, interval and public size; then what statisticians need."""
+    question = question_asked.question
     keys, asked = question.spelled_cells, question.statistics
     columns: dict[str, list[Column]] = {c: [[key[k] for key in keys]] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
@@ -325,12 +326,12 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     different, which = np.unique(sizes, return_inverse=True)
     for statistic in asked:
-        label = str(charge * statistic.weight * question.cells_part / contribution(question, terms))
+        label = str(charge * statistic.weight * question.cells_part / question_asked.shared_by(terms))
         used = [first[statistic.name].plan[size] for size in different.tolist()]
         for name, texts in (
             ("mechanism", [family_of(m) for m in used]),
             ("digest", [digest_of(m) for m in used]),
-            ("epsilon", ["0" if m is None else label for m in used]),
+            (question_asked.measure, ["0" if m is None else label for m in used]),
         ):
             own = _repeated(texts[0], len(sizes)) if len(texts) == 1 else np.array(texts, dtype=object)[which]
             columns.setdefault(name, []).append(own)

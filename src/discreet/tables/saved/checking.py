@@ -21,9 +21,9 @@ from typing import Any
 
 from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.level import Epsilon, Level
+from ...exact.rho import Rho
 from ...ledger.ledger import Entry, Head, Ledger, opened_ledger
 from ...ledger.periods import Running
-from ...measure.privacy import check_privacy
 from ...present.views import Result, View, plain
 from ...present.words import csv_cell, csv_lines
 from ..ask.asked import Correction
@@ -31,6 +31,7 @@ from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
 from ..draw.measures import Measure, family_of, measures_for, tiers_for
 from ..publish.page import release_page
+from ..publish.released import charged_of, measure_of
 from ..publish.sheet import shown_answer
 from .release_files import body_digest, digest_of, outputs, written
 from .saved_release import Rebuilt, Saved, number_in, rebuild
@@ -202,14 +203,19 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
 def _epsilon(case: Case) -> Iterator[str | Unknown]:
     record, sheet = case.saved.record, case.rebuilt.sheet
     charge, budget = sheet.charge, {k: number_in(x) for k, x in record["budget"].items()}
-    if not charge <= budget["spent"] <= budget["budget"]:
+    spent = charge if record["rho_charged"] is None else number_in(record["rho_charged"])
+    if not spent <= budget["spent"] <= budget["budget"]:
         yield "The budget does not add up."
     if (charge == 0) is not sheet.draws_nothing:
         yield "Empty public groups, and nothing else, are free of charge."
-    if charge and not _is_worth(charge, sheet.asked.level):
-        yield f"The question was asked at alpha {sheet.asked.level.alpha}, which is not worth epsilon {charge}."
+    level = sheet.asked.level
+    if isinstance(level, Level) and charge and not _is_worth(charge, level):
+        yield f"The question was asked at alpha {level.alpha}, which is not worth epsilon {charge}."
+    if isinstance(level, Rho) and charge not in (0, level.amount):
+        yield f"The question was asked for rho {level.amount}, not for {charge}."
     if record["audience"] is not None:
         whole, least = number_in(record["audience"]["charged"]), sheet.asked.levels[0]
+        assert isinstance(least, Level)  # audiences are asked for by epsilon
         if whole < charge or bool(whole) != bool(charge) or (whole and not _is_worth(whole, least)):
             yield f"The least private audience was asked for at alpha {least.alpha}, which is not worth epsilon {whole}."
 
@@ -242,8 +248,9 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
 def _unproved(measure: Measure) -> Iterator[str]:
     """The mechanisms of a measure that do not hold its level, each distribution once."""
     for m in {m.digest: m for m in measure.plan.values() if m is not None}.values():
-        if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
-            yield f"{measure.name}: {m!r} does not guarantee alpha {measure.level.alpha} against a change by one person."
+        if not measure.is_granted(m):
+            kept = f"alpha {measure.alpha}" if measure.alpha is not None else "its part of rho"
+            yield f"{measure.name}: {m!r} does not guarantee {kept} against a change by one person."
 
 
 @checker("rows, intervals and estimates")
@@ -381,22 +388,26 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
     terms, history = ledger.terms(name), ledger.history(name)
-    if (terms.relation, terms.unit, terms.parts, terms.budget) != (
+    delta = None if terms.delta is None else str(terms.delta)
+    if (terms.relation, terms.unit, terms.parts, terms.budget, delta) != (
         record["relation"],
         record["unit"],
         record["parts"],
         number_in(record["budget"]["budget"]),
+        record["delta"],
     ):
         yield "The ledger has other terms for this data set."
     corrects = Correction.recorded(record["supersedes"], record["version"])
     earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
     if corrects is not None and corrects.line not in (None, *earlier):
         yield f"Line {corrects.line} is not the release that it says it corrects."
+    if corrects is not None and not ledger.is_correction(name, record["version"]):
+        yield "The ledger does not know that this version corrects another."
     totals = _spent_by_line(history, record["part"])
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
     if line is None:
-        if number_in(record["epsilon_charged"]):
+        if number_in(charged_of(record)):
             yield "The record names no line of the ledger, but a line of the ledger charged for it."
         yield Unknown(
             "Nothing was charged, so no line of the ledger confirms it: whether its groups are empty was not checked."
@@ -411,10 +422,11 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     if answer.when != record["released"]:
         yield f"The answer of line {line} was stored at another time."
     audience, spelling = record["audience"], rebuilt.sheet.spelling
-    if Fraction(str(charged.facts["epsilon"])) != number_in(
-        record["epsilon_charged"] if audience is None else audience["charged"]
-    ):
-        yield f"Line {line} charged {charged.facts['epsilon']}."
+    asked = charged_of(record) if audience is None else audience["charged"]
+    paid = [charged.facts.get(measure) for measure in (measure_of(record), charged.measure)]
+    must = [asked, asked if record["rho_charged"] is None else record["rho_charged"]]
+    if [number_in(str(x)) for x in paid] != [number_in(x) for x in must]:
+        yield f"Line {line} charged {charged.measure} {paid[1]}."
     if charged.facts.get("part") != record["part"]:
         yield f"Line {line} charged another part."
     if line not in ledger.charges_of(name, spelling.question):
@@ -435,10 +447,14 @@ def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]
     """What counted as spent after each line: for a part, or else for the one that had spent most."""
     totals, spent, running = list[Fraction](), Fraction(0), Running()
     for entry in history:
-        epsilon, own = Fraction(str(entry.facts.get("epsilon", 0))), entry.facts.get("part")
-        if epsilon:
-            most = running.counted(spent, own) + epsilon
-            spent, running = max(spent, most), running.charged((), "", epsilon, stated=False, part=own)
+        cost, own, file = entry.charged, entry.facts.get("part"), entry.facts.get("admission")
+        if cost is not None:
+            most = running.counted(spent, own, file) + cost
+            running = running.charged((), "", cost, stated=False, part=own, admission=file)
+            spent = max(spent, most)
+        elif entry.kind == "corrected":
+            before, running = running, running.with_correction(str(entry.facts["version"]))
+            spent += running.most - before.most
         totals.append(running.counted(spent, part))
     return totals
 

@@ -319,6 +319,18 @@ def _unlike(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[str]:
         if moved or bool(one) != bool(other):
             which = f", such as {show(moved[0])}," if moved else ""
             notes.append(f"Groups by {name}{which} stand for other values in one release than in the other.")
+    maps = [{h.column.lower(): dict(h.containers) for h in q.domain.hierarchies} for q in (new, old)]
+    names = {name.lower() for record in (later, earlier) for margin in record["margins"] for name in margin}
+    names |= {name.lower() for q in (new, old) for margin, _ in q.tiers for name in margin}
+    for name in sorted(maps[0].keys() & maps[1].keys() & names):
+        one, other = maps[1][name], maps[0][name]
+        moved = [key for key, container in other.items() if one.get(key, container) != container]
+        if moved:
+            notes.append(
+                f"Totals by {name} are of other groups in one release than in the other: {show(moved[0])} was moved."
+            )
+        elif one.keys() != other.keys():
+            notes.append(f"Totals by {name} add up groups that only one of the releases has.")
     if new.max_count != old.max_count:
         counts = [str(q.max_count or "no bound") for q in (new, old)]
         notes.append(f"Counts were cut at other bounds, max_count: {counts[0]}, before: {counts[1]}.")

@@ -27,7 +27,7 @@ from ..draw.audiences import for_audience
 from ..publish.coarse import Coarse
 from ..publish.readings import Confidence
 from ..publish.record import record_of
-from ..publish.released import Release
+from ..publish.released import Release, charged_of
 from ..publish.sheet import Sheet, served
 from .release_files import MARK
 
@@ -121,7 +121,8 @@ class Rebuilt:
 def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
     question = Question.from_dict(record["question"])
-    asked, own = _asked(record, question), Level(number_in(record["alpha"]))
+    asked = _asked(record, question)
+    own = asked.level if record["alpha"] is None else Level(number_in(record["alpha"]))
     public = (*question.by, *([question.counted_column] if question.counted_column else []))
     terms = Terms(
         record["dataset"],
@@ -131,6 +132,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         record["unit"],
         "",
         parts=record["parts"],
+        delta=None if record["delta"] is None else number_in(record["delta"]),
     )
     if terms.relation not in ("change-one", "add-remove"):
         raise ValueError("the relation is neither change-one nor add-remove")
@@ -140,7 +142,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         asked.at(own),
         spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms),
         terms,
-        number_in(record["epsilon_charged"]),
+        number_in(charged_of(record)),
         read_margins(record["margins"], question.by, question.domain),
         dict,
         Coarse.of(record["round_to"], record["hide_below"]),
@@ -160,7 +162,11 @@ def _asked(record: Mapping[str, Any], question: Question) -> Asked:
     levels = {f"audience {k}": Level(number_in(alpha)) for k, alpha in enumerate(record["audiences"])}
     if levels:
         return Asked.of_audiences(question, record["dataset"], record["version"], levels, record["part"])
-    alpha, part = number_in(record["alpha"]), record["part"]
+    part = record["part"]
+    if record["alpha"] is None:
+        rho = number_in(record["rho"])
+        return Asked.at_level(question, record["dataset"], record["version"], None, None, part, rho)
+    alpha = number_in(record["alpha"])
     return Asked.at_level(question, record["dataset"], record["version"], alpha, None, part)
 
 

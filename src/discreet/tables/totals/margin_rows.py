@@ -22,8 +22,9 @@ from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
-from ..ask.asked import contribution
-from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, mechanisms_for, sizes_of
+from ..ask.asked import Asked, contribution
+from ..draw.choices import mechanisms_for
+from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, sizes_of
 from ..publish.readings import Misses, Part, Reading, in_steps, members, published
 from .fitting import Measured, fit_parts
 
@@ -452,17 +453,19 @@ def independent_parts(measures: Sequence[Measure], sizes: Indices, margins: Sequ
 
 
 def totals_record(
-    question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
+    asked: Asked, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
-    """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / contribution(question, terms)
+    """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon (or of
+    rho, in all)."""
+    question, measure = asked.question, asked.measure
+    each = charge / (contribution(question, terms) if measure == "epsilon" else 1)
     measured = [
         {
             "by": list(tier.groups.margin),
             "totals": len(tier.groups.keys),
             "part": str(tier.part),
-            "epsilon": str(each * tier.part),
-            "statistics": _statistics(tier, each),
+            measure: str(each * tier.part),
+            "statistics": _statistics(tier, each, measure),
         }
         for tier in tiers
     ]
@@ -475,7 +478,7 @@ def totals_record(
                 "by": list(question.by),
                 "totals": len(question.cells),
                 "part": str(question.cells_part),
-                "epsilon": str(each * question.cells_part),
+                measure: str(each * question.cells_part),
             },
         ]
         if tiers
@@ -483,10 +486,10 @@ def totals_record(
     }
 
 
-def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
-    """For each statistic of a tier its part of epsilon, and the level of each of its reports."""
+def _statistics(tier: Tier, each: Fraction, measure: str) -> list[dict[str, Any]]:
+    """For each statistic of a tier its part of epsilon, and the level of each of its reports; or its part of rho."""
     return [
-        {"name": m.name, "epsilon": str(each * tier.part * m.statistic.weight), "alpha": str(m.level.alpha)}
+        {"name": m.name, measure: str(each * tier.part * m.statistic.weight), "alpha": m.alpha}
         for m in tier.measures
         if m.part != "v"
     ]
@@ -497,9 +500,10 @@ def names_of_totals(margins: Any, question: Question) -> list[str]:
     return [margin_name(margin) for margin in _all_margins(margins, question)]
 
 
-def columns_of_totals(margins: Any, question: Question) -> list[str]:
-    """The columns that the totals of such a release are by."""
-    return list(dict.fromkeys(name for margin in _all_margins(margins, question) for name in margin))
+def names_to_label(margins: Any, question: Question) -> list[str]:
+    """What may have a label in such a release: columns that groups and totals are by, and statistics."""
+    totals = (name for margin in _all_margins(margins, question) for name in margin)
+    return list(dict.fromkeys([*question.by, *totals, *question.names]))
 
 
 def _all_margins(margins: Any, question: Question) -> list[Margin]:

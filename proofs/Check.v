@@ -1,0 +1,681 @@
+(** * The checker
+
+    What is decided about a mechanism file, as functions on integers. [Sound] proves
+    what an answer [Holds] means. This file contains functions alone and is what is
+    extracted to OCaml; nothing here is part of a statement unless [Sound] uses it.
+
+    It decides about tables of integers, geometric noise on 0..n and randomised response;
+    of anything else the answer is [Open], which is neither yes nor no. *)
+
+From Coq Require Import ZArith List Bool.
+From Discreet Require Import Privacy Families.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+(** ** What a file says *)
+
+Record fraction := Frac { num : Z; den : Z }.
+
+Inductive channel :=
+| Table (total : Z) (rows : list row)
+| Geometric (n : Z) (a : fraction)
+| Response (size : Z) (keep : fraction).
+
+Inductive neighbours :=
+| Steps (d : Z)
+| Any
+| Pairs (pairs : list (Z * Z * fraction)).
+
+(** The seven properties; [F] is fairness and [SY] symmetry. *)
+Inductive letter := RH | RM | CH | CM | F | WH | SY.
+
+Record grid := Grid { low : option fraction; high : option fraction; step : fraction }.
+
+Inductive risk_kind := Average | Worst (places : list Z).
+
+(** Multipliers: one line of integers after the other, for each kind of constraint. *)
+Record multipliers := Multipliers {
+  of_rows : list (list Z);
+  of_level : list (list Z);
+  of_letters : list (letter * list (list Z)) }.
+
+Record certificate := Certificate {
+  per : Z; losses : list (list Z);  (* loss = integer / per *)
+  prior : list Z;
+  kind : risk_kind;
+  require : list letter;
+  own_alpha : fraction;
+  bits : Z;
+  objective : fraction;
+  bound : fraction;
+  given : multipliers }.
+
+Record tight_level := Tight { tight_alpha : fraction; tight_power : Z; tight_exact : bool }.
+
+Record document := Document {
+  the_channel : channel;
+  inputs : grid; outputs : grid; same_grids : bool;
+  the_neighbours : neighbours;
+  alpha : fraction;
+  epsilon : option (fraction * option fraction);  (* factor, or factor times ln(base) *)
+  tight : option tight_level;
+  listed : option (list letter);
+  proof : option certificate }.
+
+(** ** Answers *)
+
+Inductive fault :=
+| Bad_number | Bad_table | Bad_total | Bad_sum | Bad_cells | Bad_channel | Bad_grid | Grids_do_not_fit
+| Bad_neighbours | Bad_alpha | Bad_epsilon | Alpha_above_epsilon | Level_fails | Tight_differs | Properties_differ
+| Bad_certificate | Properties_missing | Risk_differs | Other_level | Bad_multipliers | Bound_differs.
+
+Inductive gap := Too_long | Undecided_epsilon.
+
+Inductive verdict := Holds | Fails (why : fault) | Open (what : gap).
+
+Definition need (b : bool) (why : fault) : verdict := if b then Holds else Fails why.
+
+Notation "v ;; w" := (match v with Holds => w | other => other end) (at level 60, right associativity).
+
+(** ** Numbers *)
+
+Definition fraction_ok (x : fraction) : bool := 0 <? den x.
+Definition equal (x y : fraction) : bool := num x * den y =? num y * den x.
+
+(** x^n by squaring. *)
+Fixpoint squared (x : Z) (n : positive) : Z :=
+  match n with
+  | xH => x
+  | xO n' => let y := squared x n' in y * y
+  | xI n' => let y := squared x n' in x * (y * y)
+  end.
+
+Definition to_the (x n : Z) : Z :=
+  match n with Z0 => 1 | Zpos n' => squared x n' | Zneg _ => 0 end.
+
+Infix "**" := to_the (at level 30, right associativity).
+
+Definition longest : Z := 2 ^ 21.  (* bits of a power that is written out *)
+
+(** alpha >= e^-x by the partial sums of e^x: 1 <= alpha (1 + x + ... + x^k/k!). With
+    x = f/g the sum is N/D, and [t] over D its last term. It is not so if even the sum with
+    a bound of all later terms is too small. *)
+Fixpoint exp_compare (fuel : nat) (a b f g k N D t : Z) : verdict :=
+  if b * D <=? a * N then Holds
+  else match fuel with
+  | O => Open Undecided_epsilon
+  | S fuel =>
+      let t' := t * f in
+      let m := g * (k + 1) in
+      let D' := D * m in
+      let N' := N * m + t' in
+      (* all terms from t' on are below t' (k+2) g / ((k+2) g - f) *)
+      let room := (k + 2) * g - f in
+      if (0 <? room) && (a * (N * m * room + t' * (k + 2) * g) <? b * D' * room)
+      then Fails Alpha_above_epsilon
+      else exp_compare fuel a b f g (k + 1) N' D' t'
+  end.
+
+Definition exp_fuel : nat := Z.to_nat 4096.
+
+Definition epsilon_ok (a b : Z) (e : option (fraction * option fraction)) : verdict :=
+  match e with
+  | None => Holds
+  | Some (factor, None) =>
+      need (fraction_ok factor && (0 <? num factor)) Bad_epsilon ;;
+      need (0 <? a) Alpha_above_epsilon ;;
+      exp_compare exp_fuel a b (num factor) (den factor) 0 1 1 1
+  | Some (factor, Some base) =>
+      need (fraction_ok factor && (0 <? num factor) && fraction_ok base && (den base <? num base)) Bad_epsilon ;;
+      need (0 <? a) Alpha_above_epsilon ;;
+      if (den factor * (Z.log2 b + 1) + num factor * (Z.log2 (num base) + 1) <=? longest)
+      then need (b ** den factor * den base ** num factor <=? a ** den factor * num base ** num factor) Alpha_above_epsilon
+      else Open Too_long
+  end.
+
+Definition alpha_ok (x : fraction) : bool := fraction_ok x && (0 <=? num x) && (num x <=? den x).
+
+(** ** Tables *)
+
+Definition same_length (m : nat) (r : row) : bool := Nat.eqb (length r) m.
+
+Definition row_ok (T : Z) (r : row) : bool := forallb (Z.leb 0) r && (sum r =? T).
+
+Definition width (rows : list row) : nat := match rows with [] => O | r :: _ => length r end.
+
+Definition largest_total : Z := 2 ^ 63.
+Definition most_entries : Z := 2 ^ 20.
+
+Definition table_ok (T : Z) (rows : list row) : verdict :=
+  let m := width rows in
+  need (Nat.leb 2 (length rows) && Nat.leb 1 m && (Z.of_nat (length rows) * Z.of_nat m <=? most_entries)) Bad_table ;;
+  need (forallb (same_length m) rows) Bad_table ;;
+  need ((0 <? T) && (T <=? largest_total)) Bad_total ;;
+  need (forallb (row_ok T) rows) Bad_sum ;;
+  need (T mod 2 ^ Z.log2_up (Z.of_nat m) =? 0) Bad_cells.
+
+(** Columns of a table of rows of [m] weights. *)
+Fixpoint transpose (m : nat) (rows : list row) : list (list Z) :=
+  match rows with
+  | [] => repeat [] m
+  | r :: rest => map (fun x => fst x :: snd x) (combine r (transpose m rest))
+  end.
+
+(** ** The smallest ratio between values at most so many steps apart *)
+
+Fixpoint least_of_both (u v : list Z) : list Z :=
+  match u, v with
+  | x :: u', y :: v' => Z.min x y :: least_of_both u' v'
+  | _, [] => u
+  | [], _ => []
+  end.
+
+(** At each place the least of the [k] numbers from there on. *)
+Fixpoint window (k : positive) (l : list Z) : list Z :=
+  match k with
+  | xH => l
+  | xO k' => let w := window k' l in least_of_both w (skipn (Pos.to_nat k') w)
+  | xI k' =>
+      let w := window k' l in
+      least_of_both (least_of_both w (skipn (Pos.to_nat k') w)) (skipn (Pos.to_nat (xO k')) l)
+  end.
+
+(** The smallest low/value so far is [fst / snd]. *)
+Definition smaller (best : Z * Z) (pair : Z * Z) : Z * Z :=
+  let (low, value) := pair in
+  if snd best * low <? value * fst best then (low, value) else best.
+
+Definition ratio_of_column (d : Z) (best : Z * Z) (column : list Z) : Z * Z :=
+  let k := Z.to_pos (d + 1) in
+  let back := rev column in
+  let one := fold_left smaller (combine (window k column) column) best in
+  fold_left smaller (combine (window k back) back) one.
+
+Definition ratio_of_table (d : Z) (columns : list (list Z)) : Z * Z :=
+  fold_left (ratio_of_column d) columns (1, 1).
+
+(** ** Pairs *)
+
+Fixpoint row_keeps (A B : Z) (q : Z) (r s : row) : bool :=
+  match r, s with
+  | [], [] => true
+  | w :: r', w' :: s' => (A * w ** q <=? B * w' ** q) && row_keeps A B q r' s'
+  | _, _ => false
+  end.
+
+Definition pair_keeps (a b : Z) (rows : list row) (x : Z * Z * fraction) : bool :=
+  let '(i, k, d) := x in
+  let A := a ** num d in
+  let B := b ** num d in
+  let r := nth (Z.to_nat i) rows [] in
+  let s := nth (Z.to_nat k) rows [] in
+  row_keeps A B (den d) r s && row_keeps A B (den d) s r.
+
+Definition pair_short (T b : Z) (x : Z * Z * fraction) : bool :=
+  let '(_, _, d) := x in den d * (Z.log2 T + 1) + num d * (Z.log2 b + 1) <=? longest.
+
+Fixpoint in_order (previous : Z * Z) (pairs : list (Z * Z * fraction)) : bool :=
+  match pairs with
+  | [] => true
+  | (i, k, _) :: rest =>
+      ((fst previous <? i) || ((fst previous =? i) && (snd previous <? k))) && in_order (i, k) rest
+  end.
+
+Definition pairs_ok (size : Z) (pairs : list (Z * Z * fraction)) : bool :=
+  negb (match pairs with [] => true | _ => false end) &&
+  forallb (fun x => let '(i, k, d) := x in
+    (0 <=? i) && (i <? k) && (k <? size) && fraction_ok d && (0 <=? num d)) pairs &&
+  in_order (-1, -1) pairs.
+
+(** ** Properties of a square table *)
+
+Fixpoint honest (i : nat) (lines : list (list Z)) : bool :=
+  match lines with
+  | [] => true
+  | l :: rest => let top := nth i l 0 in forallb (fun x => x <=? top) l && honest (S i) rest
+  end.
+
+(** Rising up to place [i], falling after it. *)
+Fixpoint falls_away (i : nat) (l : list Z) : bool :=
+  match l with
+  | x :: (y :: _) as rest =>
+      match i with
+      | O => (y <=? x) && falls_away O rest
+      | S i' => (x <=? y) && falls_away i' rest
+      end
+  | _ => true
+  end.
+
+Fixpoint monotone (i : nat) (lines : list (list Z)) : bool :=
+  match lines with
+  | [] => true
+  | l :: rest => falls_away i l && monotone (S i) rest
+  end.
+
+Fixpoint diagonal (i : nat) (lines : list (list Z)) : list Z :=
+  match lines with
+  | [] => []
+  | l :: rest => nth i l 0 :: diagonal (S i) rest
+  end.
+
+Fixpoint same_line (u v : list Z) : bool :=
+  match u, v with
+  | [], [] => true
+  | x :: u', y :: v' => (x =? y) && same_line u' v'
+  | _, _ => false
+  end.
+
+Definition mirrored (rows : list row) : bool :=
+  forallb (fun x => same_line (fst x) (snd x)) (combine rows (rev (map (@rev Z) rows))).
+
+Definition table_has (T : Z) (rows : list row) (columns : list (list Z)) (l : letter) : bool :=
+  match l with
+  | RH => honest 0 columns
+  | RM => monotone 0 columns
+  | CH => honest 0 rows
+  | CM => monotone 0 rows
+  | F => forallb (Z.eqb (nth 0 (nth 0 rows []) 0)) (diagonal 0 rows)
+  | WH => forallb (fun x => T <=? x * Z.of_nat (length rows)) (diagonal 0 rows)
+  | SY => mirrored rows
+  end.
+
+Definition geometric_has (n p q : Z) (l : letter) : bool :=
+  match l with
+  | RH | RM | SY => true
+  | CH | CM => (n =? 1) || (2 * p <=? q)
+  | F => n =? 1
+  | WH => (n =? 1) || (2 * p <=? n * (q - p))
+  end.
+
+Definition has_letter (c : channel) (columns : list (list Z)) (l : letter) : bool :=
+  match c with
+  | Table T rows => table_has T rows columns l
+  | Geometric n a => geometric_has n (num a) (den a) l
+  | Response _ _ => true
+  end.
+
+(** ** The channel, its neighbours and its level *)
+
+Definition channel_ok (c : channel) : verdict :=
+  match c with
+  | Table T rows => table_ok T rows
+  | Geometric n a => need ((1 <=? n) && fraction_ok a && (0 <? num a) && (num a <? den a)) Bad_channel
+  | Response m keep => need ((2 <=? m) && fraction_ok keep && (0 <=? num keep) && (num keep <? den keep)) Bad_channel
+  end.
+
+(** True values and reports. *)
+Definition size (c : channel) : Z :=
+  match c with Table _ rows => Z.of_nat (length rows) | Geometric n _ => n + 1 | Response m _ => m end.
+
+Definition reports (c : channel) : Z :=
+  match c with Table _ rows => Z.of_nat (width rows) | _ => size c end.
+
+Definition columns_of (c : channel) : list (list Z) :=
+  match c with Table _ rows => transpose (width rows) rows | _ => [] end.
+
+(** The tight level between values at most [d] steps apart: a fraction, and its power. *)
+Definition tight_of (c : channel) (columns : list (list Z)) (d : Z) : fraction * Z :=
+  match c with
+  | Table _ _ => let (low, value) := ratio_of_table d columns in (Frac low value, 1)
+  | Geometric n a => (a, Z.min d n)
+  | Response m keep => let o := den keep - num keep in (Frac o (o + num keep * m), 1)
+  end.
+
+(** Is (x)^k at least a/b? *)
+Definition power_keeps (a b : Z) (x : fraction) (k : Z) : verdict :=
+  if a =? 0 then Holds
+  else if k * (Z.log2 (den x) + 1) + Z.log2 b + 1 <=? longest
+  then need (a * den x ** k <=? b * num x ** k) Level_fails
+  else Open Too_long.
+
+Definition geometric_pair (a b p q : Z) (x : Z * Z * fraction) : verdict :=
+  let '(i, k, d) := x in
+  let e := Z.abs (i - k) * den d in
+  if num d =? 0 then Fails Level_fails
+  else if a =? 0 then Holds
+  else if e * (Z.log2 q + 1) + num d * (Z.log2 b + 1) <=? longest
+  then need (a ** num d * q ** e <=? b ** num d * p ** e) Level_fails
+  else Open Too_long.
+
+Definition response_pair (a b o t : Z) (x : Z * Z * fraction) : verdict :=
+  let '(_, _, d) := x in
+  if den d * (Z.log2 t + 1) + num d * (Z.log2 b + 1) <=? longest
+  then need (a ** num d * t ** den d <=? b ** num d * o ** den d) Level_fails
+  else Open Too_long.
+
+Fixpoint every {A} (check : A -> verdict) (l : list A) : verdict :=
+  match l with
+  | [] => Holds
+  | x :: rest => check x ;; every check rest
+  end.
+
+Definition pairs_keep (c : channel) (a b : Z) (pairs : list (Z * Z * fraction)) : verdict :=
+  match c with
+  | Table T rows =>
+      every (fun x => if pair_short T b x then need (pair_keeps a b rows x) Level_fails else Open Too_long) pairs
+  | Geometric _ x => every (geometric_pair a b (num x) (den x)) pairs
+  | Response m keep =>
+      let o := den keep - num keep in every (response_pair a b o (o + num keep * m)) pairs
+  end.
+
+Definition claims_tight (told : option tight_level) (found : fraction * Z) : bool :=
+  match told with
+  | None => false
+  | Some (Tight x power exact) => fraction_ok x && equal x (fst found) && (power =? snd found) && exact
+  end.
+
+Definition level_ok (d : document) (columns : list (list Z)) : verdict :=
+  let c := the_channel d in
+  let a := num (alpha d) in
+  let b := den (alpha d) in
+  let by_steps := fun k =>
+    let found := tight_of c columns k in
+    power_keeps a b (fst found) (snd found) ;; need (claims_tight (tight d) found) Tight_differs in
+  match the_neighbours d with
+  | Steps k => need (1 <=? k) Bad_neighbours ;; by_steps (Z.min k (size c - 1))
+  | Any => by_steps (size c - 1)
+  | Pairs pairs =>
+      need (pairs_ok (size c) pairs) Bad_neighbours ;;
+      pairs_keep c a b pairs ;; need (match tight d with None => true | _ => false end) Tight_differs
+  end.
+
+(** ** Grids *)
+
+(** A closed grid has so many values; an open one none that counts. *)
+Definition grid_ok (g : grid) (values : Z) : bool :=
+  fraction_ok (step g) && (0 <? num (step g)) &&
+  match low g, high g with
+  | Some x, Some y =>
+      fraction_ok x && fraction_ok y &&
+      (* (y - x) / step = values - 1 *)
+      ((num y * den x - num x * den y) * den (step g) =? (values - 1) * num (step g) * (den x * den y)) && (2 <=? values)
+  | _, _ => false
+  end.
+
+(** ** Properties *)
+
+Definition same_letter (l l' : letter) : bool :=
+  match l, l' with
+  | RH, RH | RM, RM | CH, CH | CM, CM | F, F | WH, WH | SY, SY => true
+  | _, _ => false
+  end.
+
+Definition all_letters : list letter := [RH; RM; CH; CM; F; WH; SY].
+
+Definition count (l : letter) (ls : list letter) : nat := length (filter (same_letter l) ls).
+
+Definition listed_ok (d : document) (columns : list (list Z)) : bool :=
+  match listed d with
+  | None => true
+  | Some ls =>
+      same_grids d && (size (the_channel d) =? reports (the_channel d)) &&
+      forallb (fun l => Nat.eqb (count l ls) (if has_letter (the_channel d) columns l then 1 else 0)) all_letters
+  end.
+
+(** ** Certificates
+
+    Multipliers pay for entries: a list of payments, each to a row of the table. *)
+
+Definition payment := (nat * list Z)%type.
+
+Definition scaled (c : Z) (l : list Z) : list Z := map (Z.mul c) l.
+
+Fixpoint pay (M : list (list Z)) (k : nat) (v : list Z) : list (list Z) :=
+  match M, k with
+  | [], _ => []
+  | l :: rest, O => add_rows l v :: rest
+  | l :: rest, S k' => l :: pay rest k' v
+  end.
+
+Definition pay_all (M : list (list Z)) (l : list payment) : list (list Z) :=
+  fold_left (fun M x => pay M (fst x) (snd x)) l M.
+
+(** Row sums: every entry of row [j] gets the multiplier of the row. *)
+Definition of_row_sums (m : nat) (q : Z) (y : list Z) : list payment :=
+  combine (seq 0 m) (map (fun u => repeat (q * u) m) y).
+
+(** The level, for each edge (j, k) both ways: P[j, .] >= (p/q) P[k, .]. *)
+Fixpoint of_edges (p q : Z) (edges : list (nat * nat)) (lines : list (list Z)) : list payment :=
+  match edges, lines with
+  | (j, k) :: edges', u :: v :: lines' =>
+      (j, scaled q u) :: (k, scaled (- p) u) :: (k, scaled q v) :: (j, scaled (- p) v) :: of_edges p q edges' lines'
+  | _, _ => []
+  end.
+
+(** The sign is - before place [i] and + from there on. *)
+Fixpoint turned (i : nat) (l : list Z) : list Z :=
+  match l, i with
+  | [], _ => []
+  | u :: rest, O => u :: turned O rest
+  | u :: rest, S i' => - u :: turned i' rest
+  end.
+
+Fixpoint turned_back (i : nat) (l : list Z) : list Z :=
+  match l, i with
+  | [], _ => []
+  | u :: rest, O => - u :: turned_back O rest
+  | u :: rest, S i' => u :: turned_back i' rest
+  end.
+
+(** Of the entries (x, y) and (x + 1, y), the one nearer to (y, y) exceeds the other: + for (x, y) where y <= x. *)
+Fixpoint of_RM (q : Z) (x : nat) (lines : list (list Z)) : list payment :=
+  match lines with
+  | [] => []
+  | u :: rest =>
+      (x, scaled q (turned_back (S x) u)) :: (S x, scaled (- q) (turned_back (S x) u)) :: of_RM q (S x) rest
+  end.
+
+(** Of the entries (x, y) and (x, y + 1), the one nearer to (x, x): + for (x, y) where x <= y. *)
+Fixpoint of_CM (q : Z) (x : nat) (lines : list (list Z)) : list payment :=
+  match lines with
+  | [] => []
+  | u :: rest =>
+      let t := turned x u in
+      (x, scaled q (t ++ [0])) :: (x, scaled (- q) (0 :: t)) :: of_CM q (S x) rest
+  end.
+
+(** [u] at place [i] of [m], else nothing. *)
+Definition at_place (m i : nat) (u : Z) : list Z := map (fun j => if Nat.eqb i j then u else 0) (seq 0 m).
+
+Fixpoint on_diagonal (m : nat) (q : Z) (i : nat) (u : list Z) : list payment :=
+  match u with
+  | [] => []
+  | x :: rest => (i, at_place m i (q * x)) :: on_diagonal m q (S i) rest
+  end.
+
+Fixpoint of_RH (m : nat) (q : Z) (x : nat) (lines : list (list Z)) : list payment :=
+  match lines with
+  | [] => []
+  | u :: rest => (x, scaled (- q) u) :: on_diagonal m q 0 u ++ of_RH m q (S x) rest
+  end.
+
+Fixpoint of_CH (m : nat) (q : Z) (x : nat) (lines : list (list Z)) : list payment :=
+  match lines with
+  | [] => []
+  | u :: rest => (x, scaled (- q) u) :: (x, at_place m x (q * sum u)) :: of_CH m q (S x) rest
+  end.
+
+Definition of_F (m : nat) (q : Z) (u : list Z) : list payment :=
+  on_diagonal m q 0 u ++ on_diagonal m (- q) 1 u.
+
+Definition of_letter (m : nat) (q : Z) (x : letter * list (list Z)) : list payment :=
+  match x with
+  | (RM, lines) => of_RM q 0 lines
+  | (CM, lines) => of_CM q 0 lines
+  | (RH, lines) => of_RH m q 0 lines
+  | (CH, lines) => of_CH m q 0 lines
+  | (WH, lines) => on_diagonal m q 0 (concat lines)
+  | (F, lines) => of_F m q (concat lines)
+  | (SY, _) => []
+  end.
+
+Definition shape (rows columns : nat) (lines : list (list Z)) : bool :=
+  Nat.eqb (length lines) rows && forallb (same_length columns) lines.
+
+Definition nonneg (lines : list (list Z)) : bool := forallb (forallb (Z.leb 0)) lines.
+
+Definition letter_shape (m : nat) (x : letter * list (list Z)) : bool :=
+  match x with
+  | (RM, lines) => shape (m - 1) m lines && nonneg lines
+  | (CM, lines) => shape m (m - 1) lines && nonneg lines
+  | (RH, lines) | (CH, lines) => shape m m lines && nonneg lines
+  | (WH, lines) => shape 1 m lines && nonneg lines
+  | (F, lines) => shape 1 (m - 1) lines
+  | (SY, _) => false
+  end.
+
+Definition mem (l : letter) (ls : list letter) : bool := existsb (same_letter l) ls.
+
+(** What required properties imply: RM implies RH, CM implies CH, and with fairness either is both. *)
+Definition allowed (require : list letter) (l : letter) : bool :=
+  let report := mem RH require || mem RM require in
+  let truth := mem CH require || mem CM require in
+  match l with
+  | RH => report || (mem F require && truth)
+  | CH => truth || (mem F require && report)
+  | SY => false
+  | other => mem other require
+  end.
+
+(** Cost of each entry, prior times loss; with symmetry required, the sum with its mirror image. *)
+Definition costs (c : certificate) : list (list Z) :=
+  let plain := map (fun x => scaled (fst x) (snd x)) (combine (prior c) (losses c)) in
+  if mem SY (require c) then map (fun x => add_rows (fst x) (snd x)) (combine plain (rev (map (@rev Z) plain))) else plain.
+
+Definition unit_of (c : certificate) : Z :=
+  sum (prior c) * per c * (if mem SY (require c) then 2 else 1).
+
+(** The sum of the reduced costs that are negative. *)
+Fixpoint charge_line (f unit : Z) (cost paid : list Z) : Z :=
+  match cost, paid with
+  | c :: cost', x :: paid' => Z.min 0 (c * f - unit * x) + charge_line f unit cost' paid'
+  | _, _ => 0
+  end.
+
+Fixpoint charges (f unit : Z) (cost paid : list (list Z)) : Z :=
+  match cost, paid with
+  | c :: cost', x :: paid' => charge_line f unit c x + charges f unit cost' paid'
+  | _, _ => 0
+  end.
+
+Definition edges_of (m : nat) (near : neighbours) : option (list (nat * nat)) :=
+  let by_steps := fun d => flat_map (fun j => map (fun k => (j, k)) (seq (S j) (Nat.min (j + d) (m - 1) - j))) (seq 0 m) in
+  match near with
+  | Steps d => Some (by_steps (Z.to_nat (Z.min d (Z.of_nat m))))
+  | Any => Some (by_steps (m - 1)%nat)
+  | Pairs pairs =>
+      if forallb (fun x => let '(_, _, d) := x in num d =? den d) pairs
+      then Some (map (fun x => let '(i, k, _) := x in (Z.to_nat i, Z.to_nat k)) pairs)
+      else None
+  end.
+
+Definition payments (c : certificate) (m : nat) (edges : list (nat * nat)) : list payment :=
+  let p := num (own_alpha c) in
+  let q := den (own_alpha c) in
+  of_row_sums m q (concat (of_rows (given c))) ++ of_edges p q edges (of_level (given c)) ++
+  flat_map (of_letter m q) (of_letters (given c)).
+
+Definition honest_sum (c : certificate) : Z :=
+  sum (concat (flat_map (fun x => match x with (WH, lines) => lines | _ => [] end) (of_letters (given c)))).
+
+Definition multipliers_ok (c : certificate) (m : nat) (edges : list (nat * nat)) : bool :=
+  shape 1 m (of_rows (given c)) &&
+  shape (2 * length edges) m (of_level (given c)) && nonneg (of_level (given c)) &&
+  forallb (fun x => allowed (require c) (fst x) && letter_shape m x) (of_letters (given c)).
+
+(** bound = (sum of rows + sum of WH / m) / scale + charged / (unit q scale), without fractions. *)
+Definition bound_ok (c : certificate) (m : nat) (edges : list (nat * nat)) : bool :=
+  let q := den (own_alpha c) in
+  let scale := 2 ^ bits c in
+  let unit := unit_of c in
+  let paid := pay_all (repeat (repeat 0 m) m) (payments c m edges) in
+  let charged := charges (q * scale) unit (costs c) paid in
+  let size := Z.of_nat m in
+  den (bound c) * ((sum (concat (of_rows (given c))) * size + honest_sum c) * (unit * q) + charged * size)
+  =? num (bound c) * (scale * unit * q * size).
+
+(** The risk of each true value, over [per] and the total. *)
+Fixpoint dot (u v : list Z) : Z :=
+  match u, v with
+  | x :: u', y :: v' => x * y + dot u' v'
+  | _, _ => 0
+  end.
+
+Fixpoint risks (losses rows : list (list Z)) : list Z :=
+  match losses, rows with
+  | l :: losses', r :: rows' => dot l r :: risks losses' rows'
+  | _, _ => []
+  end.
+
+Definition place_ok (m : nat) (j : Z) : bool := (0 <=? j) && (j <? Z.of_nat m).
+
+(** The prior of a worst case gives nothing to other values. *)
+Definition prior_inside (c : certificate) (places : list Z) (m : nat) : bool :=
+  forallb (fun j => (nth j (prior c) 0 =? 0) || existsb (Z.eqb (Z.of_nat j)) places) (seq 0 m).
+
+Definition largest (l : list Z) : Z := match l with [] => 0 | x :: rest => fold_left Z.max rest x end.
+
+Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
+  let found := risks (losses c) rows in
+  let m := length rows in
+  match kind c with
+  | Average =>
+      need (num (objective c) * (sum (prior c) * per c * T) =? den (objective c) * dot (prior c) found) Risk_differs
+  | Worst places =>
+      need (negb (match places with [] => true | _ => false end) && forallb (place_ok m) places) Bad_certificate ;;
+      need (prior_inside c places m) Bad_certificate ;;
+      need (num (objective c) * (per c * T) =? den (objective c) * largest (map (fun j => nth (Z.to_nat j) found 0) places)) Risk_differs
+  end.
+
+Definition longest_bits : Z := 2 ^ 13.
+
+(** Families that are small enough are written out. *)
+Definition weights_of (c : channel) : option (Z * list row) :=
+  match c with
+  | Table T rows => Some (T, rows)
+  | Geometric n a =>
+      if (n <=? 256) && (n * Z.log2 (den a) <=? longest_bits)
+      then let k := Z.to_nat n in Some (geometric_total (num a) (den a) k, geometric (num a) (den a) k) else None
+  | Response m keep =>
+      if m <=? 256
+      then let k := Z.to_nat m in Some (den keep * m, response (num keep) (den keep) k) else None
+  end.
+
+Definition certificate_ok (d : document) (columns : list (list Z)) (c : certificate) : verdict :=
+  match weights_of (the_channel d) with
+  | None => Open Too_long
+  | Some (T, rows) =>
+      let m := length rows in
+      need (size (the_channel d) =? reports (the_channel d)) Bad_certificate ;;
+      need ((0 <? per c) && shape m m (losses c) && nonneg (losses c) && same_length m (prior c)
+            && forallb (Z.leb 0) (prior c) && (0 <? sum (prior c))) Bad_certificate ;;
+      need (match require c with [] => true | _ => same_grids d end
+            && forallb (has_letter (the_channel d) columns) (require c)) Properties_missing ;;
+      need (fraction_ok (objective c) && fraction_ok (bound c)) Bad_number ;;
+      risk_ok c T rows ;;
+      need (fraction_ok (own_alpha c) && (0 <? num (own_alpha c)) && (num (own_alpha c) <? den (own_alpha c))) Bad_certificate ;;
+      need (equal (own_alpha c) (alpha d)) Other_level ;;
+      need ((0 <=? bits c) && (bits c <=? longest_bits)) Bad_certificate ;;
+      match edges_of m (the_neighbours d) with
+      | None => Fails Bad_certificate
+      | Some edges =>
+          need (multipliers_ok c m edges) Bad_multipliers ;;
+          need (bound_ok c m edges) Bound_differs
+      end
+  end.
+
+(** ** The whole document *)
+
+Definition check (d : document) : verdict :=
+  let c := the_channel d in
+  channel_ok c ;;
+  need (grid_ok (inputs d) (size c) && grid_ok (outputs d) (reports c)) Grids_do_not_fit ;;
+  need (alpha_ok (alpha d)) Bad_alpha ;;
+  epsilon_ok (num (alpha d)) (den (alpha d)) (epsilon d) ;;
+  let columns := columns_of c in
+  level_ok d columns ;;
+  need (listed_ok d columns) Properties_differ ;;
+  match proof d with
+  | None => Holds
+  | Some x => certificate_ok d columns x
+  end.

@@ -1,0 +1,323 @@
+(** * What an answer of the checker means
+
+    [check] (in [Check]) decides about a document. Here: if it answers [Holds], then
+    the channel is a mechanism, the promise of its level holds for every event, its properties
+    are those listed, and its tight level is attained. What an accepted certificate means is
+    in [Certificates]. *)
+
+From Coq Require Import ZArith QArith List Bool Lia.
+From Discreet Require Import Privacy Families Check Tables.
+Import ListNotations.
+Local Open Scope Z_scope.
+
+Lemma to_the_spec x n : x ** n = x ^ n.
+Proof.
+  destruct n as [|n|n]; [reflexivity| |reflexivity]. simpl to_the.
+  induction n as [n IH|n IH|]; simpl squared; rewrite ?IH.
+  - rewrite Pos2Z.inj_xI, Z.pow_add_r, Z.mul_comm, Z.pow_twice_r, Z.pow_1_r by lia; reflexivity.
+  - rewrite Pos2Z.inj_xO, Z.pow_twice_r; reflexivity.
+  - rewrite Z.pow_1_r; reflexivity.
+Qed.
+
+(** ** What a document is about *)
+
+(** The table that a channel stands for. Those of families may be too large to write out:
+    this is a statement, not a computation. *)
+Definition rows_of (c : channel) : list row :=
+  match c with
+  | Table _ rows => rows
+  | Geometric n a => geometric (num a) (den a) (Z.to_nat n)
+  | Response m keep => response (num keep) (den keep) (Z.to_nat m)
+  end.
+
+Definition total_of (c : channel) : Z :=
+  match c with
+  | Table T _ => T
+  | Geometric n a => geometric_total (num a) (den a) (Z.to_nat n)
+  | Response m keep => den keep * m
+  end.
+
+(** The promise of a document: for every event, between all its neighbours. *)
+Definition promise (d : document) : Prop :=
+  let rows := rows_of (the_channel d) in
+  let T := total_of (the_channel d) in
+  let a := num (alpha d) in
+  let b := den (alpha d) in
+  match the_neighbours d with
+  | Steps k => differentially_private T a b (within (Z.to_nat k)) rows
+  | Any => differentially_private T a b any_two rows
+  | Pairs pairs =>
+      forall i k x r s E, In (i, k, x) pairs ->
+        nth_error rows (Z.to_nat i) = Some r -> nth_error rows (Z.to_nat k) = Some s ->
+        (ratio a b ^ num x * Pr T r E ^ den x <= Pr T s E ^ den x)%Q /\
+        (ratio a b ^ num x * Pr T s E ^ den x <= Pr T r E ^ den x)%Q
+  end.
+
+(** 1 + x + ... + x^k/k!, which rises to e^x for x >= 0. *)
+Fixpoint factorial (k : nat) : Z := match k with O => 1 | S k' => Z.of_nat k * factorial k' end.
+
+Fixpoint exp_sum (x : Q) (k : nat) : Q :=
+  match k with
+  | O => 1
+  | S k' => exp_sum x k' + x ^ Z.of_nat k / inject_Z (factorial k)
+  end%Q.
+
+(** alpha >= e^-epsilon: without real numbers, alpha times a partial sum of e^epsilon is at least 1; for
+    epsilon = (f/g) ln(base), alpha^g base^f >= 1. *)
+Definition grants (x : fraction) (e : option (fraction * option fraction)) : Prop :=
+  match e with
+  | None => True
+  | Some (factor, None) => exists k, (1 <= ratio (num x) (den x) * exp_sum (ratio (num factor) (den factor)) k)%Q
+  | Some (factor, Some base) =>
+      den x ^ den factor * den base ^ num factor <= num x ^ den factor * num base ^ num factor
+  end.
+
+(** ** The channel *)
+
+Lemma channel_ok_table c : channel_ok c = Holds ->
+  table (total_of c) (Z.to_nat (reports c)) (rows_of c) /\ Z.of_nat (length (rows_of c)) = size c /\ 2 <= size c.
+Proof.
+  destruct c as [T rows|n a|m keep]; simpl; intros H.
+  - apply table_ok_sound in H; destruct H as (H & L & W).
+    unfold reports, size; simpl; rewrite Nat2Z.id; split; [exact H|lia].
+  - apply need_holds in H; unfold fraction_ok in H; rewrite !andb_true_iff, !Z.ltb_lt, Z.leb_le in H.
+    assert (E : Z.to_nat (n + 1) = S (Z.to_nat n)) by lia.
+    unfold reports; simpl; rewrite E; split; [apply geometric_table; lia|].
+    unfold geometric, written; rewrite map_length, seq_length; lia.
+  - apply need_holds in H; unfold fraction_ok in H; rewrite !andb_true_iff, !Z.ltb_lt, !Z.leb_le in H.
+    unfold reports; simpl; split.
+    + pattern m at 1; rewrite <- (Z2Nat.id m) by lia. apply response_table; lia.
+    + unfold response, written; rewrite map_length, seq_length; lia.
+Qed.
+
+(** ** Levels between values some steps apart *)
+
+Lemma within_clipped a b k rows :
+  private a b (within (Z.to_nat (Z.min k (Z.of_nat (length rows) - 1)))) rows -> 0 <= k ->
+  private a b (within (Z.to_nat k)) rows.
+Proof.
+  intros H Hk i j r s W Er Es; apply (H i j r s); [|assumption..].
+  assert (i < length rows)%nat by (apply nth_error_Some; congruence).
+  assert (j < length rows)%nat by (apply nth_error_Some; congruence).
+  unfold within in *; lia.
+Qed.
+
+Lemma within_any a b rows :
+  private a b (within (Z.to_nat (Z.of_nat (length rows) - 1))) rows -> private a b any_two rows.
+Proof.
+  intros H i j r s _ Er Es; apply (H i j r s); [|assumption..].
+  assert (i < length rows)%nat by (apply nth_error_Some; congruence).
+  assert (j < length rows)%nat by (apply nth_error_Some; congruence).
+  unfold within; lia.
+Qed.
+
+Lemma columns_nonneg T m rows : Forall (law T m) rows -> Forall (Forall (Z.le 0)) (transpose m rows).
+Proof.
+  intros H.
+  assert (HR : regular m rows) by (eapply Forall_impl; [|exact H]; intros r (L & _); exact L).
+  apply Forall_forall; intros c Hc; destruct (In_nth _ _ [] Hc) as (j & Hj & <-).
+  rewrite (transpose_length m rows HR) in Hj; destruct (transpose_nth m rows HR j Hj) as [L N].
+  apply Forall_forall; intros x Hx; destruct (In_nth _ _ 0 Hx) as (i & Hi & <-).
+  rewrite L in Hi; rewrite N by exact Hi; unfold weight.
+  assert (law T m (nth i rows [])) as (Lr & P & _) by (rewrite Forall_forall in H; apply H, nth_In, Hi).
+  rewrite Forall_forall in P; apply P, nth_In; lia.
+Qed.
+
+Lemma table_private T m rows d a b low value :
+  table T m rows -> 0 <= d -> 0 <= a -> 0 < b -> ratio_of_table d (transpose m rows) = (low, value) ->
+  a * value <= b * low -> private a b (within (Z.to_nat d)) rows.
+Proof.
+  intros [HT H] Hd Ha Hb E G.
+  assert (HR : regular m rows) by (eapply Forall_impl; [|exact H]; intros r (L & _); exact L).
+  destruct (ratio_of_table_sound d _ Hd (columns_nonneg T m rows H)) as ([P1 P2] & B & _).
+  rewrite E in P1, P2, B; simpl in P1, P2.
+  intros i k r s W Er Es.
+  assert (Hi : (i < length rows)%nat) by (apply nth_error_Some; congruence).
+  assert (Hk : (k < length rows)%nat) by (apply nth_error_Some; congruence).
+  apply (nth_error_nth _ _ []) in Er, Es.
+  assert (law T m r) as (Lr & Pr' & _) by (rewrite Forall_forall in H; apply H; rewrite <- Er; apply nth_In, Hi).
+  assert (law T m s) as (Ls & _) by (rewrite Forall_forall in H; apply H; rewrite <- Es; apply nth_In, Hk).
+  apply keeps_nth; [congruence|]. intros j Hj; rewrite Lr in Hj.
+  destruct (transpose_nth m rows HR j Hj) as [L N].
+  rewrite Forall_forall in B; specialize (B (nth j (transpose m rows) [])
+    ltac:(apply nth_In; rewrite transpose_length; assumption) i k W ltac:(lia) ltac:(lia)).
+  rewrite !N in B by assumption; unfold weight in B; rewrite Er, Es in B; simpl in B.
+  assert (0 <= nth j r 0) by (rewrite Forall_forall in Pr'; apply Pr', nth_In; lia).
+  apply (Zmult_le_reg_r _ _ value); [lia|]. nia.
+Qed.
+
+Lemma power_keeps_sound a b x k : 0 <= a -> 0 < b -> 0 <= num x -> power_keeps a b x k = Holds ->
+  a * den x ^ k <= b * num x ^ k.
+Proof.
+  intros Ha Hb Hx; unfold power_keeps; destruct (Z.eqb_spec a 0) as [->|ne].
+  - intros _. assert (0 <= num x ^ k) by (apply Z.pow_nonneg; exact Hx). nia.
+  - destruct (_ <=? longest); [|discriminate]. intros H; apply need_holds in H; rewrite !to_the_spec in H; apply Z.leb_le; exact H.
+Qed.
+
+Lemma private_weaker a b c d N rows : 0 <= a -> 0 < b -> 0 < d -> Forall (Forall (Z.le 0)) rows ->
+  a * d <= b * c -> private c d N rows -> private a b N rows.
+Proof.
+  intros Ha Hb Hd nn G H i k r s HN Er Es; specialize (H i k r s HN Er Es).
+  assert (P : Forall (Z.le 0) r) by (rewrite Forall_forall in nn; apply nn; eapply nth_error_In; exact Er).
+  clear - Ha Hb Hd G H P; induction H as [|w w' r s Hw _ IH]; constructor.
+  - inversion P; subst; apply (Zmult_le_reg_r _ _ d); [lia|]. nia.
+  - apply IH; inversion P; assumption.
+Qed.
+
+Lemma steps_sound c a b k found : channel_ok c = Holds -> 0 <= a <= b -> 0 < b -> 0 <= k <= size c - 1 ->
+  found = tight_of c (columns_of c) k -> power_keeps a b (fst found) (snd found) = Holds ->
+  private a b (within (Z.to_nat k)) (rows_of c).
+Proof.
+  intros Hc Hab Hb Hk -> H; destruct (channel_ok_table c Hc) as ([HT HR] & HL & H2).
+  assert (nn : Forall (Forall (Z.le 0)) (rows_of c))
+    by (eapply Forall_impl; [|exact HR]; intros r (_ & P & _); exact P).
+  destruct c as [T rows|n x|m keep]; simpl in *.
+  - apply table_ok_sound in Hc; destruct Hc as (Ht & _ & _).
+    destruct (ratio_of_table k (transpose (width rows) rows)) as [low value] eqn:E; simpl in H.
+    assert (P : 0 <= low).
+    { destruct (ratio_of_table_sound k _ ltac:(lia) (columns_nonneg T _ rows (proj2 Ht))) as ([P _] & _).
+      rewrite E in P; exact P. }
+    apply power_keeps_sound in H; [|lia|lia|exact P]. cbn [fst snd num den] in H; rewrite !Z.pow_1_r in H.
+    apply (table_private T (width rows) rows k a b low value); auto; lia.
+  - apply need_holds in Hc; unfold fraction_ok in Hc; rewrite !andb_true_iff, !Z.ltb_lt, Z.leb_le in Hc.
+    apply power_keeps_sound in H; [|lia|lia|lia]. rewrite Z.min_l in H by lia.
+    assert (0 < den x ^ k) by (apply Z.pow_pos_nonneg; lia).
+    apply (private_weaker a b (num x ^ k) (den x ^ k)); auto; try lia.
+    pattern k at 1 2; rewrite <- (Z2Nat.id k) by lia. apply geometric_private; lia.
+  - apply need_holds in Hc; unfold fraction_ok in Hc; rewrite !andb_true_iff, !Z.ltb_lt, !Z.leb_le in Hc.
+    apply power_keeps_sound in H; [|lia|lia|simpl; lia]. cbn [fst snd num den] in H; rewrite !Z.pow_1_r in H.
+    assert (0 <= num keep * m) by (apply Z.mul_nonneg_nonneg; lia).
+    apply (private_weaker a b (den keep - num keep) (den keep - num keep + num keep * m)); auto; try lia.
+    intros i j r s W Er Es. assert (R := response_private (num keep) (den keep) (Z.to_nat m) ltac:(lia) i j r s I Er Es).
+    rewrite Z2Nat.id in R by lia; exact R.
+Qed.
+
+(** ** Pairs at distances *)
+
+Lemma row_keeps_sound A B q r : forall s, row_keeps A B (Z.of_nat q) r s = true -> keeps_root A B q r s.
+Proof.
+  induction r as [|w r IH]; intros [|v s] H; simpl in *; try discriminate; constructor.
+  - apply andb_prop in H; rewrite !to_the_spec in H; apply Z.leb_le; tauto.
+  - apply IH; apply andb_prop in H; tauto.
+Qed.
+
+Lemma every_holds {A} (f : A -> verdict) l : every f l = Holds -> forall x, In x l -> f x = Holds.
+Proof.
+  induction l as [|y l IH]; simpl; intros H x Hx; [contradiction|].
+  destruct (f y) eqn:E; try discriminate. destruct Hx as [->|Hx]; auto.
+Qed.
+
+(** From the level of a pair to roots of it. *)
+Lemma root_of_keeps A B c d q r s : 0 <= A -> 0 < B -> 0 <= c -> 0 < d -> (0 < q)%nat ->
+  Forall (Z.le 0) r -> keeps c d r s -> A * d ^ Z.of_nat q <= B * c ^ Z.of_nat q -> keeps_root A B q r s.
+Proof.
+  intros HA HB Hc Hd Hq P H G; induction H as [|w w' r s Hw _ IH]; constructor.
+  - inversion P as [|? ? W _]; subst; set (n := Z.of_nat q) in *.
+    assert (D : 0 < d ^ n) by (apply Z.pow_pos_nonneg; lia).
+    assert (S1 : (c * w) ^ n <= (d * w') ^ n) by (apply Z.pow_le_mono_l; nia).
+    rewrite !Z.pow_mul_l in S1. assert (0 <= w ^ n) by (apply Z.pow_nonneg; lia).
+    apply (Zmult_le_reg_r _ _ (d ^ n)); [lia|].
+    apply Z.le_trans with (B * c ^ n * w ^ n); [nia|]. nia.
+  - apply IH; inversion P; assumption.
+Qed.
+
+Lemma pairs_sound c a b pairs : channel_ok c = Holds -> 0 <= a <= b -> 0 < b ->
+  pairs_ok (size c) pairs = true -> pairs_keep c a b pairs = Holds ->
+  forall i k x r s, In (i, k, x) pairs ->
+    nth_error (rows_of c) (Z.to_nat i) = Some r -> nth_error (rows_of c) (Z.to_nat k) = Some s ->
+    0 <= num x /\ 0 < den x /\
+    keeps_root (a ^ num x) (b ^ num x) (Z.to_nat (den x)) r s /\ keeps_root (a ^ num x) (b ^ num x) (Z.to_nat (den x)) s r.
+Proof.
+  intros Hc Hab Hb Hok H i k x r s Hin Er Es.
+  destruct (channel_ok_table c Hc) as ([HT HR] & HL & H2).
+  assert (nn : forall j t, nth_error (rows_of c) j = Some t -> Forall (Z.le 0) t).
+  { intros j t E; apply nth_error_In in E; rewrite Forall_forall in HR; apply (HR t E). }
+  unfold pairs_ok in Hok; rewrite !andb_true_iff in Hok; destruct Hok as [[_ Hok] _].
+  rewrite forallb_forall in Hok; specialize (Hok _ Hin); simpl in Hok.
+  unfold fraction_ok in Hok; rewrite !andb_true_iff, !Z.ltb_lt, !Z.leb_le in Hok.
+  destruct Hok as [[[[Hi Hik] Hk] Hd] Hn]; split; [lia|split; [lia|]].
+  assert (PA : 0 <= a ^ num x) by (apply Z.pow_nonneg; lia).
+  assert (PB : 0 < b ^ num x) by (apply Z.pow_pos_nonneg; lia).
+  assert (Q0 : (0 < Z.to_nat (den x))%nat) by lia.
+  destruct c as [T rows|n y|m keep]; simpl in *.
+  - assert (G := every_holds _ _ H _ Hin); unfold pair_keeps in G; simpl in G.
+    destruct (_ <=? longest); [|discriminate]. apply need_holds in G; rewrite !to_the_spec in G.
+    apply andb_prop in G.
+    rewrite (nth_error_nth _ _ [] Er), (nth_error_nth _ _ [] Es) in G.
+    rewrite <- (Z2Nat.id (den x)) in G by lia.
+    split; apply row_keeps_sound; tauto.
+  - apply need_holds in Hc; unfold fraction_ok in Hc; rewrite !andb_true_iff, !Z.ltb_lt, Z.leb_le in Hc.
+    assert (G := every_holds _ _ H _ Hin); simpl in G.
+    destruct (Z.eqb_spec (num x) 0); [discriminate|].
+    set (e := Z.to_nat (Z.abs (i - k))).
+    assert (R := geometric_private (num y) (den y) (Z.to_nat n) e ltac:(lia)).
+    assert (Pp : 0 < num y ^ Z.of_nat e) by (apply Z.pow_pos_nonneg; lia).
+    assert (Pq : 0 < den y ^ Z.of_nat e) by (apply Z.pow_pos_nonneg; lia).
+    assert (K1 := R (Z.to_nat i) (Z.to_nat k) r s ltac:(unfold within, e; lia) Er Es).
+    assert (K2 := R (Z.to_nat k) (Z.to_nat i) s r ltac:(unfold within, e; lia) Es Er).
+    assert (G' : a ^ num x * (den y ^ Z.of_nat e) ^ Z.of_nat (Z.to_nat (den x))
+              <= b ^ num x * (num y ^ Z.of_nat e) ^ Z.of_nat (Z.to_nat (den x))).
+    { destruct (Z.eqb_spec a 0) as [->|na].
+      - rewrite Z.pow_0_l by lia.
+        assert (0 <= (num y ^ Z.of_nat e) ^ Z.of_nat (Z.to_nat (den x))) by (apply Z.pow_nonneg; lia). nia.
+      - destruct (_ <=? longest); [|discriminate]. apply need_holds, Z.leb_le in G; rewrite !to_the_spec in G.
+        unfold e; rewrite !Z2Nat.id by lia. rewrite <- !Z.pow_mul_r by lia. exact G. }
+    split; [apply (root_of_keeps _ _ _ _ _ _ _ PA PB (Z.lt_le_incl _ _ Pp) Pq Q0 (nn _ _ Er) K1 G')
+           |apply (root_of_keeps _ _ _ _ _ _ _ PA PB (Z.lt_le_incl _ _ Pp) Pq Q0 (nn _ _ Es) K2 G')].
+  - apply need_holds in Hc; unfold fraction_ok in Hc; rewrite !andb_true_iff, !Z.ltb_lt, !Z.leb_le in Hc.
+    assert (G := every_holds _ _ H _ Hin); simpl in G.
+    destruct (_ <=? longest); [|discriminate]. apply need_holds, Z.leb_le in G; rewrite !to_the_spec in G.
+    assert (R := response_private (num keep) (den keep) (Z.to_nat m) ltac:(lia)).
+    rewrite Z2Nat.id in R by lia.
+    assert (0 <= num keep * m) by (apply Z.mul_nonneg_nonneg; lia).
+    assert (C1 : 0 <= den keep - num keep) by lia.
+    assert (D1 : 0 < den keep - num keep + num keep * m) by lia.
+    assert (K1 := R _ _ _ _ I Er Es); assert (K2 := R _ _ _ _ I Es Er).
+    rewrite <- (Z2Nat.id (den x)) in G by lia.
+    split; [apply (root_of_keeps _ _ _ _ _ _ _ PA PB C1 D1 Q0 (nn _ _ Er) K1 G)
+           |apply (root_of_keeps _ _ _ _ _ _ _ PA PB C1 D1 Q0 (nn _ _ Es) K2 G)].
+Qed.
+
+(** ** The promise *)
+
+Lemma check_parts d : check d = Holds ->
+  channel_ok (the_channel d) = Holds /\ alpha_ok (alpha d) = true /\
+  epsilon_ok (num (alpha d)) (den (alpha d)) (epsilon d) = Holds /\
+  level_ok d (columns_of (the_channel d)) = Holds /\ listed_ok d (columns_of (the_channel d)) = true /\
+  match proof d with None => True | Some x => certificate_ok d (columns_of (the_channel d)) x = Holds end.
+Proof.
+  unfold check; intros H.
+  destruct (channel_ok (the_channel d)); try discriminate.
+  steps H. destruct (epsilon_ok _ _ _); try discriminate.
+  destruct (level_ok _ _); try discriminate. steps H.
+  repeat split; auto. destruct (proof d); auto.
+Qed.
+
+Lemma alpha_ok_sound x : alpha_ok x = true -> 0 <= num x <= den x /\ 0 < den x.
+Proof. unfold alpha_ok, fraction_ok; rewrite !andb_true_iff, Z.ltb_lt, !Z.leb_le; lia. Qed.
+
+(** Theorem 6.2: of an accepted document the channel is a mechanism, and its promise holds for every event. *)
+Theorem accepted_is_private d : check d = Holds ->
+  table (total_of (the_channel d)) (Z.to_nat (reports (the_channel d))) (rows_of (the_channel d)) /\ promise d.
+Proof.
+  intros H; destruct (check_parts d H) as (Hc & Ha & _ & Hl & _); apply alpha_ok_sound in Ha; destruct Ha as [Hab Hb].
+  destruct (channel_ok_table _ Hc) as (HT & HL & H2); split; [exact HT|].
+  unfold promise, level_ok in *; destruct (the_neighbours d) as [k| |pairs].
+  - steps Hl. destruct (power_keeps _ _ _ _) eqn:P in Hl; try discriminate.
+    apply Z.leb_le in E.
+    apply privacy_from_integers with (Z.to_nat (reports (the_channel d))); auto.
+    apply within_clipped; [|lia]. rewrite HL.
+    eapply steps_sound; eauto; lia.
+  - destruct (power_keeps _ _ _ _) eqn:P in Hl; try discriminate.
+    apply privacy_from_integers with (Z.to_nat (reports (the_channel d))); auto.
+    apply within_any; rewrite HL. eapply steps_sound; eauto; lia.
+  - steps Hl. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
+    intros i k x r s Ev Hin Er Es.
+    destruct (pairs_sound _ _ _ _ Hc Hab Hb E P i k x r s Hin Er Es) as (Hn & Hd & K1 & K2).
+    destruct HT as [HT HR].
+    assert (nn : forall j t, nth_error (rows_of (the_channel d)) j = Some t -> Forall (Z.le 0) t).
+    { intros j t Et; apply nth_error_In in Et; rewrite Forall_forall in HR; apply (HR t Et). }
+    rewrite <- (Z2Nat.id (num x)), <- (Z2Nat.id (den x)) by lia.
+    rewrite <- (Z2Nat.id (num x)) in K1, K2 by lia.
+    split; apply distance_probability; eauto; lia.
+Qed.

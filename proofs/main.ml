@@ -1,0 +1,291 @@
+(* Reads mechanism files into the document of the proved checker, and says what it answers.
+   Trusted, not proved: this reader puts the integers of a file where they belong and decides nothing about them.
+
+     discreet-checker FILE ...     a line for each file; the exit code is that of the worst
+     discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
+
+   0: all that is claimed holds. 1: something does not. 2: cannot be read. 3: a kind that no theorem here covers. *)
+
+module Whole = Z (* zarith's, before the checker's own hides it *)
+
+open Checker
+
+exception Refused of string
+exception Uncovered of string
+
+let refuse words = raise (Refused words)
+let z = Whole.of_string
+
+let is_integer s =
+  let n = String.length s in
+  let from = if n > 0 && s.[0] = '-' then 1 else 0 in
+  n > from && n - from <= Json.most_digits
+  && (let good = ref true in
+      for i = from to n - 1 do (match s.[i] with '0' .. '9' -> () | _ -> good := false) done;
+      !good)
+
+let integer = function
+  | Json.Integer s -> z s
+  | Json.String s when is_integer s -> z s
+  | _ -> refuse "a number is not an integer"
+
+let fraction_of_text s =
+  let part t = if is_integer t then z t else refuse "a number is not a fraction" in
+  match String.index_opt s '/' with
+  | None -> { num = part s; den = Whole.one }
+  | Some i ->
+      let den = part (String.sub s (i + 1) (String.length s - i - 1)) in
+      if Whole.sign den <= 0 then refuse "a denominator is not positive";
+      { num = part (String.sub s 0 i); den }
+
+let fraction = function
+  | Json.String s -> fraction_of_text s
+  | _ -> refuse "a fraction is not a text"
+
+(* The parts with these names; there is no other. *)
+let fields where names maybe = function
+  | Json.Object parts ->
+      List.iter
+        (fun (key, _) ->
+          if not (List.mem key names || List.mem key maybe) then refuse (where ^ " has a part that is not known"))
+        parts;
+      List.map
+        (fun name ->
+          match List.assoc_opt name parts with
+          | Some value -> value
+          | None -> refuse (Printf.sprintf "%s has no %s" where name))
+        names
+  | _ -> refuse (where ^ " is not an object")
+
+let field where name = function
+  | Json.Object parts when List.mem_assoc name parts -> List.assoc name parts
+  | _ -> refuse (Printf.sprintf "%s has no %s" where name)
+
+let words = function
+  | Json.String s ->
+      String.iter (fun c -> if Char.code c > 126 then raise (Uncovered "letters among numbers")) s;
+      let blank = function ' ' | '\t' | '\n' | '\r' | '\011' | '\012' | '\028' .. '\031' -> true | _ -> false in
+      let found = ref [] and from = ref (-1) in
+      String.iteri
+        (fun i c ->
+          if blank c then begin
+            if !from >= 0 then found := String.sub s !from (i - !from) :: !found;
+            from := -1
+          end
+          else if !from < 0 then from := i)
+        s;
+      if !from >= 0 then found := String.sub s !from (String.length s - !from) :: !found;
+      List.rev !found
+  | _ -> refuse "integers do not stand in a text"
+
+let integers text = List.map (fun s -> if is_integer s then z s else refuse "a number is not an integer") (words text)
+
+let lines = function
+  | Json.List l -> List.map integers l
+  | _ -> refuse "lines of integers are not a list"
+
+let unless_null read = function Json.Null -> None | value -> Some (read value)
+
+let channel part =
+  match field "the channel" "kind" part with
+  | Json.String "table" -> (
+      match fields "the channel" [ "kind"; "total"; "rows" ] [] part with
+      | [ _; total; rows ] -> Table (integer total, lines rows)
+      | _ -> assert false)
+  | Json.String "geometric" -> (
+      match fields "the channel" [ "kind"; "n"; "a" ] [] part with
+      | [ _; n; a ] -> Geometric (integer n, fraction a)
+      | _ -> assert false)
+  | Json.String "mixture" -> (
+      (match part with
+       | Json.Object parts when (match List.assoc_opt "other" parts with None | Some Json.Null -> false | _ -> true) ->
+           raise (Uncovered "a value that is kept or drawn by another channel")
+       | _ -> ());
+      match fields "the channel" [ "kind"; "size"; "keep" ] [] part with
+      | [ _; size; keep ] -> Response (integer size, fraction keep)
+      | _ -> assert false)
+  | Json.String ("then" | "additive" | "clamped" | "map" | "window" as kind) -> raise (Uncovered ("a channel of kind " ^ kind))
+  | _ -> refuse "the channel is of an unknown kind"
+
+let grid part =
+  match fields "a grid" [ "low"; "high"; "step" ] [] part with
+  | [ low; high; step ] ->
+      { low = unless_null fraction low; high = unless_null fraction high; step = fraction step }
+  | _ -> assert false
+
+let neighbours part =
+  let pairs text distances =
+    let rec two = function
+      | i :: k :: rest -> (i, k) :: two rest
+      | [] -> []
+      | [ _ ] -> refuse "the neighbours are no pairs" in
+    let ends = two (integers text) in
+    let apart = match distances with None -> List.map (fun _ -> { num = Whole.one; den = Whole.one }) ends | Some d -> d in
+    if List.length ends <> List.length apart then refuse "the distances are not one for each pair";
+    Pairs (List.map2 (fun pair d -> (pair, d)) ends apart) in
+  match field "the neighbours" "kind" part with
+  | Json.String "steps" -> Steps (integer (List.nth (fields "the neighbours" [ "kind"; "steps" ] [] part) 1))
+  | Json.String "any" -> ignore (fields "the neighbours" [ "kind" ] [] part); Any
+  | Json.String "pairs" -> pairs (List.nth (fields "the neighbours" [ "kind"; "pairs" ] [] part) 1) None
+  | Json.String "distances" -> (
+      match fields "the neighbours" [ "kind"; "pairs"; "distances" ] [] part with
+      | [ _; text; distances ] -> pairs text (Some (List.map fraction_of_text (words distances)))
+      | _ -> assert false)
+  | _ -> refuse "the neighbours are of an unknown kind"
+
+let epsilon part =
+  match fields "epsilon" [ "factor"; "base" ] [] part with
+  | [ factor; base ] -> (fraction factor, unless_null fraction base)
+  | _ -> assert false
+
+let tight part =
+  match fields "the tight level" [ "alpha"; "power"; "exact" ] [] part with
+  | [ alpha; power; Json.Bool exact ] ->
+      { tight_alpha = fraction alpha; tight_power = integer power; tight_exact = exact }
+  | _ -> refuse "whether the tight level is exact is not said by true or false"
+
+let letter = function
+  | Json.String "RH" -> RH
+  | Json.String "RM" -> RM
+  | Json.String "CH" -> CH
+  | Json.String "CM" -> CM
+  | Json.String "F" -> F
+  | Json.String "WH" -> WH
+  | Json.String "S" -> SY
+  | _ -> refuse "a property is none of the seven"
+
+let letters = function Json.List l -> List.map letter l | _ -> refuse "the properties are no list"
+
+let certificate near part =
+  let names =
+    [ "loss"; "prior"; "risk"; "among"; "require"; "alpha"; "bits"; "objective"; "bound"; "multipliers" ] in
+  match fields "the certificate" names [ "family" ] part with
+  | [ loss; prior; risk; among; require; alpha; bits; objective; bound; multipliers ] ->
+      let per, losses =
+        match fields "the loss" [ "name"; "denominator"; "rows" ] [] loss with
+        | [ _; per; rows ] -> (integer per, lines rows)
+        | _ -> assert false in
+      let law =
+        match fields "the prior" [ "name"; "weights" ] [] prior with
+        | [ _; weights ] -> integers weights
+        | _ -> assert false in
+      let kind =
+        match (risk, among) with
+        | Json.String "family", _ -> raise (Uncovered "a certificate for a set of priors")
+        | Json.String "average", Json.Null -> Average
+        | Json.String "worst", text -> Worst (integers text)
+        | _ -> refuse "the risk of the certificate is of an unknown kind" in
+      (match part with
+       | Json.Object parts when List.mem_assoc "family" parts -> refuse "a set of priors goes with the risk of one"
+       | _ -> ());
+      let given =
+        match multipliers with
+        | Json.Object [ ("rows", _) ] when (match near with Pairs _ -> false | _ -> true) ->
+            raise (Uncovered "a certificate by rays")
+        | Json.Object parts ->
+            let line name =
+              match List.assoc_opt name parts with Some l -> lines l | None -> refuse ("no multipliers of " ^ name) in
+            let others = List.filter (fun (key, _) -> key <> "rows" && key <> "level") parts in
+            { of_rows = line "rows"; of_level = line "level";
+              of_letters = List.map (fun (key, l) -> (letter (Json.String key), lines l)) others }
+        | _ -> refuse "the multipliers are no object" in
+      { per; losses; prior = law; kind; require = letters require; own_alpha = fraction alpha; bits = integer bits;
+        objective = fraction objective; bound = fraction bound; given }
+  | _ -> assert false
+
+let rec sorted = function
+  | Json.Object parts -> Json.Object (List.sort compare (List.map (fun (k, v) -> (k, sorted v)) parts))
+  | other -> other
+
+(* The document, and why its certificate is left out, if it is. *)
+let document whole =
+  let names =
+    [ "inputs"; "outputs"; "neighbours"; "level"; "channel"; "claims"; "recipe"; "format"; "version"; "digest" ] in
+  match fields "the file" names [ "certificate" ] whole with
+  | [ inputs; outputs; near; level; part; claims; _; form; version; _ ] ->
+      if form <> Json.String "discreet-mechanism" then refuse "it is not a mechanism file";
+      if version <> Json.Integer "1" then refuse "its version is not 1";
+      let alpha, eps =
+        match fields "the level" [ "alpha"; "epsilon" ] [] level with
+        | [ alpha; eps ] -> (fraction alpha, unless_null epsilon eps)
+        | _ -> assert false in
+      let told, listed =
+        match fields "the claims" [ "tight"; "properties" ] [] claims with
+        | [ told; listed ] -> (unless_null tight told, unless_null letters listed)
+        | _ -> assert false in
+      let near = neighbours near in
+      let proof, left_out =
+        match whole with
+        | Json.Object parts -> (
+            match List.assoc_opt "certificate" parts with
+            | None | Some Json.Null -> (None, None)
+            | Some c -> ( try (Some (certificate near c), None) with Uncovered what -> (None, Some what)))
+        | _ -> assert false in
+      ( { the_channel = channel part; inputs = grid inputs; outputs = grid outputs;
+          same_grids = sorted inputs = sorted outputs; the_neighbours = near; alpha; epsilon = eps; tight = told;
+          listed; proof },
+        left_out )
+  | _ -> assert false
+
+let words_of_fault = function
+  | Bad_number -> "a number is not a fraction"
+  | Bad_table -> "the table is not one of at least two rows of equal length"
+  | Bad_total -> "the total is not between 1 and 2^63"
+  | Bad_sum -> "a row has a negative weight or does not sum to the total"
+  | Bad_cells -> "the total is not a multiple of the cells that drawing needs"
+  | Bad_channel -> "the channel's parameters are out of range"
+  | Bad_grid | Grids_do_not_fit -> "the grids do not fit the channel"
+  | Bad_neighbours -> "the neighbours are none"
+  | Bad_alpha -> "alpha is not between 0 and 1"
+  | Bad_epsilon -> "epsilon is not positive"
+  | Alpha_above_epsilon -> "alpha is weaker than the epsilon in the file"
+  | Level_fails -> "the level does not hold for all neighbours"
+  | Tight_differs -> "the tight level is not that of the weights"
+  | Properties_differ -> "the properties are not those of the weights"
+  | Bad_certificate -> "the certificate does not fit the mechanism"
+  | Properties_missing -> "the mechanism lacks a property that its certificate requires"
+  | Risk_differs -> "the risk in the certificate is not that of the weights"
+  | Other_level -> "the certificate is about another level"
+  | Bad_multipliers -> "the multipliers of the certificate are not of its constraints"
+  | Bound_differs -> "the bound in the certificate is not the one that its multipliers prove"
+
+let answer text =
+  try
+    let d, left_out = document (Json.parse text) in
+    match (check d, left_out) with
+    | Fails why, _ -> (1, "does not hold: " ^ words_of_fault why)
+    | Open Too_long, _ -> (3, "not covered: numbers too long to be written out")
+    | Open Undecided_epsilon, _ -> (3, "not covered: alpha is too close to epsilon")
+    | Holds, Some what -> (3, "not covered: " ^ what)
+    | Holds, None -> (0, "holds")
+  with
+  | Json.Unreadable why -> (2, "cannot be read: " ^ why)
+  | Refused why -> (1, "does not hold: " ^ why)
+  | Uncovered what -> (3, "not covered: " ^ what)
+  | Stack_overflow | Out_of_memory -> (3, "not covered: too large")
+
+let read name =
+  let channel = open_in_bin name in
+  Fun.protect ~finally:(fun () -> close_in channel) (fun () -> really_input_string channel (in_channel_length channel))
+
+let () =
+  match List.tl (Array.to_list Sys.argv) with
+  | [] -> prerr_endline "usage: discreet-checker FILE ... | --lines"; exit 2
+  | [ "--lines" ] -> (
+      try
+        while true do
+          let code, said = answer (input_line stdin) in
+          Printf.printf "%d %s\n" code said
+        done
+      with End_of_file -> ())
+  | files ->
+      let worst = ref 0 in
+      List.iter
+        (fun name ->
+          let code, said = try answer (read name) with Sys_error why -> (2, "cannot be read: " ^ why) in
+          Printf.printf "%s: %s\n" name said;
+          (* what does not hold is worse than what cannot be told *)
+          let rank = function 0 -> 0 | 3 -> 1 | 2 -> 2 | _ -> 3 in
+          if rank code > rank !worst then worst := code)
+        files;
+      exit !worst

@@ -1,0 +1,133 @@
+"""What is asked of each group, and how it is shown, as options that preview, release and release-to share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..registry import RELEASED
+from .designs import prior_of
+from .options import (
+    LOSS,
+    PRIOR,
+    QUESTION,
+    RELEASE,
+    SUM,
+    DataVersion,
+    Domain,
+    Number,
+    described,
+    entry,
+    listed,
+    meaning,
+    mechanism_option,
+    switch,
+)
+from .statistic_texts import statistic_arguments
+
+if TYPE_CHECKING:
+    from ..questions.question import Question
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """What is asked of each group: the parts of a Question, as the command line writes them."""
+
+    count: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help=meaning(QUESTION, "count", ": \"income = '>50K'\"; * is everybody. May be repeated"),
+        ),
+    ] = None
+    sum: Annotated[list[str] | None, SUM] = None
+    mean: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "mean"))] = None
+    share: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "share"))] = None
+    by: Annotated[
+        list[str] | None,
+        Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
+    ] = None
+    domain: Domain = None
+    weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
+    mechanism: Annotated[
+        str,
+        mechanism_option(
+            f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, gaussian (for a rho), or the file of a mechanism."
+        ),
+    ] = "auto"
+    purpose: Annotated[
+        str | None,
+        Parameter(help=meaning(QUESTION, "purpose", ': reading (the default), adding or "least error"')),
+    ] = None
+    loss: Annotated[str | None, LOSS] = None
+    prior: Annotated[str | None, PRIOR] = None
+    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
+    max_groups: Annotated[Number | None, entry(meaning(QUESTION, "max_groups"))] = None
+    counted: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "counted", ": units (the default), rows, or a column of ids within the unit")),
+    ] = "units"
+    max_rows: Annotated[Number | None, entry(meaning(QUESTION, "max_rows"))] = None
+    pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
+    measure_totals: Annotated[
+        str,
+        Parameter(help=meaning(QUESTION, "measure_totals", ": total,district or total=1,cells=6")),
+    ] = ""
+
+    def question(self) -> Question:
+        """The question that these options ask."""
+        from ..files import load
+        from ..questions import domain as declared
+        from ..questions.margins import measure_of
+        from ..questions.question import Question
+
+        columns = [name for some in self.by or () for name in listed(some)]
+        own = Path(self.mechanism).suffix == ".json"
+        return Question(
+            **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
+            by=columns,
+            domain=declared.Domain.read(self.domain, columns) if self.domain else None,
+            max_count=self.max_count,
+            max_groups=self.max_groups,
+            counted=self.counted,
+            max_rows=self.max_rows,
+            pool_other=self.pool_other,
+            measure_totals=measure_of(self.measure_totals),
+            mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
+            purpose=self.purpose,
+            loss=self.loss,
+            prior=prior_of(self.prior),
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(QuestionOptions):
+    """A question, and what else preview, release and release-to take alike."""
+
+    version: DataVersion = "1"
+    part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
+    margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
+    round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
+    hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+    confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
+    simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
+
+    def keywords(self) -> dict[str, Any]:
+        """What the library's functions take besides the question."""
+        return {
+            "version": self.version,
+            "part": self.part,
+            "margins": listed(self.margins),
+            "round_to": self.round_to,
+            "hide_below": self.hide_below,
+            "confidence": self.confidence,
+            "simultaneous": self.simultaneous,
+        }
+
+
+AS_ASKED = ReleaseOptions()

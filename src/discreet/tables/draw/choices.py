@@ -1,0 +1,259 @@
+"""Which mechanism draws a number: chosen from declared and public quantities alone, by the purpose of the release.
+
+At an epsilon the mechanism keeps a level. For a rho (`Share`) it is Gaussian noise, or for the same charge a mechanism of a pure
+level, whichever has the smaller error: Gaussian noise where rho is small, pure mechanisms where it is large or groups are small.
+One unit moves the numbers of several groups (docs/theory/gaussian.md): Gaussian noise pays for the sum of the squared moves, a
+pure level for epsilon tanh(epsilon/2) of each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DiscreetError, LevelError, ReleaseError
+from ...exact.concentrated import keeps, weights_for
+from ...exact.grid import Grid
+from ...exact.level import Level
+from ...exact.rho import pure_level, pure_rho
+from ...measure.prior import Prior, prior_of
+from ...measure.utility import expected_loss
+from ...mechanism import Mechanism
+from ...mechanisms.additive import gaussian, geometric, staircase
+from ...questions.purpose import ADDING, LARGEST, LEAST, SMALL_GROUP, Purpose
+from ...questions.question import GAUSSIAN, Question
+from ...registry import RELEASED
+
+Indices = NDArray[np.int64]
+
+_OPEN = Grid(None, None)
+_RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a statistic may spend of rho, and how often one unit moves each of its groups at most, by what one row does."""
+
+    rho: Fraction
+    moves: tuple[int, ...]
+
+    @property
+    def squares(self) -> int:
+        """The sum of the squared moves: what Gaussian noise pays for (Canonne, Kamath and Steinke 2020)."""
+        return sum(k * k for k in self.moves)
+
+    @property
+    def level(self) -> Level:
+        """The level of one move that costs as much. With c the most moves of a group and m all of them, moves k_i cost
+        the sum of k_i e tanh(k_i e/2), which is at most m/c times c e tanh(c e/2): tanh rises."""
+        most = max(self.moves)
+        whole = pure_level(self.rho * most / sum(self.moves))
+        return whole if most == 1 else Level(whole.power(Fraction(1, most)))
+
+    def pays(self, m: Mechanism, own: int = 1, times: int = 1) -> bool:
+        """Does it pay for a mechanism, where one row moves `times` numbers of a group by up to `own` steps? Decided exactly."""
+        told = [m.channel.concentration(k * own) for k in self.moves]
+        known = [each for each in told if each is not None]
+        if known:
+            return keeps(known[0][0], times * sum(power for _, power in known), self.rho)
+        if not m.alpha:
+            return False
+        most = max(self.moves)
+        return Fraction(sum(self.moves), most) * pure_rho(most * m.level.charge) <= self.rho
+
+    def noise(self, own: int = 1, times: int = 1) -> Mechanism:
+        """Gaussian noise on all whole numbers that it pays for."""
+        try:
+            return gaussian_noise(weights_for(self.rho / (times * self.squares), own), own)
+        except LevelError:
+            raise ReleaseError(
+                "Noise at this rho would be wider than any number that is counted; use a larger rho, or a coarser step. Nothing "
+                "was charged."
+            ) from None
+
+
+def alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
+    """One mechanism for every size of group; an empty public group needs none."""
+    return {size: None if size == 0 else m for size in np.unique(sizes).tolist()}
+
+
+@lru_cache(maxsize=1024)
+def gaussian_noise(q: Fraction, change: int, top: int | None = None) -> Mechanism:
+    """Gaussian noise of the weights q^(x^2), on all whole numbers, or clamped to 0..top."""
+    return gaussian(_OPEN if top is None else Grid(0, top), q=q, sensitivity=change)
+
+
+@lru_cache(maxsize=1024)
+def open_noise(family: str, change: int, level: Level) -> Mechanism:
+    """Noise on the whole numbers that hides a change of `change` steps."""
+    make = {"geometric": geometric, "staircase": staircase}[family]
+    try:
+        m = make(_OPEN, alpha=level.alpha, sensitivity=change)
+    except LevelError:
+        m = None
+    if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
+        raise ReleaseError(
+            f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+            "a coarser step. Nothing was charged."
+        )
+    return m
+
+
+def total_noise(change: int, level: Level) -> Mechanism:
+    """Of both families the one with the smaller expected error: a choice from declared facts alone."""
+    return min((open_noise(family, change, level) for family in ("geometric", "staircase")), key=_mean_error)
+
+
+def shared_noise(change: int, moved: tuple[int, int], share: Share, pure: tuple[str, ...]) -> Mechanism:
+    """For a rho the noise with the smallest expected error: of some pure families, or Gaussian. One row moves the numbers of a
+    group by `change` steps together; `moved` says how far each, and how many of them (see `Share.pays`)."""
+    among = [share.noise(*moved), *(open_noise(family, change, share.level) for family in pure)]
+    return min(among, key=_mean_error)
+
+
+def _mean_error(m: Mechanism) -> Fraction | float:
+    assert m.channel.noise is not None
+    return m.channel.noise.mean_absolute
+
+
+def mechanisms_for(question: Question, level: Level | Share, sizes: Indices) -> dict[int, Mechanism | None]:
+    """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
+
+    An empty public group needs none: its count is 0, exactly.
+    """
+    plan: dict[int, Mechanism | None] = {}
+    occurring = np.unique(sizes).tolist()
+    question.purpose.check_sizes(len(occurring))
+    for size in occurring:
+        if size == 0:
+            plan[size] = None
+            continue
+        top = question.max_count if size < 0 else size
+        if isinstance(question.mechanism, Mechanism):
+            plan[size] = _given(question.mechanism, top, level)
+        elif isinstance(level, Share):
+            plan[size] = _shared(question.purpose, top, level, question.mechanism == GAUSSIAN)
+        elif question.mechanism == "auto":
+            plan[size] = chosen(question.purpose, top, level)
+        else:
+            plan[size] = made(question.mechanism, top, level)
+    return plan
+
+
+def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
+    """What a purpose chooses for counts from 0 to `top`, or without an upper end."""
+    family = purpose.family(top)
+    return _designed(purpose, top, level) if family is None else made(family, top, level)
+
+
+@lru_cache(maxsize=4096)
+def _shared(purpose: Purpose, top: int | None, share: Share, only_gaussian: bool) -> Mechanism:
+    """For a rho what a purpose chooses: its pure mechanism for the same charge, or Gaussian noise where that has the smaller error.
+
+    Reading and adding take it on all whole numbers, so that it has an unbiased estimate; what is printed lies within its interval.
+    """
+    noise = share.noise()
+    if only_gaussian:
+        return noise
+    pure = chosen(purpose, top, share.level)
+    if purpose.name == ADDING or top is None or (purpose.name != LEAST and top > SMALL_GROUP):
+        error = _mean_error if purpose.name != ADDING else _variance
+        return min((noise, pure), key=error)
+    assert noise.concentration is not None
+    clamped = gaussian_noise(noise.concentration[0], 1, top)
+    loss, prior = (purpose.loss, _prior(purpose, top)) if purpose.name == LEAST else ("l1", None)
+    assert loss is not None
+    if expected_loss(pure, loss, prior) <= expected_loss(clamped, loss, prior):
+        return pure
+    return clamped if purpose.name == LEAST else noise
+
+
+def _variance(m: Mechanism) -> Fraction | float:
+    assert m.channel.noise is not None
+    return m.channel.noise.variance
+
+
+@lru_cache(maxsize=4096)
+def made(family: str, top: int | None, level: Level) -> Mechanism:
+    """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
+    if top is None and family != "geometric":
+        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest possible count.")
+    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
+
+
+def _given(m: Mechanism, top: int | None, level: Level | Share) -> Mechanism:
+    if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
+        raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
+    if m.inputs.high is not None and top is None:
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
+            "declare max_count, the largest possible count, or let auto choose."
+        )
+    if m.inputs.high is not None and top is not None and m.inputs.high < top:
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
+            "make it larger or let auto choose."
+        )
+    if m.sensitivity is None:
+        raise ReleaseError(
+            f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
+            "give a mechanism whose neighbours are steps."
+        )
+    if isinstance(level, Share):
+        if not level.pays(m):
+            raise ReleaseError(
+                f"The mechanism costs more than rho {float(level.rho):.6g}, which is all that its reports may; use a larger rho, "
+                "or a more private mechanism. Nothing was charged."
+            )
+    elif not level.admits(m.alpha):
+        raise ReleaseError(
+            f"The mechanism guarantees epsilon {m.epsilon:.6g}, but each report must guarantee {level.epsilon:.6g}."
+        )
+    if not _distinct_as_floats(m.outputs):
+        raise ReleaseError(
+            f"The mechanism reports {m.outputs}, too fine for floats to distinguish; remap its reports to a "
+            "coarser grid."
+        )
+    return m
+
+
+def _distinct_as_floats(grid: Grid) -> bool:
+    """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
+    nearest to rationals with parts below 2^53."""
+    if grid.is_integer or grid.n is None:
+        return grid.is_integer
+    unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
+    return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53
+
+
+@lru_cache(maxsize=512)
+def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
+    """The certified optimum for counts up to `top`; made once for each size."""
+    if top is None:
+        raise ReleaseError("The least error needs an upper end: declare max_count, the largest possible count.")
+    if top > LARGEST:
+        raise ReleaseError(
+            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
+            '"adding", whose error is little larger there.'
+        )
+    from ...designs.design import design  # a slow import, for those who ask for it
+
+    try:
+        assert purpose.loss is not None  # the purpose that is designed for has one
+        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=_prior(purpose, top)).mechanism
+    except DiscreetError as error:
+        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
+
+
+def _prior(purpose: Purpose, top: int) -> Prior:
+    """The declared prior on 0..top."""
+    law: Any = purpose.prior
+    if isinstance(law, tuple):
+        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
+    return prior_of(law, Grid(0, top))
