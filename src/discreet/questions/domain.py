@@ -20,12 +20,14 @@ are numbers or null are written. A container may lie in another.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -104,7 +106,8 @@ class Domain:
                     "Add them to the domain, or correct the spelling."
                 )
             lists = [_declared_keys(groups[name]) for name in names]
-            keys = tuple(itertools.product(*lists))
+            with _uncollected():
+                keys = tuple(itertools.product(*lists))
         mixed = [k for k, values in enumerate(lists) if len({*map(type, values)} - {type(None)}) > 1]
         if mixed:
             column = show(names[mixed[0]]) if names else f"column {mixed[0] + 1}"
@@ -159,6 +162,24 @@ class Domain:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """While a million small tuples are made, which cannot be garbage: the collector would look at all of them again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def key_lists(domain: Domain) -> list[list[Key]]:
+    """The declared keys as lists, as JSON has them."""
+    with _uncollected():
+        return list(map(list, domain.keys))
 
 
 def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:

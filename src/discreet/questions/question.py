@@ -22,7 +22,7 @@ from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain, read_hierarchies, read_labels
+from .domain import Domain, key_lists, read_hierarchies, read_labels
 from .margins import Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
@@ -406,7 +406,7 @@ def _statistic_dict(statistic: Statistic) -> dict[str, Any]:
 
 def _domain_dict(domain: Domain) -> dict[str, Any]:
     return {
-        "keys": list(domain.keys),  # no copies: there may be a million
+        "keys": key_lists(domain),
         "recodings": [None if part is None else _labels(part) for part in domain.recodings],
         "source": domain.source,
         "containers": [
