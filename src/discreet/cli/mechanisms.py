@@ -208,19 +208,31 @@ def check(
     epsilon: EpsilonText = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
+    proved: Annotated[
+        bool, switch("Ask the checker that is proved in Coq too, about all that the file claims.")
+    ] = False,
 ) -> Output:
     """Verify a mechanism file, and check the level it claims.
 
-    With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
+    With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold. With --proved the
+    program that make proofs builds reads the file too; it says so where a kind of mechanism is not covered by its theorems.
 
     Example: discreet check gm.json --epsilon 0.05
     """
-    from ..measure.privacy import check_privacy
+    from pathlib import Path
 
-    m = load_procedure(file)
+    from ..files import loads_procedure
+    from ..measure.privacy import check_privacy
+    from .proved import NOT_COVERED, ask_proved
+
+    data = _from_stdin() if proved and file == "-" else None
+    m = load_procedure(file) if data is None else loads_procedure(data, "standard input")
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours, group=group)
-    good = bool(verdict)
-    return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
+    good, text = bool(verdict), str(verdict)
+    if proved:
+        code, said = ask_proved(Path(file).read_bytes() if data is None else data)
+        good, text = good and code in (0, NOT_COVERED), f"{text}\nthe proved checker: {said}"
+    return Output(verdict, 0 if good else 1, text=text, style="green" if good else "red")
 
 
 @command()
