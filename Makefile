@@ -18,7 +18,6 @@ COUNT ?= 20
 SEED ?= 1
 WHOLE ?=
 RESULTS := benchmarks/results
-BENCHES = $(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 
 LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
         --no-header --no-emit-index-url -q $(UPGRADE)
@@ -32,7 +31,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies proofs audit bench campaign dist docs mutants lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -65,8 +64,11 @@ studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into st
 proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (needs Debian's coq, mathcomp and zarith)
 	@$(MAKE) --no-print-directory -C proofs
 
-bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not start with _
-	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
+bench: $(VENV)/.dev-stamp  ## run every benchmark and print one page of them: benchmarks/results/README.md (QUICK=1: small sizes, nothing kept)
+	$(BIN)/python benchmarks/_page.py run $(if $(QUICK),--quick)
+
+numbers: $(VENV)/.dev-stamp  ## take README.md's numbers from the last `make bench`
+	$(BIN)/python benchmarks/_page.py readme
 
 campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
 	mkdir -p $(RESULTS)

@@ -13,17 +13,17 @@ import platform
 import time
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 import numpy as np
 
 import discreet as dt
 from discreet.sharing.convolution import convolved
 from discreet.sharing.losses import losses_of
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = _page.FOLDER
 ASKED = 3.0  # processor seconds
 
 
@@ -65,6 +65,20 @@ def main() -> None:
         seconds, least = time.process_time() - start, min(floor(make, k) for _ in range(3))
         rows.append({"case": name, "k": k, "seconds": seconds, "floor": least, "met": seconds <= ASKED})
         print(rows[-1], flush=True)
+    _page.keep(
+        __file__,
+        [
+            _page.Line(
+                f"compose: {r['case']}, k = {r['k']}",
+                _page.seconds(r["seconds"]),
+                f"{_page.seconds(r['floor'])}, one transform",
+                r["seconds"] / r["floor"],
+                f"at most {ASKED:g} s",
+                r["met"],
+            )
+            for r in rows
+        ],
+    )
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "alike.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     text = [

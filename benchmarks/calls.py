@@ -24,11 +24,12 @@ from pathlib import Path
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import _machine
+import _page
 import numpy as np
 
 import discreet as dt
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 ROUNDS = 5
 ROUND = 0.2  # processor seconds
 ALPHA = "1/2"
@@ -105,6 +106,17 @@ def line(name: str, now: dict[str, float], before: dict[str, float] | None) -> s
     return f"| {' | '.join(cells)} |"
 
 
+def kept_line(name: str, now: dict[str, float], before: dict[str, float] | None) -> _page.Line:
+    """The same for the page; nothing is asked where nothing was measured before."""
+    ours = f"{_page.seconds(now['seconds'])}, {now['calls']:,.0f} Python calls"
+    if before is None:
+        return _page.Line(name, ours, f"{now['ratio']:.3g} times the loop")
+    ratio = now["ratio"] / before["ratio"]
+    return _page.Line(
+        name, ours, f"before: {before['calls']:,.0f} Python calls", ratio, "≤ 0.5 of before", ratio <= 0.5
+    )
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description="What the commonest calls cost.")
@@ -117,6 +129,7 @@ def main() -> None:
         found[name] = measured(call)
         lines.append(line(name, found[name], before.get(name) if before else None))
         print(lines[-1], flush=True)
+    _page.keep(__file__, (kept_line(name, one, before.get(name)) for name, one in found.items()))
     if options.quick:
         return
     head = [

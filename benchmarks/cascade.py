@@ -19,14 +19,14 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import _machine
+import _page
 import numpy as np
 
 import discreet as dt
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 LEVELS = ["3/10", "1/2", "3/5", "4/5", "9/10"]
 MANY, SOME = 10**7, 10**6
 LONGEST = 2.0  # seconds for five levels of 10^7 true values
@@ -82,6 +82,15 @@ def added_rows(n: int, rounds: int) -> list[Row]:
     return [Row(f"{name}, {SOME:,} reports on 0..{n}", *taken, None) for name, taken in zip(tasks, times, strict=True)]
 
 
+def kept_line(row: Row) -> _page.Line:
+    """A row for the page."""
+    floor = row.floor_processor
+    other, ratio = (
+        ("", None) if floor is None else (f"{_page.seconds(floor)}, independent draws", row.processor / floor)
+    )
+    return _page.Line(f"cascade: {row.case}", _page.seconds(row.processor), other, ratio, row.asked, row.met)
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description="How fast a cascade is released.")
@@ -116,6 +125,7 @@ def main() -> None:
             f"| {row.case} | {row.seconds:.2f} | {row.processor:.2f} | {floor} | {ratio} | {row.asked} | {met} |"
         )
     print("\n".join(lines))
+    _page.keep(__file__, map(kept_line, rows))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "cascade.json").write_text(
         json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"

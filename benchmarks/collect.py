@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 from rich.console import Console
 from rich.table import Table
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = _page.FOLDER
 ROWS, RUNS = 100_000_000, 1
 
 MAKE = """
@@ -122,6 +123,20 @@ def main() -> None:
     for r in told:
         shown.add_row(*cells(r))
     Console().print(shown)
+    _page.keep(
+        __file__,
+        [
+            _page.Line(
+                f"perturb {rows:,} rows: {r['case']}",
+                f"{_page.seconds(r['seconds'])}, {r['peak_mb']:.0f} MB",
+                f"{_page.seconds(r['floor_seconds'])}, DuckDB's {r['floor']}",
+                r["times"],
+                f"at most {r['asked']} times, 1000 MB",
+                r["met"],
+            )
+            for r in told
+        ],
+    )
     if rows == ROWS:
         write(told)
 

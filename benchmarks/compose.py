@@ -14,10 +14,10 @@ import subprocess
 import tempfile
 import time
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 import _peers
 import numpy as np
 
@@ -26,7 +26,7 @@ from discreet.sharing.curve import SamePair
 from discreet.sharing.pairs import pairs_of
 
 _peers.PINS.setdefault("dp-accounting", ("dp-accounting==0.6.0",))  # pins old versions of attrs and others
-RESULTS = Path(__file__).parent / "results"
+RESULTS = _page.FOLDER
 DELTA = "1e-6"
 ASKED = {1000: (10.0, lambda gap, epsilon: gap <= 0.05), 10**6: (60.0, lambda gap, epsilon: gap <= 0.01 * epsilon)}
 ROUNDED = 1e-8  # dp-accounting's bounds leave out its rounding
@@ -102,8 +102,22 @@ def main() -> None:
     write(rows, problem)
 
 
+def kept_line(row: dict[str, Any]) -> _page.Line:
+    """A row for the page; dp-accounting has one pair where we have all."""
+    theirs = row["peer"].get("seconds") if row["peer"] else None
+    other, ratio = (
+        ("", None) if theirs is None else (f"{_page.seconds(theirs)}, dp-accounting, one pair", theirs / row["seconds"])
+    )
+    most, _ = ASKED.get(row["k"], (10.0, None))
+    ours = f"{_page.seconds(row['seconds'])}, epsilon {row['lower']:.4g} to {row['upper']:.4g}"
+    return _page.Line(
+        f"compose {row['table']}, k = {row['k']:,}", ours, other, ratio, f"within {most:g} s, and close", row["met"]
+    )
+
+
 def write(rows: list[dict[str, Any]], problem: str) -> None:
     """The results as JSON, and as a table for people."""
+    _page.keep(__file__, map(kept_line, rows))
     RESULTS.mkdir(exist_ok=True)
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "compose.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")

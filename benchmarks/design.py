@@ -40,6 +40,7 @@ from statistics import median
 from typing import Any
 
 import _machine
+import _page
 import highspy
 import numpy as np
 import scipy
@@ -54,7 +55,7 @@ from discreet.designs.constraints import essential
 from discreet.designs.design import Design
 from discreet.errors import DesignError
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 LOSSES, ALPHAS = ("l0", "l1", "l2"), ("0.5", "0.9", "0.99")
 SETS = ("", "WH", "RM", "CM", "F", "CH RH", " ".join(LETTERS))
@@ -568,6 +569,30 @@ def write(rows: list[Row], found: list[Compared], sweep: list[dict[str, Any]], a
     (RESULTS / "design.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def kept_line(row: Row) -> _page.Line:
+    """A row for the page."""
+    gap = "" if row.gap is None else f"gap {row.gap:.1e}"
+    ours = ", ".join(part for part in (_page.seconds(row.ours), gap) if part)
+    other = "" if row.highs is None else f"{_page.seconds(row.highs)}, HiGHS"
+    return _page.Line(f"design: {row.case}", ours, other, row.ratio, row.asked, row.met)
+
+
+def seven_lines(found: list[Compared]) -> list[_page.Line]:
+    """Designs with all seven properties, which HiGHS solved faster once, one by one."""
+    return [
+        _page.Line(
+            f"design: {one.case}",
+            _page.seconds(one.ours),
+            f"{_page.seconds(one.highs)}, HiGHS' {one.by}",
+            one.ratio,
+            "≥ 1 from n = 32 on" if one.case.n >= 32 else "",
+            one.ratio >= 1 if one.case.n >= 32 else None,
+        )
+        for one in found
+        if one.case.kind == "all seven"
+    ]
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description="How long designs take, against HiGHS on the whole linear program.")
@@ -581,6 +606,7 @@ def main() -> None:
     about = conditions(options.quick)
     rows, found, sweep = measured(options.quick, console)
     show(rows, console)
+    _page.keep(__file__, [*map(kept_line, rows), *seven_lines(found)])
     if not options.quick:
         write(rows, found, sweep, about)
 

@@ -15,17 +15,17 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import _machine
+import _page
 import _peers
 import numpy as np
 
 import discreet as dt
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 N = 2**22
 ERRORS = ("0.3", "1", "20", "1000", "3000", "1e6")
 PEER_ERROR = "20"
@@ -70,6 +70,14 @@ def peer_row(name: str, rounds: int, ours: float, rho: float) -> str:
     return f"| {name} {found.version} | {found.route} | {found.rate:,.0f} | {ours / found.rate:,.0f} | {same} |"
 
 
+def kept_line(line: str) -> _page.Line:
+    """A row for the page."""
+    error, ours, floor, ratio, one, met = (cell.strip() for cell in line.strip("|").split("|"))
+    bar = f"at least {ASKED_RATE / 1e6:.0f} M a second, one number below {ASKED_ONE * 1e6:.0f} us"
+    other = f"{floor}, NumPy's normal numbers, rounded"
+    return _page.Line(f"draw: Gaussian, error {error}", f"{ours}, one {one}", other, float(ratio), bar, met == "yes")
+
+
 def main() -> None:
     """Print the tables, and write them down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -77,6 +85,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     machine = f"{_machine.cpu_model()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    rows = [row(error, given.rounds) for error in ERRORS]
+    _page.keep(__file__, map(kept_line, rows))
     lines = [
         "# The discrete Gaussian",
         "",
@@ -85,7 +95,7 @@ def main() -> None:
         "",
         "| standard error | ours | NumPy's normal numbers, rounded, insecure | ratio | one number | as asked |",
         "|---|---|---|---|---|---|",
-        *(row(error, given.rounds) for error in ERRORS),
+        *rows,
     ]
     if not given.no_peers:
         m = dt.gaussian(dt.Grid(None, None), standard_error=PEER_ERROR)

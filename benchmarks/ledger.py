@@ -34,6 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import _machine
+import _page
 from rich.console import Console
 from rich.table import Table
 
@@ -41,7 +42,7 @@ import discreet as dt
 from discreet.ledger.ledger import Ledger
 from tests import crashes, postgres
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 PROCESSES = 8
 DATA_SETS = 8
 LONGEST = 20.0  # milliseconds for a charge and its answer on SQLite
@@ -177,6 +178,13 @@ def write(rows: list[Row], about: dict[str, Any]) -> None:
     (RESULTS / "ledger.md").write_text("\n".join(lines) + "\n")
 
 
+def kept_line(row: Row, floor: Row) -> _page.Line:
+    """A row for the page; times are held against one sync of this disk."""
+    ratio = row.value / floor.value if row.unit == floor.unit and row is not floor else None
+    other = "" if ratio is None else f"{floor.value:.2f} {floor.unit}, one sync"
+    return _page.Line(f"ledger: {row.case}", f"{row.value:,.2f} {row.unit}", other, ratio, row.asked, row.met)
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description="How long a charge takes, alone and from many processes.")
@@ -195,6 +203,7 @@ def main() -> None:
                     rows.append(rate_row(kind, ledger, DATA_SETS, turns, folder, many))
                     rows.append(rate_row(kind, ledger, 1, turns, folder, None))
     show(rows, Console(width=None if sys.stdout.isatty() else 150))
+    _page.keep(__file__, (kept_line(row, rows[0]) for row in rows))
     write(rows, about)
 
 

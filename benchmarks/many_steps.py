@@ -1,6 +1,6 @@
 """How long designs take when neighbours are many steps apart, against the engine for any graph of neighbours.
 
-Usage: python benchmarks/many_steps.py [--sizes 41 101 201 401] [--levels 0.05 0.3 0.5 0.9 0.95] [--quick]
+Usage: python benchmarks/many_steps.py [--sizes 41 101 201 401] [--levels 0.05 0.5 0.95] [--quick]
 
 Losses are L1 on a grid from 0 to 1, so that risks and gaps are on that scale; where turning the grid around must change
 something, the prior is beta(2, 4), and for the worst case the loss counts twice what is too low. Ours is the whole call:
@@ -18,10 +18,10 @@ import platform
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 import numpy as np
 import scipy
 
@@ -29,10 +29,11 @@ import discreet as dt
 from discreet.designs import design as making
 from discreet.errors import DesignError
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 REACHES = {41: (20,), 101: (12, 50), 201: (20, 100), 401: (20, 200)}
-ASKED = {41: 0.5, 101: 1.5, 201: 15.0, 401: 300.0}  # seconds
-LEVELS = ("0.05", "0.3", "0.5", "0.9", "0.95")
+ASKED = {41: 0.5, 101: 1.5, 201: 10.0, 401: 90.0}  # seconds
+LEVELS = ("0.05", "0.5", "0.95")
+LONGEST = ("0.5",)  # the levels of 401 values, each of whose cases takes minutes
 COMPARED = "0.5"  # the level at which the other engine runs too
 GAP = 1e-8
 
@@ -75,8 +76,8 @@ class Case:
             making.many_steps.suits = suits
 
 
-def row(case: Case) -> str:
-    """One line of the table."""
+def row(case: Case) -> tuple[str, _page.Line]:
+    """One line of the table, and of the page."""
     taken, gap, told = case.timed()
     quick = case.size < 64 or (case.size <= 128 and case.risk == "average")  # else it may take minutes
     other = case.timed_without() if quick and case.alpha == COMPARED else None
@@ -97,14 +98,17 @@ def row(case: Case) -> str:
     ]
     line = f"| {' | '.join(cells)} |"
     print(line, flush=True)
-    return line
+    name = f"design: {case.size} values, {case.reach} steps, alpha {case.alpha}, {cells[3]}, {case.risk}"
+    engine = "" if other is None else f"{_page.seconds(other)}, any graph"
+    ratio, bar = None if other is None else other / taken, f"under {ASKED[case.size]:g} s, gap {GAP:g}"
+    return line, _page.Line(name, f"{_page.seconds(taken)}, gap {gap:.1e}", engine, ratio, bar, met)
 
 
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description="How long designs take when neighbours are many steps apart.")
     parser.add_argument("--sizes", type=int, nargs="*", default=list(REACHES), choices=list(REACHES))
-    parser.add_argument("--levels", nargs="*", default=list(LEVELS))
+    parser.add_argument("--levels", nargs="*", help="of all sizes; by default fewer of the largest")
     parser.add_argument("--quick", action="store_true", help="the smallest size alone; writes no results")
     options = parser.parse_args()
     load = os.getloadavg()[0]
@@ -112,11 +116,13 @@ def main() -> None:
         Case(size, reach, alpha, symmetric, risk)
         for size in ([41] if options.quick else options.sizes)
         for reach in REACHES[size]
-        for alpha in options.levels
+        for alpha in options.levels or (LONGEST if size > 201 else LEVELS)
         for symmetric in (True, False)
         for risk in ("average", "worst")
     ]
-    lines = [row(case) for case in cases]
+    measured = [row(case) for case in cases]
+    lines = [line for line, _ in measured]
+    _page.keep(__file__, (line for _, line in measured))
     if options.quick:
         return
     about = (

@@ -42,6 +42,7 @@ from typing import Any
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import _machine
+import _page
 import _peers
 import _shapes
 import numpy as np
@@ -51,7 +52,7 @@ from rich.table import Table
 
 import discreet as dt
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 SEED = 20261118
 TOP = 100
 PEER_SECONDS = 300  # a peer may take so long for one recovery
@@ -601,6 +602,13 @@ def write(rows: list[Row], about: dict[str, Any]) -> None:
     (RESULTS / "recovery.md").write_text("\n".join(lines) + "\n")
 
 
+def kept_line(row: Row) -> _page.Line:
+    """A row for the page."""
+    _, ours, against, theirs, *_ = cells(row)
+    other = f"{theirs} {against}".strip() if theirs else ""
+    return _page.Line(f"recover, {row.part}: {row.case}", ours, other, row.ratio, row.asked, row.met)
+
+
 def main() -> None:
     """Run everything that is asked for."""
     parser = argparse.ArgumentParser(description="How near recovered laws come to the truth, and how fast.")
@@ -636,6 +644,7 @@ def main() -> None:
     if options.only in (None, "long"):
         rows += long_rows([(1000, 10**5, 1)] if quick else [(1000, 10**5, 5), (10**5, 10**6, 2)])
     show(rows, console)
+    _page.keep(__file__, map(kept_line, rows))
     if not quick:
         write(rows, about)
 

@@ -30,13 +30,14 @@ from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 import uvicorn
 
 from discreet.studio.access import HEADER, Keys
 from discreet.studio.release_room import Place
 from discreet.studio.server import bundle, configured, make_app
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = _page.FOLDER
 ANSWER, PAINT = 0.150, {8: 0.200, 20: 0.200, 50: 0.600}  # seconds that are allowed
 _MOVE = """([n, alpha]) => new Promise((done) => {
   const form = document.querySelector("#sliders"), start = performance.now();
@@ -167,6 +168,18 @@ def main() -> None:
         asked = "" if row.asked is None else f"under {1000 * row.asked:.0f}"
         lines.append(f"| {row.case} | {1000 * row.best:.0f} | {1000 * row.median:.0f} | {asked} | {row.met} |")
     print("\n".join(lines))
+    _page.keep(
+        __file__,
+        [
+            _page.Line(
+                f"studio: {row.case}",
+                f"{_page.seconds(row.median)}, best {_page.seconds(row.best)}",
+                bar="" if row.asked is None else f"under {_page.seconds(row.asked)}",
+                met=None if row.asked is None else row.median < row.asked,
+            )
+            for row in rows
+        ],
+    )
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "studio.json").write_text(
         json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"

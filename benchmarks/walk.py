@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import _page
+
 import discreet as dt
 
 PEOPLE = 300
@@ -91,7 +93,7 @@ def measured(folder: Path, from_file: bool) -> tuple[Calls, Statements]:
 
 
 def main() -> None:
-    steps = "--steps" in sys.argv[1:]
+    steps, lines = "--steps" in sys.argv[1:], []
     for name, from_file in (("an admitted file", True), ("a table in memory", False)):
         with tempfile.TemporaryDirectory() as folder:
             calls, statements = measured(Path(folder), from_file)
@@ -99,11 +101,16 @@ def main() -> None:
             f"one number of {name}: {sum(calls.modules.values())} calls in {len(calls.modules)} modules, "
             f"{statements.transactions} transactions, {len(statements.texts)} SQL statements"
         )
+        ours = (
+            f"{sum(calls.modules.values()):,} calls in {len(calls.modules)} modules, {len(statements.texts)} statements"
+        )
+        lines.append(_page.Line(f"release of one number of {name}", ours))
         if steps:
             for module, times in calls.modules.items():
                 print(f"  {times:5}  {module}")
             for text in statements.texts:
                 print(f"         {' '.join(text.split())[:110]}")
+    _page.keep(__file__, lines)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import os
 import pkgutil
 import re
@@ -156,24 +157,53 @@ def test_the_readme_opens_with_the_three_kinds_of_people():
 
 
 def test_speeds_in_the_readme_are_those_of_the_results():
-    """Every number of a row of speeds stands in a file of results, and so does the date."""
+    """`make numbers` changes nothing; and it would, were a speed or the date another one."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    folder = ROOT / "benchmarks" / "results"
-    results = {name: (folder / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
+    assert page().with_numbers(readme) == readme, "run `make numbers`"
     [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
-    assert all(f"{date}, Python" in text for text in results.values())
-    ours, *theirs = re.findall(
-        r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second"))
-    )
-    assert f"{int(ours.replace(',', '')) / 10**6} M/s" in results["drawing"]
-    assert len(theirs) == 3
-    assert all(f"| {number} |" in results["drawing"] for number in theirs)
-    fast, slow = re.findall(
-        r"\d+\.\d+", next(line for line in readme.splitlines() if line.startswith("| likeliest distribution"))
-    )
-    [line] = [line for line in results["recovery"].splitlines() if f"| {slow} s |" in line]
-    assert "0..1,000 at ln(2)/10" in line
-    assert round(float(line.split("|")[2].removesuffix(" s ")), 3) == float(fast)
+    speeds = [
+        line for line in readme.splitlines() if line.startswith(("| values a second", "| likeliest distribution"))
+    ]
+    assert [len(re.findall(r"\d[\d,.]{3,}", line.partition("| ")[2].partition("| ")[2])) for line in speeds] == [4, 2]
+    for old in (date, *(cell.strip() for line in speeds for cell in line.split("|")[2:] if cell.strip())):
+        changed = readme.replace(old, old.replace(old[-1], str((int(old[-1]) + 1) % 10)), 1)
+        assert changed != readme
+        assert page().with_numbers(changed) == readme
+
+
+def page() -> types.ModuleType:
+    """The module that makes one page of all benchmarks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        return importlib.import_module("_page")
+
+
+def test_benchmarks_are_one_page(tmp_path):
+    """Rows as they were kept, rows of a script with names of its own, and a script that failed."""
+    module = page()
+    lines = [module.Line("one", "1 s", "2 s, a peer", 2.0, "≥ 1", True), module.Line("two", "3 s")]
+    module.keep("walk.py", lines, tmp_path)
+    module.keep("alike.py", [module.Line("alike ended with exit code 1", bar="0", met=False)], tmp_path)
+    rows = [{"case": "a release", "seconds": 4.9, "duckdb": 0.49, "asked": 0.98, "peak_mb": 272.0, "met": False}]
+    (tmp_path / "release.json").write_text(json.dumps({"date": "2026-11-15", "rows": rows}), encoding="utf-8")
+    (tmp_path / "totals.json").write_text(
+        json.dumps({"rows": [{"width": 3}]}), encoding="utf-8"
+    )  # nothing is asked there
+    text = module.page(tmp_path, {"walk": 1.5})
+    assert "4 rows; of 3 with a bar 1 met it." in text
+    assert "| one | 1 s | 2 s, a peer | 2 | ≥ 1 | yes |\n| two | 3 s |  |  |  |  |" in text
+    assert "| alike ended with exit code 1 |  |  |  | 0 | **no** |" in text
+    assert "| a release | 4.9 | 0.49 |  | 0.98 | **no** |" in text
+    assert "1.5 minutes" in text
+    assert "totals" not in text.partition("## ")[2]
+
+
+def test_every_benchmark_is_on_the_page_or_has_a_reason():
+    """A script gives its rows to the page, or writes them under names that the page reads."""
+    without = {"local", "totals"}  # tables in which nothing is asked
+    adapted = {"release", "cluster"}
+    texts = {name: (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8") for name in page().scripts()}
+    assert {name for name, text in texts.items() if "_page.keep(" not in text} <= without | adapted
 
 
 def test_every_family_has_its_place_in_the_page_on_which_mechanism():

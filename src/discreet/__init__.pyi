@@ -32,6 +32,7 @@ from .mechanisms.guessing import uniform as uniform
 from .mechanisms.matrix import from_matrix as from_matrix
 from .mechanisms.wave import square_wave as square_wave
 from .planning.compare import compare as compare
+from .planning.many_tables import plan_tables as plan_tables
 from .planning.one_report import plan_epsilon as plan_epsilon
 from .planning.one_report import plan_error as plan_error
 from .planning.reports import plan_reports as plan_reports

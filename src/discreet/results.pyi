@@ -18,6 +18,7 @@ from .measure.privacy import Witness as Witness
 from .planning.choices import Choice as Choice
 from .planning.choices import Plan as Plan
 from .planning.compare import Comparison as Comparison
+from .planning.many_tables import TablesPlan as TablesPlan
 from .present.views import Result as Result
 from .present.views import View as View
 from .queries.add_remove import AddRemoveQuery as AddRemoveQuery

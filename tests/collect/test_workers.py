@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +19,12 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.collect.batches import perturb_batches
 from discreet.collect.perturbing import engine_for
-from discreet.collect.workers import PartTask, for_workers
+from discreet.collect.workers import PartTask, TaskSettings, for_workers
 from discreet.engines.file_parts import PlannedFile, UnopenedError, parts_of, planned_files, same_values
+from discreet.engines.reading import Reading
 from discreet.engines.row_numbers import IN_FILE
 from discreet.errors import OutOfRangeError, ReleaseError, SourceError, TableInputError
+from discreet.files import text
 from discreet.randomness import Job
 
 M = dt.geometric(100, epsilon="1/10")
@@ -475,3 +478,24 @@ def test_types_that_hold_the_same_values():
         pa.binary(4),
     ):
         assert not same_values(never, never)
+
+
+@given(st.data())
+def test_a_spoilt_file_is_refused_or_read_and_breaks_nothing(data):
+    """Single bytes of a file, its footer too, changed before it is planned: a result, or a sentence of ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ages.parquet"
+        write(AGES[:900], path)
+        spoilt = bytearray(path.read_bytes())
+        for _ in range(data.draw(st.integers(1, 3))):
+            spoilt[data.draw(st.integers(0, len(spoilt) - 1))] = data.draw(st.integers(0, 255))
+        path.write_bytes(spoilt)
+        try:
+            parts = parts_of(planned_files([str(path)]))
+        except TableInputError:
+            return
+        settings = TaskSettings(
+            mechanism=text(SURE).encode(), column="age", keep=(), on_bad="map=0", names=("age",), reading=Reading()
+        )
+        for tally in map(PartTask(None, settings), parts):
+            assert tally.error is not None or tally.counts[1].sum() == sum(part.rows for part in tally.parts)

@@ -116,7 +116,7 @@ def test_levels_and_shares_are_no_counts():
     for name in ("alpha", "epsilon"):
         with pytest.raises(LevelError, match=rf"{name} = '0,5' has a comma: write 0\.5\."):
             dt.geometric(3, **{name: "0,5"})
-    with pytest.raises(LevelError, match="There is no delta here"):
+    with pytest.raises(LevelError, match="has no delta beside it"):
         dt.geometric(3, epsilon="1,1e-6")
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError, LedgerError, LevelError
 from discreet.exact.rho import pure_level, pure_rho
@@ -338,3 +339,46 @@ def test_the_command_line_has_the_same_words(place, capsys):
     assert page.WITH_DELTA[:40] in run("ledger", "promise", "census", *where)[1]
     code, _, err = run("ledger", "create", "none", *where, "--relation", "add-remove")
     assert (code, "Give one budget" in err) == (2, True)
+
+
+# Single reports
+
+
+def test_a_single_report_of_gaussian_noise_is_paid_for_in_rho(census):
+    m = dt.gaussian(100, rho="1/100")
+    with census.spend("census", rho="1/100", what="one count") as paid:
+        assert paid.sample(m, 50) in range(101)
+    assert census.balance("census").spent == HUNDREDTH
+    assert census.drawn("census", 2)["digest"] == m.digest
+    census.create("old", 1)
+    with pytest.raises(LedgerError, match="pure epsilon"), census.spend("old", rho="1/100", what="one count"):
+        pass
+    with census.spend("census", epsilon="1/10", what="one count") as paid:
+        with pytest.raises(LedgerError, match=r"as an epsilon of .*; epsilon 1/10 was charged"):
+            paid.sample(m, 50)
+        assert paid.sample(dt.geometric(100, epsilon="1/10"), 50) in range(101)
+
+
+@for_each(
+    "rho, m, change, holds",
+    [
+        ("1/100", dt.gaussian(100, rho="1/100"), None, True),
+        ("0.0099999", dt.gaussian(100, rho="1/100"), None, False),
+        ("4/100", dt.gaussian(dt.Grid(None, None), rho="1/100"), 2, True),  # squares count
+        ("0.0399", dt.gaussian(dt.Grid(None, None), rho="1/100"), 2, False),
+        ("1/100", dt.gaussian(dt.Grid(0, 100, 5), rho="1/100", sensitivity=5), None, True),
+        ("0.004995837496", dt.geometric(100, epsilon="1/10"), None, True),
+        ("0.00499583", dt.geometric(100, epsilon="1/10"), None, False),
+        ("0.01994", dt.geometric(100, epsilon="1/10"), 2, True),
+        ("1/1000", dt.uniform(8), None, True),
+    ],
+)
+def test_what_a_rho_covers(rho, m, change, holds):
+    from discreet.ledger.spending import covers
+
+    price = Price.read(rho=rho)
+    if holds:
+        covers(price, m, change)
+    else:
+        with pytest.raises(LedgerError, match="Nothing was drawn: use a mechanism of a smaller rho"):
+            covers(price, m, change)

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger.entries import ACCOUNT
+from discreet.ledger.accounts import ACCOUNT
 from discreet.ledger.ledger import Answer, Ledger, Pending
 from discreet.ledger.sqlite import mounted
 from tests import crashes

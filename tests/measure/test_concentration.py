@@ -220,3 +220,12 @@ def test_what_cannot_be_asked():
         dt.check_privacy(g, rho=1, neighbours={(0, 1): 2})
     with pytest.raises(MetricError, match="group"):
         dt.check_privacy(g, rho=1, neighbours=1, group=2)
+
+
+def test_deltas_below_everything_are_not_promised():
+    """At epsilon 2000 what is left is far below 2^-300: it is bounded from above, and nobody is told that it is nothing."""
+    wide = dt.gaussian(dt.Grid(None, None), standard_error=20)
+    told = dt.check_privacy(wide, epsilon=2000, delta="1e-50")
+    assert told
+    assert 0 < told.needed < 1e-80
+    assert not dt.check_privacy(wide, epsilon=2000, delta="1e-390").decided

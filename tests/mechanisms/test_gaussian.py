@@ -159,6 +159,7 @@ def test_intervals_cover_every_truth_in_exact_enumeration(q, n, confidence):
     for truth, row in enumerate(reference_rows(m)):
         covered = sum(p for p, (low, high) in zip(row, ends, strict=True) if low <= truth <= high)
         assert covered >= Decimal(confidence)
+        assert abs(decimal(dt.measure.coverage(m, ends)[truth]) - covered) < Decimal("1e-24")
 
 
 def test_intervals_on_open_grids_are_no_wider_than_they_must_be():
@@ -189,6 +190,11 @@ def test_losses_and_remaps():
     assert float(dt.measure.bayes_risk(m, loss="l1")) <= float(dt.expected_loss(m, "l1")) + 1e-12
     found = dt.recover(np.bincount(m.sample(np.full(4000, 5), source=dt.insecure_source(2)), minlength=13), m)
     assert found.distribution[4:7].sum() > 0.9
+
+
+def test_it_has_pictures():
+    pytest.importorskip("altair")
+    m = dt.gaussian(12, q="4/5")
     assert m.plot() is not None
     assert m.plot("distribution", at=3) is not None
 

@@ -146,9 +146,10 @@ def test_reports_that_do_not_fit_say_so_in_the_title():
 def test_blocks_of_values_are_said():
     """201 values in blocks of 4; three reports and 161 truths in blocks of 3; up to 60 there are none."""
     both = "each square: 4 reports next to each other, their probabilities added up, the mean over 4 true values next to each other"
-    shown = words(dt.geometric(200, epsilon=1).plot())
+    picture = dt.geometric(200, epsilon=1).plot()
+    shown = words(picture)
     assert all(part in shown for part in ("4 reports next to each other", "the mean over 4", "of a block"))
-    assert " ".join(dt.geometric(200, epsilon=1).plot().to_dict()["title"]["subtitle"]).endswith(both)
+    assert " ".join(picture.to_dict()["title"]["subtitle"]).endswith(both)
     tall = (
         dt.queries.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)
         .plot()

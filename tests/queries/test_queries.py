@@ -46,19 +46,20 @@ ANSWERS: dict[str, Callable[[tuple[Fraction, ...]], Fraction]] = {
 
 
 def by_definition(answer, values, n):
-    """For every data set its local sensitivity, and A_k, the largest within Hamming distance k, from nothing but the answers."""
-    sets = list(itertools.product(values, repeat=n))
+    """For every data set its local sensitivity, and A_k, the largest within Hamming distance k, from nothing but the answers.
+
+    Data sets are sorted, since answers do not depend on the order. Within distance k lies what one change makes of what lies
+    within k - 1."""
+    sets = list(itertools.combinations_with_replacement(sorted(values), n))
     answers = {x: answer(x) for x in sets}
-    local = {
-        x: max(abs(answers[x] - answers[(*x[:i], v, *x[i + 1 :])]) for i in range(n) for v in values) for x in sets
-    }
+    changed = {x: {tuple(sorted((*x[:i], v, *x[i + 1 :]))) for i in range(n) for v in values} for x in sets}
+    local = {x: max(abs(answers[x] - answers[y]) for y in changed[x]) for x in sets}
+    within = [local]
+    for _ in range(n):
+        within.append({x: max(within[-1][y] for y in changed[x]) for x in sets})
 
     def nearby(x):
-        found = [Fraction(0)] * (n + 1)
-        for y in sets:
-            k = sum(a != b for a, b in zip(x, y, strict=True))
-            found[k] = max(found[k], local[y])
-        return list(itertools.accumulate(found, max))
+        return [largest[tuple(sorted(x))] for largest in within]
 
     return local, nearby
 

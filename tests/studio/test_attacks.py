@@ -133,7 +133,7 @@ def test_many_designs_at_once_leave_the_studio_awake(studio):
     found = []
 
     def one(k):
-        body = {"n": 60, "alpha": f"{800 + k}/1000", "loss": "l2", "require": ["RH", "RM", "CH", "CM", "F", "WH", "S"]}
+        body = {"n": 100, "alpha": f"{800 + k}/1000", "loss": "l2", "require": ["RH", "RM", "CH", "CM", "F", "WH", "S"]}
         found.append(studio.ask("POST", "api/choose/optimum", json.dumps(body)).status)
 
     threads = [threading.Thread(target=one, args=[k]) for k in range(100)]

@@ -241,7 +241,7 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
         told = guest.post("/api/release/before", json=asked).json()
         assert book.balance("add-remove").spent == spent
         assert told["left"] == str(book.balance("add-remove").left)
-    assert told["epsilon"] == "1/10"
+    assert (told["measure"], told["charge"]) == ("epsilon", "1/10")
     assert told["spellings"] == [
         "spelling, key of district 'privatenorth': the data have 'PRIVATENORTH'; write 'PRIVATENORTH'.",
         "key that no row has, by district: 'elsewhere'; keep it if your public list has it; its noisy zero is part of the table.",

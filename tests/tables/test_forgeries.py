@@ -111,6 +111,26 @@ ASKED = {
         "purpose": "adding",
         "measure_totals": ["total"],
     },
+    "rho": {
+        "dataset": "census",
+        "count": "ill",
+        "share": {"part": "ill"},
+        "sum": SUM,
+        "domain": TOWNS,
+        "measure_totals": ["total"],
+        "rho": "1/5",
+        "epsilon": None,
+    },
+    "rho of units": {
+        "dataset": "homes",
+        "count": {"ill": "ill"},
+        "max_groups": 2,
+        "domain": TOWNS,
+        "measure_totals": {"total": 1, "cells": 1},
+        "rho": "3/10",
+        "epsilon": None,
+    },
+    "epsilon for rho": {"dataset": "census", "count": "ill", "domain": {"town": ["a", "b"]}, "epsilon": "1/3"},
 }
 
 
@@ -120,6 +140,8 @@ def book(tmp_path_factory):
         ledger.create("bits", "99", relation="change-one", public=["town"])
         ledger.create("people", "99", relation="add-remove")
         ledger.create("persons", "99", relation="add-remove", unit="id")
+        ledger.create("census", rho="99", delta="1e-9", relation="change-one", public=["town"])
+        ledger.create("homes", rho="99", delta="1e-9", relation="add-remove", unit="id")
         yield ledger
 
 
@@ -275,6 +297,7 @@ def plausible(value):
                 "geometric": "explicit_fair",
                 "explicit_fair": "geometric",
                 "staircase": "geometric",
+                "gaussian": "geometric",
                 "count": "share",
                 "share": "count",
                 "sum": "mean",
@@ -455,8 +478,10 @@ def test_every_line_of_the_page_is_refuted(released, book):
 def chosen_anew(record):
     """With the mechanisms that its question, sizes and level choose, and their digests, whatever drew the reports."""
     question = dt.Question.from_dict(record["question"])
-    asked = _asked(record, question).at(Level(Fraction(record["alpha"])))
-    terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "")
+    asked = _asked(record, question)
+    asked = asked if record["alpha"] is None else asked.at(Level(Fraction(record["alpha"])))
+    delta = None if record["delta"] is None else Fraction(record["delta"])
+    terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "", delta=delta)
     sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
     contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms).contents
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
@@ -488,8 +513,7 @@ def with_family(record):
     for entry in record["answer"]["measures"][0]["mechanisms"]:
         if entry["family"] is not None:
             entry["family"] = "geometric"
-            level = Level.of(alpha=entry["alpha"])
-            entry["digest"] = answers._digest({n: answers._again(entry, question, n, level) for n in entry["sizes"]})
+            entry["digest"] = answers._digest({n: answers._again(entry, question, n) for n in entry["sizes"]})
 
 
 def with_level(record):
@@ -504,6 +528,26 @@ def with_levels_all_the_way(record):
     level = Level.of(epsilon=Fraction(record["epsilon_charged"]) / 2)
     record["alpha"], record["epsilon_charged"] = str(level.alpha), str(level.charge)
     chosen_anew(record)
+
+
+def with_narrower_noise(record):
+    """Smaller errors for the same rho: noise of a q that rho does not pay for."""
+    question = dt.Question.from_dict(record["question"])
+    for entry in record["answer"]["measures"][0]["mechanisms"]:
+        if entry["family"] == "gaussian":
+            entry["q"] = str(Fraction(entry["q"]) ** 2)
+            entry["digest"] = answers._digest({n: answers._again(entry, question, n) for n in entry["sizes"]})
+
+
+def with_less_rho(record):
+    """Privacy that nobody got, with what it would have cost."""
+    record["rho"] = record["rho_charged"] = str(Fraction(record["rho"]) / 2)
+    chosen_anew(record)
+
+
+def with_delta(record):
+    """A delta that was not agreed."""
+    record["delta"] = "1/1000000000000"
 
 
 def with_map(record):
@@ -576,12 +620,19 @@ FORGERIES = [
     ("persons", in_one_group),
     ("staircase", with_bounds),
     ("fair", with_condition),
+    ("rho", with_narrower_noise),
+    ("rho of units", with_narrower_noise),
+    ("rho", with_less_rho),
+    ("rho", with_delta),
+    ("epsilon for rho", with_delta),
+    ("rho of units", in_one_group),
+    ("epsilon for rho", with_level),
 ]
 
 
 COST = "what it cost"
 # what of them is refuted without the ledger: that the question chooses these mechanisms, and that they are worth the charge
-ALONE = {"with_family": LEVELS, "with_level": COST, "without_line": COST}
+ALONE = {"with_family": LEVELS, "with_level": COST, "without_line": COST, "with_narrower_noise": LEVELS}
 
 
 @pytest.mark.parametrize(("what", "forge"), FORGERIES, ids=[f"{what} {forge.__name__}" for what, forge in FORGERIES])

@@ -13,7 +13,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, ReleaseError
 from discreet.questions.purpose import LARGEST, Purpose
 from discreet.registry import RELEASED
-from discreet.tables.draw.measures import chosen
+from discreet.tables.draw.choices import chosen
 from discreet.tables.release import release
 
 

@@ -22,6 +22,7 @@ import pytest
 
 import discreet as dt
 from discreet import verify
+from discreet.ledger.prices import Price
 from discreet.present.words import csv_lines
 from discreet.tables.saved.release_files import contents_of, digest_of, record_text
 from tests.cells import for_each
@@ -324,7 +325,7 @@ def test_parts_have_a_budget_each(tmp_path):
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("births", 1, relation="add-remove", parts="month", per={"year": "3/4"})
         for part, epsilon in (("2026-01", "1/2"), ("2026-02", "1/4"), (None, "1/8"), ("2026-02", "1/4")):
-            ledger.note_charge("births", Fraction(epsilon), "words", basis="drawn by a mechanism", part=part)
+            ledger.note_charge("births", Price.of(Fraction(epsilon)), "words", basis="drawn by a mechanism", part=part)
         told = dict(json.loads(json.dumps(ledger.export("births"))))
     verdict, found = verify.check_ledger(told)
     assert verdict.holds

@@ -14,6 +14,7 @@ from .options import (
     DESIGN,
     PLAN_EPSILON,
     PLAN_REPORTS,
+    PLAN_TABLES,
     SEED,
     Alpha,
     EpsilonText,
@@ -311,6 +312,33 @@ def plan_reports(
         **counts.keywords(),
     )
     return Output(plan, text=str(plan))
+
+
+@command("json", "csv")
+def plan_tables(
+    *,
+    tables: Annotated[Number | None, described(PLAN_TABLES, "tables")] = None,
+    standard_error: Annotated[Number | None, described(PLAN_TABLES, "standard_error")] = None,
+    budget: Annotated[Number, described(PLAN_TABLES, "budget")],
+    delta: Annotated[Number, described(PLAN_TABLES, "delta")] = "1e-9",
+    out: Out = None,
+) -> Output:
+    """Find how many tables a budget pays for.
+
+    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables of counts
+    have a standard error, which error so many tables have, and from how many on which is better. With -o a picture of it
+    (.svg, .png, .html).
+
+    Example: discreet plan-tables --tables 100 --standard-error 20 --budget 4 --delta 1e-9
+    """
+    from ..planning.many_tables import plan_tables as make
+    from ..present import plot
+
+    plan = make(tables, standard_error=standard_error, budget=budget, delta=delta)
+    if out is not None and out != "-":
+        plot.save(plan.plot(), out)
+        return Output(plan, notes=(f"Written: {out}.",))
+    return Output(plan)
 
 
 def _truths(n: str | None, values: str | None, edges: str | None) -> Any:

@@ -61,6 +61,7 @@ class PerturbSummary(Result):
     written: str | None = None
     tally: tuple[tuple[Any, int], ...] = ()
     insecure: bool = False  # drawn from a seed
+    left_in: str = "epsilon"  # or rho, under concentrated terms
 
     def _title(self) -> str:
         return f"{self.reports} reports of {self.column} by {self.mechanism.recipe.family} on {self.mechanism.inputs}"
@@ -69,7 +70,7 @@ class PerturbSummary(Result):
         paid: tuple[str, ...] = ()
         if self.charged is not None:
             cost = "The stored answer, free of charge" if self.repeated else f"Charged: epsilon {self.charged}"
-            paid = (f"{cost}; left: {self.left}.",)
+            paid = (f"{cost}; left: {'rho ' if self.left_in == 'rho' else ''}{self.left}.",)
         written = () if self.written is None else (f"Written: {self.written}",)
         columns = (self.column, "count") if self.tally else ()
         return View(self._title(), columns, self.tally, (str(self.levels), *self.notes, *paid, *written))

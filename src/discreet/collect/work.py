@@ -153,7 +153,8 @@ class Work:
         )
         if self.charge is None:
             return summary
-        return replace(summary, charged=self.charge.epsilon, left=self.charge.balance().left, repeated=self.repeated)
+        left, measure = self.charge.balance().left, self.charge.terms.measure
+        return replace(summary, charged=self.charge.epsilon, left=left, repeated=self.repeated, left_in=measure)
 
     # Reading
 

@@ -63,15 +63,14 @@ def for_workers(run: Run, at_a_time: int = 1) -> Embedded:
     one draw: give it to workers alone and to nothing that is kept. Items are names and numbers. The table is a Parquet or
     text file, or a folder of them, under a path that every worker can open; each of them needs discreet and PyArrow.
 
-    >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq, discreet as dt
-    >>> from concurrent.futures import ProcessPoolExecutor
+    >>> import tempfile, pyarrow as pa, pyarrow.parquet as pq, discreet as dt
     >>> def run(task, items):
-    ...     with ProcessPoolExecutor(2) as pool:
-    ...         return list(pool.map(task, items))
-    >>> pq.write_table(pa.table({"age": np.arange(1000) % 100}), "ages.parquet")
-    >>> tally = dt.perturb("ages.parquet", "age", dt.geometric(100, epsilon=1), engine=for_workers(run))
+    ...     return [task(item) for item in items]
+    >>> with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+    ...     pq.write_table(pa.table({"age": [30, 41, 77] * 100}), file.name)
+    ...     tally = dt.perturb(file.name, "age", dt.geometric(100, epsilon=1), engine=for_workers(run))
     >>> sum(tally.column("count").to_pylist())
-    1000
+    300
     """
     if not callable(run):
         raise TableInputError("for_workers takes a function, run(task, items), that gives task(item) for each item.")

@@ -437,18 +437,24 @@ def recognised(table: Any) -> Any:
 
 def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
     """The used columns of a data frame as an Arrow table, and those that have no one type (pandas' objects)."""
+    import narwhals as nw
     import pyarrow as pa
 
+    objects = TableInputError("A column holds Python objects of no one type; give it a type, or leave it out.")
     try:
         picked = frame.select(used)
         picked = picked.collect(backend="pyarrow") if hasattr(picked, "collect") else picked
         if not picked.implementation.is_pandas_like():
+            if any(kind == nw.Object for kind in picked.collect_schema().values()):
+                raise objects  # Polars before 1.33 may never come back from handing them over
             return picked.to_arrow(), set()
         native = picked.to_native()
         untyped = {name for name in used if _of_objects(native[name].dtype)}
         arrays = {name: _texts(native[name]) if name in untyped else _typed(native[name]) for name in used}
         return pa.table(arrays), untyped
-    except Exception:  # whatever another library says may quote a value
+    except Exception as error:  # whatever another library says may quote a value
+        if error is objects:
+            raise
         raise TableInputError("The columns cannot be handed over as Arrow data; give them plain types.") from None
 
 

@@ -301,6 +301,17 @@ def show_amount(value: Fraction) -> str:
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
 
 
+def show_delta(delta: Fraction) -> str:
+    """A delta for people, rounded up to six digits.
+
+    >>> show_delta(Fraction(1, 10**9)), show_delta(Fraction(1, 3))
+    ('1e-9', '0.333334')
+    """
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_CEILING
+        return str((Decimal(delta.numerator) / Decimal(delta.denominator)).normalize()).lower()
+
+
 def one_line(text: str) -> str:
     """A text without line ends and without characters that steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)

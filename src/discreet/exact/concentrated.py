@@ -83,6 +83,11 @@ def rational_above(x: flint.arb, bits: int = 64) -> Fraction:
     return -(-number // unit) * unit
 
 
+def rational_below(x: flint.arb) -> Fraction:
+    """A rational certainly not above the number in a ball."""
+    return _rational(x.lower())
+
+
 def rational_near(x: flint.arb) -> Fraction:
     """The middle of a ball."""
     return _rational(x.mid())

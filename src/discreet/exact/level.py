@@ -181,7 +181,7 @@ class Level:
             raise _refusal(
                 "epsilon",
                 value,
-                "is not one number. There is no delta here: only pure epsilon is proved; "
+                "is not one number. A pure epsilon has no delta beside it; where one is taken, it is given apart; "
                 'write for example epsilon="1/2"',
             )
         if epsilon is None:

@@ -90,6 +90,9 @@ def _whole_nearest(grid: Grid, values: NDArray[Any]) -> Indices:
         whole = values.astype(np.int64, copy=False)
         return whole - int(grid.anchor) if grid.anchor else whole
     d, b, t = grid.terms
+    each, left = divmod(d, 2 * t)
+    if not left and max(abs(end) for end in grid.reach) * each + abs(b) < 2**62:  # whole numbers lie whole steps apart
+        return np.asarray(values.astype(np.int64, copy=False) * each + (t - b) // (2 * t))
     quotient, rest = (part.astype(np.int64, copy=False) for part in np.divmod(values, values.dtype.type(2 * t)))
     return np.asarray(d * quotient - b // (2 * t) + (d * rest - b % (2 * t) + t) // (2 * t))
 
@@ -185,7 +188,7 @@ def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     Integers where the grid has only those (64 bits where all of these fit, else Python's own in an array of objects);
     floats where it has others: the nearest ones.
     """
-    farthest = int(np.abs(places).max(initial=0))
+    farthest = max(int(places.max(initial=0)), -int(places.min(initial=0)))
     common = math.lcm(grid.anchor.denominator, grid.step.denominator)
     anchor, step = int(grid.anchor * common), int(grid.step * common)
     largest = abs(anchor) + step * farthest

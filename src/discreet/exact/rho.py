@@ -55,7 +55,7 @@ def pure_level(rho: Fraction) -> Level:
 
     >>> level = pure_level(Fraction(1, 200))
     >>> float(level.charge), pure_rho(level.charge) <= Fraction(1, 200)
-    (0.100041713, True)
+    (0.100041685, True)
     """
     low, high = 0.0, float(rho) + 2 * math.sqrt(float(rho)) + 1
     for _ in range(100):

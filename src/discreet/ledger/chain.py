@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
 
@@ -338,7 +337,7 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             public = ", ".join(map(str, facts.get("public") or ()))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             delta = rational(facts.get("delta"))
-            concentrated = "" if delta is None else f" of rho, delta {show_delta(delta)}"
+            concentrated = "" if delta is None else f" of rho, delta {arithmetic.show_delta(delta)}"
             return (
                 f"budget {decimal_and_exact(facts.get('budget'))}{concentrated}{caps}; relation {facts.get('relation')}; "
                 f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
@@ -410,14 +409,7 @@ def budget_words(budget: Fraction, delta: Fraction | None) -> str:
     if delta is None:
         return str(budget)
     promised = arithmetic.show_above(float(epsilon_above(budget, delta)))
-    return f"rho {arithmetic.show_rational(budget)} (epsilon <= {promised} at delta {show_delta(delta)})"
-
-
-def show_delta(delta: Fraction) -> str:
-    """A delta for people, rounded up to six digits: 1e-9."""
-    with localcontext() as context:
-        context.prec, context.rounding = 6, ROUND_CEILING
-        return str((Decimal(delta.numerator) / Decimal(delta.denominator)).normalize()).lower()
+    return f"rho {arithmetic.show_amount(budget)} (epsilon <= {promised} at delta {arithmetic.show_delta(delta)})"
 
 
 def caps_of(facts: Mapping[str, Any]) -> Caps | None:

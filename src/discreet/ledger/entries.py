@@ -49,14 +49,6 @@ from .secret import Secret, fingerprint_of
 from .stores import Rows, Run, Store
 from .terms import part_given
 
-# A data set's row with the proof of the secret, its first line, and its last: number, body and hash, number 0 where it is missing.
-ACCOUNT = (
-    "SELECT d.name, d.budget, d.spent, d.salt, d.count, d.head, d.running, (SELECT proof FROM discreet_ledger), "
-    "COALESCE(f.number, 0), COALESCE(f.body, ''), COALESCE(f.hash, ''), "
-    "COALESCE(e.number, 0), COALESCE(e.body, ''), COALESCE(e.hash, '') FROM discreet_data_set d "
-    "LEFT JOIN discreet_entry f ON f.name = d.name AND f.number = 1 "
-    "LEFT JOIN discreet_entry e ON e.name = d.name AND e.number >= d.count WHERE d.name = :name ORDER BY e.number"
-)
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 _ADMITTED = (
     "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
@@ -123,10 +115,18 @@ def append(
     return facts
 
 
-def account_of(rows: Rows) -> Account:
-    """What `ACCOUNT` gave, a row for each line at the end."""
-    first, end = (rows[0][8:11],), tuple(row[11:] for row in rows)
-    return replace(Account(*rows[0][:8]), first=first if first[0][0] else (), end=end if end[0][0] else ())
+def lines_of(run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
+    """All rows of a data set: its lines, answers, admissions and words, each in the order of its lines."""
+    entries = run(f"{ENTRIES} ORDER BY number", name=name)
+    answers = run(
+        "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
+        name=name,
+    )
+    admissions = run(
+        "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
+    )
+    words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
+    return entries, answers, admissions, words
 
 
 def time_of(run: Run, account: Account) -> str:

@@ -32,8 +32,8 @@ from weakref import WeakSet
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.aliases import Rational
-from ..exact.written import did_you_mean
 from ..formats import VERSION
+from .accounts import account_row, names_of
 from .balances import Balance, Balances
 from .chain import (
     START,
@@ -59,10 +59,7 @@ from .chain import (
     total_of,
 )
 from .entries import (
-    ACCOUNT,
-    ENTRIES,
     Consulted,
-    account_of,
     agreed,
     answer_of,
     append,
@@ -71,6 +68,7 @@ from .entries import (
     correct,
     keeping,
     kept_answer,
+    lines_of,
     read_admission,
     report_of,
     running_of,
@@ -81,7 +79,7 @@ from .entries import (
 )
 from .entries import charge as charge_line
 from .export import exported
-from .periods import Running, begun_and_removed
+from .periods import Running
 from .places import name_of_place, opener
 from .prices import Price
 from .promise import Promise, promise_of
@@ -276,11 +274,6 @@ class Ledger:
             self._key(run, account)
             correct(run, account, version, supersedes)
 
-    def is_correction(self, name: str, version: str) -> bool:
-        """Does the ledger count a version as one that supersedes another? Where there are no parts it need not know."""
-        with self.consult(name) as said:
-            return said.is_correction(version)
-
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
         with self.consult(name) as said:
@@ -451,7 +444,7 @@ class Ledger:
     def datasets(self) -> list[str]:
         """The names of all data sets."""
         with self._store().transaction() as run:
-            return _names(run)
+            return names_of(run)
 
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
@@ -540,7 +533,7 @@ class Ledger:
         audited = name not in store.inspected and store.inspect()
         account = self._account(run, name, lock=True, removed=removed)
         if audited:
-            audit(account, *self._lines(run, name), None)
+            audit(account, *lines_of(run, name), None)
             store.inspected.add(name)
         elif not account.first:
             bad(name, 1, "is missing")
@@ -550,50 +543,11 @@ class Ledger:
 
     def _account(self, run: Run, name: str, *, lock: bool = False, removed: bool = False) -> Account:
         """A data set's row; that of one that was removed only for whoever asks for its history, or makes it anew."""
-        rows: Rows = []
-        if arithmetic.encodable(name):
-            for_update = self._store().for_update if lock else ""
-            if for_update:  # first the lock: a statement that waits for it would see the lines as they were before
-                run(f"SELECT name FROM discreet_data_set WHERE name = :name{for_update}", name=name)
-            rows = run(ACCOUNT, name=name)
-        if not rows:
-            guess = did_you_mean(name, _names(run)) if isinstance(name, str) else ""
-            more = guess or " Make it with create, or list the data sets with show."
-            raise LedgerError(f"There is no data set {name!r} in {self.place}.{more}")
-        account = account_of(rows)
-        if (
-            not (account.salt and digest(account, "", "") and link_of(account.head, ""))
-            or type(account.count) is not int
-        ):
-            raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
-        if account.removed and not removed:
-            raise LedgerError(
-                f"The data set {name!r} in {self.place} was removed, as its history says. Make it anew with create, or list the "
-                "data sets with show."
-            )
-        return account
+        return account_row(run, name, self.place, self._store().for_update if lock else "", removed=removed)
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
-            return self._account(run, name, removed=True), *self._lines(run, name)
-
-    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
-        entries = run(f"{ENTRIES} ORDER BY number", name=name)
-        answers = run(
-            "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
-            name=name,
-        )
-        admissions = run(
-            "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
-        )
-        words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
-        return entries, answers, admissions, words
-
-
-def _names(run: Run) -> list[str]:
-    """The names of all data sets that were not removed."""
-    rows = run("SELECT name, running FROM discreet_data_set")
-    return sorted(name for name, running in rows if not begun_and_removed(running)[1])
+            return self._account(run, name, removed=True), *lines_of(run, name)
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from typing import Any
 
 import flint
 
-from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount
+from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_delta
 from ..exact.concentrated import epsilon_above
 from ..present.views import Result, View
 from .balances import Balance
-from .chain import STATED, Entry, Terms, show_delta
+from .chain import STATED, Entry, Terms
 from .periods import MONTHS
 
 HEADINGS = (
@@ -153,7 +153,7 @@ def beyond(epsilon: Fraction, rho: Fraction) -> str:
     exp(-(epsilon - rho)^2 / (4 rho)), from the moments of the privacy loss (Bun and Steinke 2016). It is no delta.
 
     >>> beyond(Fraction(2), Fraction(14, 250))
-    '4.7e-08'
+    '4.8e-08'
     """
     if not rho or epsilon <= rho:
         return "0" if not rho else "1"

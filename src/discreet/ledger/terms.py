@@ -17,6 +17,8 @@ from ..exact.written import misread
 from .chain import Terms
 from .periods import chargeable, part_name, rational_text, read_caps
 
+_STEP, _SMALL = Fraction(1, 10**12), Fraction(1, 10**6)
+
 
 def terms_given(
     name: Any,
@@ -73,7 +75,10 @@ def _budget(budget: Any, rho: Any, delta: Any) -> tuple[Fraction, Fraction | Non
     failing = read_delta(delta)
     if not chargeable(failing):
         raise LedgerError('delta has more than 77 digits; write it shorter, for example delta="1e-9".')
-    return (total if budget is None else largest(total, failing)), failing
+    if budget is None:
+        return total, failing
+    rho = largest(total, failing)
+    return (rho if rho < _SMALL else rho // _STEP * _STEP), failing  # as short as charges are
 
 
 def _check_parts(parts: Any, relation: str, public: Sequence[str], unit: str | None) -> None:

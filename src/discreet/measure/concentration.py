@@ -149,16 +149,26 @@ def check_rho(m: Procedure, rho: Fraction, told: Neighbours, words: str) -> RhoV
         known.append(pure)
         if pure <= rho:
             return RhoVerdict(True, rho, words, min(known))
-    proved, settled = min(known, default=None), False
+    proved = min(known, default=None)
+    with precision(_BITS):
+        found = _by_orders(m, rho, told, farthest)
+    if isinstance(found, bool):
+        return RhoVerdict(found, rho, words, rho if found else proved, decided=found)
+    (i, k), order, divergence = found
+    return RhoVerdict(False, rho, words, proved, (m.inputs.value(i), m.inputs.value(k)), order, divergence)
+
+
+def _by_orders(m: Procedure, rho: Fraction, told: Neighbours, farthest: int) -> bool | tuple[Pair, float, float]:
+    """True: it holds between all neighbours; a pair with an order and the divergence that is too much; False: undecided."""
+    settled = False
     for pair, first, second, whole in _rows(m, told, farthest):
         outcome = _settle(first, second, rho)
         if isinstance(outcome, tuple):
-            values = m.inputs.value(pair[0]), m.inputs.value(pair[1])
-            return RhoVerdict(False, rho, words, proved, values, *outcome)
+            return pair, *outcome
         settled = outcome and whole
         if not settled:
-            break
-    return RhoVerdict(settled, rho, words, rho if settled else proved, decided=settled)
+            return False
+    return settled
 
 
 def _farthest(told: Neighbours, m: Procedure) -> int:
@@ -187,18 +197,17 @@ def _rows(m: Procedure, told: Neighbours, farthest: int) -> Iterator[tuple[Pair,
     unbounded noise reports are merged, which makes no divergence larger, for one pair away from the ends. Nothing where it would
     take too long."""
     noise, channel = m.channel.noise, m.channel.finite()
-    with precision(_BITS):
-        if noise is not None and (channel is None or noise.concentration(1) is not None):
-            yield _merged(noise, m.channel, farthest)
-        elif channel is not None:
-            pairs = list(_pairs(told, m))
-            if len(pairs) * channel.reports > _MOST_TERMS:
+    if noise is not None and (channel is None or noise.concentration(1) is not None):
+        yield _merged(noise, m.channel, farthest)
+    elif channel is not None:
+        pairs = list(_pairs(told, m))
+        if len(pairs) * channel.reports > _MOST_TERMS:
+            return
+        for i, k in pairs:
+            rows = channel.row_balls(i), channel.row_balls(k)
+            if rows[0] is None or rows[1] is None:
                 return
-            for i, k in pairs:
-                rows = channel.row_balls(i), channel.row_balls(k)
-                if rows[0] is None or rows[1] is None:
-                    return
-                yield (i, k), rows[0], rows[1], True
+            yield (i, k), rows[0], rows[1], True
 
 
 def _pairs(told: Neighbours, m: Procedure) -> Iterator[Pair]:
@@ -366,9 +375,10 @@ def _by_tails(noise: DiscreteNoise, channel: Channel, asked: Epsilon, pair: Pair
     while most - least > 1:
         middle = (least + most) // 2
         least, most = (least, middle) if is_worth_it(middle) else (middle, most)
+    ends_before = most != room and not is_worth_it(most)  # all that is worth it lies where nothing is likely
     with precision(_BITS + 2 * most.bit_length()):
         near, far = noise.tail(most - steps), noise.tail(most)
-        excess = near - asked._ball().exp() * far
+        excess = near * flint.arb(0.5, 0.5) if ends_before else near - asked._ball().exp() * far
         excess = excess if excess > 0 else excess.max(flint.arb(0)) if not excess <= 0 else flint.arb(0)
         start = second + most if first > second else second - most
         event = (start, end) if first > second else (end, start)

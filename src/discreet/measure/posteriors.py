@@ -11,17 +11,20 @@ None of this uses data: it follows from the mechanism, and costs no privacy. Val
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, PriorError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show
+from ..exact.arithmetic import precision, show
+from ..exact.concentrated import rational_below
 from ..exact.given import share, vector
 from ..exact.grid import Grid
 from ..measure.prior import PriorLike
@@ -33,6 +36,7 @@ Value = int | Fraction
 Interval = tuple[Value, Value]
 
 _EXACT = 2**16  # entries up to which the exact weights of a channel are written out for one report
+_BITS = 192  # of probabilities that are no rationals
 _SLACK = 1e-12  # floats: an interval holds at least so much more than was asked, so that rounding never narrows it
 
 
@@ -116,7 +120,8 @@ def confidence_interval(
 def coverage(
     mechanism: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]
 ) -> list[Fraction]:
-    """For each true value the exact probability that the interval of its report covers it.
+    """For each true value the exact probability that the interval of its report covers it; of Gaussian noise, whose probabilities
+    are no rationals, a number certainly not above it and hardly below.
 
     `intervals` has the two ends for each report, or is a function that gives them for a report's value.
 
@@ -127,7 +132,7 @@ def coverage(
     """
     channel = procedure_of(mechanism).finite()
     exact = channel.integers()
-    if exact is None:
+    if exact is None and (channel.rows * channel.reports > _EXACT or _balls(channel, 0) is None):
         raise SizeError(
             f"The coverage over {channel.rows} x {channel.reports} entries is too large to add up exactly; "
             "use a smaller grid."
@@ -143,12 +148,28 @@ def coverage(
             f"There are {channel.reports} reports and {len(given)} intervals; give one for each report."
         )
     places = [_places(mechanism.inputs, ends, report) for ends, report in zip(given, reports, strict=True)]
+    if exact is None:
+        return [
+            _certain_sum(_balls(channel, i), [low <= i <= high for low, high in places]) for i in range(channel.rows)
+        ]
     weights, total = exact
     covered = [0] * channel.rows
     for j, (low, high) in enumerate(places):
         for i in range(max(low, 0), min(high, channel.rows - 1) + 1):
             covered[i] += int(weights[i, j])
     return [Fraction(c, total) for c in covered]
+
+
+def _balls(channel: Finite, row: int) -> list[flint.arb] | None:
+    with precision(_BITS):
+        return channel.row_balls(row)
+
+
+def _certain_sum(chances: list[flint.arb] | None, chosen: list[bool]) -> Fraction:
+    """The sum of those chosen, from below."""
+    assert chances is not None
+    with precision(_BITS):
+        return max(rational_below(sum(itertools.compress(chances, chosen), flint.arb(0))), Fraction(0))
 
 
 def unbiased_estimate(mechanism: Procedure, *, square: bool = False) -> Floats:

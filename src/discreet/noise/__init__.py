@@ -204,6 +204,27 @@ def discrete_staircase(
     return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
 
 
+@overload
+def gaussian(
+    *,
+    rho: Rational | None = None,
+    q: Rational | None = None,
+    standard_error: Rational | None = None,
+    sensitivity: Rational = 1,
+) -> GaussianNoise: ...
+
+
+@overload
+def gaussian(
+    *,
+    rho: Rational | None = None,
+    q: Rational | None = None,
+    standard_error: Rational | None = None,
+    sensitivity: Rational = 1,
+    step: Rational,
+) -> GaussianNoise | ScaledNoise: ...
+
+
 def gaussian(
     *,
     rho: Rational | None = None,

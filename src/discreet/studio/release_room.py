@@ -176,7 +176,8 @@ class TableReply(BaseModel):
 class PriceReply(BaseModel):
     """The price of a question, and what may be a typing error in it: for whoever holds the file, alone."""
 
-    epsilon: str
+    measure: str  # epsilon, or rho under concentrated terms
+    charge: str
     left: str
     paid_by: str | None
     spellings: list[str]
@@ -267,9 +268,9 @@ def _accounts(path: Path) -> AccountsReply:
                 relation=t.relation,
                 public=list(t.public),
                 unit=t.unit,
-                budget=str(b.budget),
-                spent=str(b.spent),
-                left=str(b.left),
+                budget=f"{t.rho}{b.budget}",
+                spent=f"{t.rho}{b.spent}",
+                left=f"{t.rho}{b.left}",
             )
             for t, b in listed
         ]
@@ -377,7 +378,8 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
     assert check is not None
     return PriceReply(
-        epsilon=str(check.charge),
+        measure=check.measure,
+        charge=str(check.charge),
         left=str(check.left),
         paid_by=check.paid_by,
         spellings=list(map(str, check.findings)),

@@ -118,7 +118,7 @@ doing("#ask", async () => {
   const mine = turn, asked = question(), found = await ask("/api/release/before", asked);
   if (mine !== turn) throw new Error("The question was changed meanwhile, and nothing was paid; press again for the one that stands there.");
   shown = asked;
-  $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left${found.paid_by ? ` in ${found.paid_by}` : ""}, for good; what was asked before costs nothing.`
+  $("#price").textContent = `This takes ${found.measure} ${found.charge} of the ${found.left} that ${asked.dataset} has left${found.paid_by ? ` in ${found.paid_by}` : ""}, for good; what was asked before costs nothing.`
     + (found.spellings.length ? " First look at what may be a mistake in the question (for you alone, not for publication):" : "");
   $("#spellings").replaceChildren(...found.spellings.map((text) => element("li", { text })));
   $("#advice").textContent = found.advice ?? "";

@@ -26,7 +26,7 @@ from ...exact.level import Level
 from ...formats import VERSION, check_version
 from ...present.views import Result, View, one_line
 from ...sharing.cascades import Cascade
-from ..ask.asked import Asked
+from ..ask.asked import Asked, audience_levels
 from ..publish.readings import members
 from ..publish.released import Release, amount, asked_in_words, unread_note
 from .answers import Document
@@ -132,7 +132,11 @@ def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
 
 
 def _cascade(grid: Grid, measures: Sequence[Measure]) -> Cascade:
-    return Cascade(tuple(Level(each.level.alpha) for each in measures), grid, measures[0].change * grid.step)
+    levels = [each.level for each in measures]
+    kept = tuple(
+        Level(level.alpha) for level in levels if isinstance(level, Level)
+    )  # audiences are asked for by epsilon
+    return Cascade(kept, grid, measures[0].change * grid.step)
 
 
 def draw_levels(
@@ -153,7 +157,7 @@ def handed_out(releases: Sequence[Release], asked: Asked, charged: Fraction) -> 
     """The releases of all levels by the names of their audiences; each record says its own level, and what was charged for all."""
     by_name = {}
     for name, level in asked.audiences:
-        release = releases[[at.alpha for at in asked.levels].index(level.alpha)]
+        release = releases[audience_levels(asked).index(str(level.alpha))]
         by_name[name] = for_audience(release, name, charged)
     return Audiences(by_name)
 

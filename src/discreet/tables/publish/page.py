@@ -14,9 +14,8 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from ...exact.arithmetic import ball, float_above
+from ...exact.arithmetic import ball, float_above, show_delta
 from ...exact.concentrated import epsilon_above
-from ...ledger.chain import show_delta
 from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
