@@ -223,9 +223,10 @@ def test_what_a_worker_cannot_open_spark_is_asked_for(spark, copy, source, monke
             return replace(found, parts=(part,))
 
     monkeypatch.setattr("discreet.collect.workers.PartTask", Away)
-    frame = spark.read.parquet(str(copy))
-    assert dt.perturb(frame, "age", M, source=source) == dt.perturb(copy, "age", M, source=source)
-    assert ways == [FILES, ROWS]
+    here = dt.perturb(copy, "age", M, source=source)
+    for table in (spark.read.parquet(str(copy)), copy):
+        assert dt.perturb(table, "age", M, source=source, engine="spark") == here
+    assert ways == [FILES, ROWS] * 2
 
 
 def test_a_task_that_dies_repeats_its_draws(spark, folder, source, tmp_path, monkeypatch):
