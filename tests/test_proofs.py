@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import random
@@ -111,19 +112,18 @@ def test_both_checkers_accept_every_fixture(proved):
 
 
 def test_both_checkers_refuse_what_the_tests_tamper_with(proved):
-    """Every damage of tests/test_files.py that touches more than the recipe and the words."""
+    """Every damage of tests/test_files.py to a covered kind, but for those to its recipe, which are words."""
     changed = [resigned(document(m), change) for m, change, _ in TAMPERED.values()]
     kept = [d for d in changed if isinstance(d.get("channel"), dict) and d["channel"].get("kind") in COVERED]
-    kept = [d for d in kept if not accepts(d) and not accepts({**d, "recipe": {}, "digest": ""})]
-    refused = [(d, a) for d, a in zip(kept, proved(kept), strict=True) if a == 0]
+    kept = [d for d in kept if not accepts(d) and not is_about_words(d)]
     assert len(kept) >= 40
-    assert all(verify_refuses_words_alone(d) for d, _ in refused)
+    assert 0 not in proved(kept)
 
 
-def verify_refuses_words_alone(d: Document) -> bool:
-    """Is it refused for its recipe, which the proved checker does not read?"""
+def is_about_words(d: Document) -> bool:
+    """Is it refused for its recipe or its digest alone?"""
     honest = document(dt.explicit_fair(4, alpha="1/2"))
-    return accepts(resigned({**d, "recipe": honest["recipe"]}, lambda _: None))
+    return accepts(resigned({**d, "recipe": honest["recipe"], "digest": ""}, lambda _: None))
 
 
 def test_alpha_against_epsilon_is_decided_alike(proved):
@@ -348,6 +348,7 @@ def mend(d: Document, dice: random.Random) -> None:
         else:
             proof["objective"] = str(max(risks[int(j)] for j in proof["among"].split()))
         proof["alpha"] = d["level"]["alpha"]
+        d["recipe"]["parameters"] = {}
         found = verify._dual_bound(
             proof["multipliers"],
             proof["bits"],
@@ -375,10 +376,8 @@ def test_ten_thousand_forged_files_get_the_same_verdict_from_both(proved):
     while len(forged) < FORGED:
         d = copy.deepcopy(dice.choice(originals))
         for _ in range(dice.choice([1, 1, 2])):
-            try:
-                forge(d, dice)
-            except (KeyError, ValueError, TypeError, AttributeError, IndexError, ZeroDivisionError):
-                pass  # what was forged before left nothing to change here
+            with contextlib.suppress(KeyError, ValueError, TypeError, AttributeError, IndexError, ZeroDivisionError):
+                forge(d, dice)  # what was forged before may have left nothing to change here
         if dice.randrange(2):
             mend(d, dice)
         forged.append(resigned(d, lambda _: None))
