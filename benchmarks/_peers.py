@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / ".peers"  # ignored by git
 INSTALL_SECONDS = 300
-RUN_SECONDS = 60
+RUN_SECONDS = 180
 
 PINS: dict[str, tuple[str, ...]] = {
     "opendp": ("opendp==0.16.0",),

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from discreet.questions import predicate
-
 
 @contextmanager
 def folder_in_memory(otherwise: Path) -> Iterator[Path]:
@@ -25,24 +23,6 @@ def folder_in_memory(otherwise: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         yield Path(folder)
-
-
-@contextmanager
-def each_predicate_parsed_once() -> Iterator[None]:
-    """Remember the syntax of each predicate: to open the parser takes as long as to count a small table.
-
-    What is refused is parsed each time. tests/questions has the parser itself.
-    """
-    parse, known = predicate._syntax, dict[str, Any]()
-
-    def remembered(text: str) -> Any:
-        if text not in known or sys.modules.get("duckdb") is None:  # a test may take the parser away
-            known[text] = parse(text)
-        return copy.deepcopy(known[text])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicate, "_syntax", remembered)
-        yield
 
 
 @contextmanager

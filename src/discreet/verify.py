@@ -3195,12 +3195,9 @@ def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[i
         "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
     )
     assert channel is not None
-    noise = channel.noise
-    reach = (
-        channel.reach(error / 2)
-        if isinstance(channel, _Gaussian)
-        else noise and _reach(noise, error / 2, channel.effort)
-    )
+    reach = None if channel.noise is None else _reach(channel.noise, error / 2, channel.effort)
+    if isinstance(channel, _Gaussian):
+        reach = channel.reach(error / 2)
     if reach is not None:
         k = reach - 1
         low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST

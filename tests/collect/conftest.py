@@ -14,9 +14,3 @@ from tests import shortcuts
 def tmp_path(tmp_path) -> Iterator[Path]:
     with shortcuts.folder_in_memory(tmp_path) as folder:
         yield folder
-
-
-@pytest.fixture(autouse=True, scope="package")
-def predicates() -> Iterator[None]:
-    with shortcuts.each_predicate_parsed_once():
-        yield

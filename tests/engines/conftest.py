@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
-from discreet.questions import predicate
 from discreet.randomness import Job
-from tests import shortcuts
 
 M = dt.geometric(100, epsilon="1/10")
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -83,17 +80,3 @@ def job():
 @pytest.fixture(scope="package")
 def source(job):
     return job.source("people", "age", M.digest)
-
-
-@pytest.fixture(autouse=True, scope="package")
-def predicates():
-    with shortcuts.each_predicate_parsed_once():
-        yield
-
-
-@pytest.fixture
-def one_parser(monkeypatch):
-    """One connection for a test of many different predicates: to open one takes ten times as long as to read with it."""
-    with predicate._parser() as connection:
-        monkeypatch.setattr(predicate, "_parser", lambda: nullcontext(connection))
-        yield

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import count_each
 from discreet.errors import MissingExtraError, TableInputError
 from discreet.questions.domain import Domain
+from discreet.questions.statistic import read_sum
 from tests.engines.one_count import count_groups, refused
 from tests.profiles import examples
 
@@ -379,6 +380,7 @@ import time
 import pyarrow as pa
 from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
+from discreet.questions.statistic import read_sum
 
 def slowly():
     for _ in range(6):
@@ -400,6 +402,7 @@ KILLED = """
 import sys
 from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
+from discreet.questions.statistic import read_sum
 print("counting", flush=True)
 count_each(sys.argv[1], predicates=[None], by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
              progress=lambda line: print(round(100 * line.done), flush=True))
@@ -582,6 +585,7 @@ FORKED = """
 import multiprocessing, os, sys
 from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
+from discreet.questions.statistic import read_sum
 
 def count(path):
     return count_each(path, predicates=["x > 1"], by=["g"], domain=Domain.of({"g": ["a"]})).counts[0].counts.tolist()
@@ -622,3 +626,32 @@ def test_a_count_of_large_files_tells_how_far_it_is(tmp_path, monkeypatch):
         assert done == sorted(set(done))
         assert (done[0], done[-1]) == (0, 1)
         assert len(seen) > 4
+
+
+@settings(max_examples=examples(4))
+@given(tables, st.booleans())
+@example(EACH_KIND_OF_ROW, True)
+@example(EACH_KIND_OF_ROW, False)
+def test_keys_put_together_first_give_what_rows_matched_one_by_one_give(tmp_path_factory, rows, other):
+    """A reader can be read once, so that its rows find their groups one by one; a table's are put together by their keys first."""
+    table = kinds(rows, tmp_path_factory.mktemp("t"))["arrow"]
+    asked = {"by": ["g", "k"], "domain": DOMAIN, "other": other, "predicates": ["x >= 2", None]}
+    asked["sums"] = [read_sum("x:-5..5/1"), read_sum("x:0..3/1 where g = 'a' missing 1")]
+    together, one_by_one = count_each(table, **asked), count_each(table.to_reader(), **asked)
+    for first, second in zip([*together.counts, *together.sums], [*one_by_one.counts, *one_by_one.sums], strict=True):
+        for name, value in vars(first).items():
+            assert np.array_equal(value, getattr(second, name)), name
+
+
+def test_more_different_keys_than_fit_are_counted_too(monkeypatch):
+    """Nobody declared them, so that nobody may see from a refusal that there are many."""
+    from discreet.engines import duckdb as counting
+
+    asked, ask = [], counting._EngineRun.ask
+    monkeypatch.setattr(counting._EngineRun, "ask", lambda self, sql, *how: asked.append(sql) or ask(self, sql, *how))
+    keys = np.random.default_rng(5).integers(0, 2**60, 2_000_000)
+    keys[:1000] = 7
+    table = pa.table({"g": keys, "x": np.arange(len(keys)) % 3})
+    found = count_groups(table, predicate="x = 0", by=["g"], domain=Domain.of({"g": [7]}), memory_mb=40)
+    assert (found.sizes.tolist(), found.counts.tolist(), found.dropped) == ([1000], [334], 1_999_000)
+    assert len(asked) == 2

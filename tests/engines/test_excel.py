@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import marshal
-import os
 import random
 import re
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 
 import discreet as dt
 from discreet.engines import excel_child, sources
+from discreet.engines.held_file import HeldFile
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.questions.domain import Domain
@@ -327,7 +327,9 @@ def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end,
     """Early: it is gone before it is asked."""
     ask = sources._rows_of_sheet
     monkeypatch.setattr(sources, "_CHILD", f"import os, sys, marshal\n{end}")
-    monkeypatch.setattr(sources, "_rows_of_sheet", lambda child, asked: (early and child.wait(), ask(child, asked))[1])
+    monkeypatch.setattr(
+        sources, "_rows_of_sheet", lambda child, *asked: (early and child.wait(), ask(child, *asked))[1]
+    )
     with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
         dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
     assert told.value.__cause__ is None
@@ -352,23 +354,16 @@ def test_the_reader_has_so_many_seconds_of_work_and_no_more():
         assert (ran.returncode != 0) is ended
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a file that nobody writes")
-def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
-    """Also when whoever waited was killed: its end of the pipe is closed by the system."""
-    os.mkfifo(tmp_path / "t.xlsx")
-    given = {
-        "path": sys.path,
-        "file": str(tmp_path / "t.xlsx"),
-        "shown": "t",
-        "sheet": None,
-        "decimal": None,
-        "header_row": 1,
-    }
-    command = [sys.executable, "-I", "-c", sources._CHILD]
+@pytest.mark.parametrize("sent", [10, 100])
+def test_the_reader_ends_when_nobody_waits_for_it(sent):
+    """Also when whoever waited was killed: its end of the pipe is closed by the system. Before it has the file, and at work."""
+    given = {"path": sys.path, "size": 100, "shown": "t", "sheet": None, "decimal": None, "header_row": 1}
+    busy = "import time\nfrom discreet.engines import excel_child\nexcel_child._Read = lambda *_: time.sleep(600)\nserve(given)"
+    command = [sys.executable, "-I", "-c", sources._CHILD.replace("serve(given)", busy)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as child:
-        child.stdin.write(json.dumps(given).encode() + b"\n")
+        child.stdin.write(json.dumps(given).encode() + b"\n" + bytes(sent))
         child.stdin.flush()
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(1)  # somebody waits
@@ -402,7 +397,7 @@ def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
         for row in sorted({row for row, _ in at}):
             cells = [f'<c r="{"ABCD"[c]}{row}"><v>{at[row, c]}</v></c>' for c in range(4) if (row, c) in at]
             lines.append(["".join(cells)])
-        found = sources.ExcelSheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
+        found = sources.ExcelSheet(HeldFile(workbook(tmp_path / "t.xlsx", people=lines)), Reading())
         (part,) = found.columns(["d", "a"], ())
         rows = sorted({row for row, _ in at})
         assert part[0].tolist() == rows
@@ -438,7 +433,7 @@ def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path, monkeypatch):
                 archive.writestr(name, content)
         for row in (1, 3, 4, 7, 2**20):
             try:
-                sheet = excel_child._Read(path, "t.xlsx", None, False, row)
+                sheet = excel_child._Read(path.read_bytes(), "t.xlsx", None, False, row)
             except TableInputError:
                 ends["refused"] += 1
                 continue

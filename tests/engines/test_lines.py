@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.engines.held_file import HeldFile
 from discreet.engines.reading import Reading
 from discreet.errors import PredicateError, TableInputError
 from discreet.questions.domain import Domain
@@ -180,7 +181,9 @@ def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, col
     how = Reading(header_row=1 + len(above))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_BLOCK", block)
-        parts = list(reading.read_lines(path, how, ",", columns, range(columns), lambda done: None, numbered=True))
+        parts = list(
+            reading.read_lines(HeldFile(path), how, ",", columns, range(columns), lambda done: None, numbered=True)
+        )
         found = [row for _, *part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
     assert found == [tuple(v or None for v in row) for row in rows]
     assert all(number > how.header_row for numbers, *_ in parts for number in numbers.tolist())

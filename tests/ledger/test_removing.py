@@ -174,10 +174,6 @@ def test_killed_processes_remove_all_of_a_data_set_or_nothing(ledger, tmp_path):
     """Whatever returned is in the history in its order; what was charged is there for good; every history holds."""
     rng, seen, errors = random.Random(5), tmp_path / "seen", tmp_path / "errors"
     seen.touch()
-    start = time.perf_counter()
-    for k in range(5):
-        ledger.create(f"warm{k}", "1")
-    longest = 3 * (time.perf_counter() - start)  # about fifteen steps, however fast the disk is
     for _ in range(4):
         ready, tell = os.pipe()
         children = [
@@ -185,7 +181,10 @@ def test_killed_processes_remove_all_of_a_data_set_or_nothing(ledger, tmp_path):
         ]
         os.read(ready, 1)
         for child in children:
-            time.sleep(rng.uniform(longest / 4, longest))
+            enough = seen.read_bytes().count(b"\n") + rng.randint(3, 15)
+            while seen.read_bytes().count(b"\n") < enough:  # so many steps, however fast disk and machine are
+                assert os.waitpid(child, os.WNOHANG) == (0, 0), errors.read_text()
+                time.sleep(0.001)
             os.kill(child, signal.SIGKILL)
             assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), errors.read_text()
         os.close(ready)

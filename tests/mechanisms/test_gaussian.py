@@ -190,6 +190,11 @@ def test_losses_and_remaps():
     assert float(dt.measure.bayes_risk(m, loss="l1")) <= float(dt.expected_loss(m, "l1")) + 1e-12
     found = dt.recover(np.bincount(m.sample(np.full(4000, 5), source=dt.insecure_source(2)), minlength=13), m)
     assert found.distribution[4:7].sum() > 0.9
+
+
+def test_it_has_pictures():
+    pytest.importorskip("altair")
+    m = dt.gaussian(12, q="4/5")
     assert m.plot() is not None
     assert m.plot("distribution", at=3) is not None
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import subprocess
 import sys
 from decimal import Decimal
 
 import pytest
 
 from discreet.errors import MissingExtraError, PredicateError
+from discreet.questions import predicate
 from discreet.questions.conditions import typed_sql
 from discreet.questions.predicate import UNTYPED, check_types, parse
 
@@ -275,3 +278,41 @@ def test_a_number_with_one_meaning_is_read_and_its_canonical_text_is_read_again(
     canonical = parse(f"x > {number}", ["x"]).canonical
     assert parse(canonical, ["x"]).canonical == canonical
     assert Decimal(canonical.removeprefix('("x" > ').removesuffix(")")) == Decimal(number)
+
+
+def test_one_parser_serves_all_and_one_that_broke_is_replaced(monkeypatch):
+    predicate._syntax.cache_clear()
+    assert parse("age > 41", ["age"]).sql == parse("age > 41", ["age"]).sql
+    kept = predicate._parser._kept
+    parse("age > 42", ["age"])
+    assert predicate._parser._kept is kept
+    kept.close()  # as after an error that it does not survive
+    with pytest.raises(PredicateError):
+        parse("age > 43", ["age"])
+    assert parse("age > 43", ["age"]).sql == '("age" > 43)'
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_no_parser_is_alive_in_a_fork(tmp_path):
+    """While other threads parse, too; the child opens its own and closes it."""
+    code = """
+import os, threading
+from discreet.questions import predicate
+predicate.parse("a > 0", ["a"])  # no fork amid an import
+threads = [threading.Thread(target=lambda k=k: predicate.parse(f"a > {k}", ["a"])) for k in range(60)]
+for thread in threads:
+    thread.start()
+for turn in range(4):
+    child = os.fork()
+    if not child:
+        assert predicate._parser._kept is None
+        predicate.parse(f"a > {1000 + turn}", ["a"])
+        predicate._parser._kept.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+for thread in threads:
+    thread.join()
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=120, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")

@@ -11,19 +11,12 @@ from discreet.engines.reading import Reading
 from discreet.errors import PredicateError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.questions.recoding import Recoding
-from tests import shortcuts
 from tests.engines.one_count import count_groups
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
-pytestmark = pytest.mark.usefixtures("engines", "predicates")
-
-
-@pytest.fixture(scope="module")
-def predicates():
-    with shortcuts.each_predicate_parsed_once():
-        yield
+pytestmark = pytest.mark.usefixtures("engines")
 
 
 AGES = {"child": [0, 17], "adult": [[18, 64], [66, 80]], "old": [81, None], "unknown": None}

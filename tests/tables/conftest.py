@@ -17,12 +17,6 @@ def tmp_path(tmp_path) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True, scope="package")
-def predicates() -> Iterator[None]:
-    with shortcuts.each_predicate_parsed_once():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="package")
 def counts() -> Iterator[None]:
     with shortcuts.each_frame_counted_once():
         yield

@@ -105,6 +105,15 @@ def test_the_very_question_is_not_told_of(town):
     assert told.startswith(f"Line {line} of the ledger")  # the last one
 
 
+def test_what_is_paid_in_rho_is_told_too(tmp_path):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("town", rho=2, delta="1e-9", relation="add-remove")
+        about = {"dataset": "town", "ledger": ledger, **GROUPS}
+        dt.release(FRAME, **about, max_count=50, rho="1/10")
+        for how in ({"rho": "1/10"}, {"rho": "1/5"}, {"epsilon": "1/2"}):
+            assert "counts up to 50" in dt.preview(FRAME, **about, max_count=60, **how).advice
+
+
 def test_each_version_and_each_audience_is_its_own(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("town", 9, relation="add-remove", unit="v")

@@ -11,6 +11,7 @@ import pytest
 import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError, ReleaseError
+from tests.ledger.test_moving import is_correction
 
 DOMAIN = {"district": ["north", "south"]}
 QUESTION = dt.Question(by="district", domain=DOMAIN, max_count=100)
@@ -192,9 +193,9 @@ def test_the_ledger_knows_before_a_stored_answer_is_called_a_correction(births):
     assert book.balance("births").spent == 1
     again = release("2026-03", **SAID)
     assert (again.record["repeated"], again.columns) == (True, made.columns)
-    assert book.is_correction("births", "2026-03")
+    assert is_correction(book, "births", "2026-03")
     assert book.balance("births").spent == 1  # both months are of one file, in which whoever moved is once
-    assert not book.is_correction("births", "2026-01")
+    assert not is_correction(book, "births", "2026-01")
 
 
 def test_what_is_left_is_said_and_refused_as_it_will_be_counted(births):
@@ -208,7 +209,7 @@ def test_what_is_left_is_said_and_refused_as_it_will_be_counted(births):
     with pytest.raises(BudgetError, match="together 9/4 would count, more than the budget 2"):
         release("2026-03", epsilon="1/4", confirm=lambda check: seen.append(check.left) or True, **SAID)
     assert seen == [0]
-    assert not book.is_correction("births", "2026-03")
+    assert not is_correction(book, "births", "2026-03")
     book.verify("births")
 
 

@@ -47,8 +47,8 @@ KINDS = {
         "preview": "releases",
         "release": "releases",
         "release-to": "releases",
-        "check-release": "releases",
-        "compare-releases": "releases",
+        "check-release": "saved_releases",
+        "compare-releases": "saved_releases",
         "plan-tables": "designs",
     },
     "For a team that collects reports": {

@@ -1,4 +1,4 @@
-"""Commands about releases: preview, release, release-to, check-release, compare-releases."""
+"""Commands about releases: preview, release, release-to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ..progress import part
 from .app import Output, apart, command, dump, make_console
 from .options import (
     AS_WRITTEN,
-    LEDGER,
     Alpha,
     ByteOrderMark,
     Check,
@@ -24,7 +23,6 @@ from .options import (
     Fresh,
     Json,
     LedgerPlace,
-    Number,
     Overwrite,
     PresentationOptions,
     Reason,
@@ -315,47 +313,6 @@ def _previewed(
     if out is not None:
         plot.save(expected.plot(), out)
     return Output(expected, notes=() if out is None else (f"Written: {out}.",))
-
-
-@command("json", "csv")
-def check_release(
-    record: Annotated[str, Parameter(help="The record of a release, the .json beside its CSV.")],
-    /,
-    *,
-    ledger: Annotated[str | None, LEDGER] = None,
-) -> Output:
-    """Check a saved release again, without the data.
-
-    Exit code 1 when something does not hold, or could not be checked: without --ledger, whether these are the stored reports.
-
-    Digests of its files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record says; and
-    with --ledger its line, head and stored answer there.
-
-    Example: discreet check-release released.json --ledger budget.db
-    """
-    from ..tables.saved.checking import check_release as check
-
-    found = check(record, ledger=ledger)
-    return Output(found, 0 if found else 1)  # what could not be checked counts
-
-
-@command("json", "csv")
-def compare_releases(
-    later: Annotated[str, Parameter(help="The record of the later release, the .json beside its CSV.")],
-    earlier: Annotated[str, Parameter(help="The record of the earlier one.")],
-    /,
-    *,
-    confidence: Annotated[Number, entry("How often each interval covers.")] = "0.95",
-) -> Output:
-    """Show what changed between two releases, with intervals.
-
-    Both answer the same question, and nothing is charged. An interval that holds 0 shows no change.
-
-    Example: discreet compare-releases march.json january.json
-    """
-    from ..tables.saved.differences import difference
-
-    return Output(difference(later, earlier, confidence=confidence), part="rows")
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +30,7 @@ from ..engines.arrow_columns import (
     validated_words,
     width_of,
 )
+from ..engines.held_file import HeldFile, held
 from ..engines.reading import Reading
 from ..errors import ReleaseError
 from ..exact.arithmetic import show
@@ -82,8 +81,9 @@ class DatasetCharge:
                 "reveal the number of people; release counts instead. Nothing was charged."
             )
         admission = None
-        if isinstance(table, (str, os.PathLike)):
-            admission = admission_for(book, Path(table), charged.dataset, charged.version)
+        table = held(table)
+        if isinstance(table, HeldFile):
+            admission = admission_for(book, table, charged.dataset, charged.version)
         question = {
             "kind": "perturb",
             "version": charged.version,

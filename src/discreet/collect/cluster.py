@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.file_parts import FilePart, UnopenedError, parts_of, text_files
+from ..engines.held_file import HeldFile
 from ..engines.reading import Reading
 from ..engines.row_numbers import IN_FILE
 from ..engines.settling import without_values
@@ -111,6 +112,7 @@ class Cluster(Keyed):
         return target
 
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
+        table = table.path if isinstance(table, HeldFile) else table
         if not is_spark(table) and not isinstance(table, (str, os.PathLike)):
             raise TableInputError(
                 "Spark reads Parquet files, text files, folders of them, and its own data frames; use one of these, or the "

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engines.arrow_columns import Indices, is_boolean
+from ..engines.held_file import held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
-from ..engines.sources import open_table, stamp
+from ..engines.sources import open_table
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
@@ -123,8 +123,7 @@ def _read(
     where: str,
     progress: Progress | None,
 ) -> ReportCounts:
-    if isinstance(table, (str, os.PathLike)):
-        stamp(Path(table))
+    table = held(table)
     source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
     if column not in source.names:
         listed = f"the columns are {', '.join(map(str, source.names))}"

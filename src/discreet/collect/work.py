@@ -19,10 +19,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..engines.held_file import HeldFile, held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
 from ..engines.sources import TableSource as Table
-from ..engines.sources import is_text, open_table, stamp
+from ..engines.sources import open_table
 from ..errors import PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, opened_ledger
@@ -64,9 +65,9 @@ class Embedded:
         """Where the result is to be written, if it can be."""
         return check_out(out, overwrite, read)
 
-    def file(self, table: Any) -> Path | None:
-        """The path of a table that is a file; None otherwise."""
-        return Path(table) if isinstance(table, (str, os.PathLike)) else None
+    def held(self, table: Any) -> Any:
+        """A table that is a file as that file, held open; all else as it is."""
+        return held(table)
 
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
         return open_table(table, again=False, reading=reading)
@@ -85,8 +86,7 @@ class Work:
     drawing: Drawing
     charge: DatasetCharge | None
     progress: Progress | None
-    path: Path | None
-    before: tuple[int, ...] | None
+    file: HeldFile | None
     threads: int
     reading: Reading  # as it was asked for, or as the file was admitted
     reported: PositionCounts = field(default_factory=PositionCounts)  # what was drawn, once it was
@@ -98,6 +98,7 @@ class Work:
         cls, engine: Embedded, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None
     ) -> Work:
         charge, reading, column = None, request.reading, request.column
+        table = engine.held(table)
         if request.charged is not None:
             book = stack.enter_context(opened_ledger(request.charged.ledger))
             charge = DatasetCharge.of(book, table, request, request.charged)
@@ -105,8 +106,6 @@ class Work:
                 if reading != Reading():
                     raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
                 reading = charge.reading
-        path = engine.file(table)
-        before = None if path is None else stamp(path)
         opened = engine.handed_over(lambda: engine.opened(stack, table, reading))
         unit = None if charge is None else charge.terms.unit
         _bind(engine, opened, [column, *request.keep, *([] if unit is None else [unit])])
@@ -118,7 +117,8 @@ class Work:
         source = engine.source(stack, request)
         drawing = Drawing.of(column, request.mechanism, source, request.keep, request.rule, opened.decimal)
         threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
-        return cls(request, opened, drawing, charge, progress, path, before, threads, reading)
+        file = table if isinstance(table, HeldFile) else None
+        return cls(request, opened, drawing, charge, progress, file, threads, reading)
 
     def notes(self) -> tuple[str, ...]:
         """The notes that go with the result."""
@@ -169,8 +169,8 @@ class Work:
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        if self.path is not None and stamp(self.path) != self.before:
-            raise TableInputError("The file changed while it was read; perturb it when it is complete.")
+        if self.file is not None:
+            self.file.check_unchanged("perturb it when it is complete")
 
     def tell(self, rows: int, done: float | None) -> None:
         rate = rows / max(time.monotonic() - self.started, 1e-9)
@@ -182,7 +182,7 @@ class Work:
             yield from results
         except BadValueError as error:
             where = f"row {error.row + 1}"
-            if self.path is not None and is_text(self.path):
+            if self.file is not None and self.file.is_text:
                 where = line_of(self.source, error.row) or where
             column = show(self.request.column)
             raise BadValueError.at(error.row, error.why, f"{where} of the column {column}") from None

@@ -31,10 +31,11 @@ from ..engines.file_parts import (
     same_values,
     table_files,
 )
+from ..engines.held_file import HeldFile, held, is_text
 from ..engines.reading import Reading
 from ..engines.row_numbers import IN_FILE
 from ..engines.sources import TableSource as Table
-from ..engines.sources import is_text, open_table
+from ..engines.sources import open_table
 from ..engines.spark import NUMBER
 from ..errors import ReleaseError, SourceError, TableInputError
 from ..exact.arithmetic import show
@@ -89,9 +90,9 @@ class Keyed(Embedded):
             )
         return request.source
 
-    def file(self, table: Any) -> Path | None:
-        there = super().file(table)
-        return there if there is not None and there.is_file() else None
+    def held(self, table: Any) -> Any:
+        """Tasks open files by their names: a single one is held to see that it stays the same."""
+        return held(table) if isinstance(table, (str, os.PathLike)) and os.path.isfile(table) else table
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Workers(Keyed):
         return work
 
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
+        table = table.path if isinstance(table, HeldFile) else table
         if not isinstance(table, (str, os.PathLike)):
             raise TableInputError("Workers read files by themselves; give the path of one, or of a folder of them.")
         return open_table(table_files(os.fspath(table))[0], again=False, reading=reading)

@@ -28,6 +28,11 @@ class KeyMatch:
     picked: list[str]
     same: list[str]
 
+    @property
+    def names(self) -> list[str]:
+        """Those of what is picked."""
+        return [sql.rpartition(" AS ")[2] for sql in self.picked]
+
 
 @dataclass(frozen=True)
 class PartSql:
@@ -155,6 +160,23 @@ class CountQuery:
         asked = ", ".join(["i", "count(*) AS size", *self.counts, *added, *self.halves])
         return f"SELECT {asked} FROM {self.matched()} GROUP BY i"
 
+    def by_rows_of_keys(self) -> str:
+        """The same, where the rows of each key are put together first, and find their group then: less work, and as much memory as
+        there are different keys, declared or not."""
+        keys, numbers = self.groups.names, range(len(self.adding))
+        of_key = [*keys, "count(*) AS size", *self.counts, *(f"sum(v{j}) AS s{j}" for j in numbers), *self.halves]
+        together = f"SELECT {', '.join(of_key)} FROM {self.rows()}" + (f" GROUP BY {', '.join(keys)}" if keys else "")
+        sums = {f"s{j}" for j in numbers}
+        asked = [
+            f"{_held(f'sum({name})') if name in sums else f'sum({name})::BIGINT'} AS {name}" for name in self.totals
+        ]
+        asked += [_sum_of(f"{half}{k}") for k in range(len(self.digests)) for half in ("low", "high")]
+        same = " AND ".join(self.groups.same) or "TRUE"
+        return (
+            f"SELECT coalesce(d.i, {self.size}) AS i, {', '.join(asked)} "
+            f"FROM ({together}) LEFT JOIN declared d ON {same} GROUP BY 1"
+        )
+
     def by_different_rows(self) -> str:
         """The same numbers, each row as often as it occurs (`often`): less work where few rows are different, and more memory."""
         each = [("size", "TRUE"), *((f"c{k}", f"c{k}") for k in range(len(self.conditions)))]
@@ -264,9 +286,11 @@ def _sum_of_halves(k: int, often: str | None = None) -> str:
     halves = [("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)")]
     if often is not None:  # a product of two numbers of 64 bits, and again its lower half
         halves = [(name, f"(({half} * {often}::UHUGEINT) & 18446744073709551615::UHUGEINT)") for name, half in halves]
-    return ", ".join(
-        f"(coalesce(sum({half}::UBIGINT), 0) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves
-    )
+    return ", ".join(_sum_of(f"{half}::UBIGINT", f"{name}{k}") for name, half in halves)
+
+
+def _sum_of(half: str, name: str = "") -> str:
+    return f"(coalesce(sum({half}), 0) % 18446744073709551616)::UBIGINT AS {name or half}"
 
 
 def row_digest(types: Mapping[str, str]) -> str:
@@ -317,7 +341,7 @@ class Counts:
     other_count: int
     dropped: int  # rows that stand in no group: for the operator alone
     cut: int  # people of whom not everything is counted, since they have more than may count: for the operator alone
-    fingerprint: str  # of the used columns' content, whatever the order of the rows (`_digest`): for the ledger alone
+    fingerprint: str  # of the used columns' content, whatever the order of the rows (`row_digest`); none of a file
     canonical: str  # the predicate as it was understood, "" when there is none
     columns: frozenset[str]  # those that the predicate looks at
 
@@ -336,7 +360,7 @@ class Sums:
     other_sum: int  # the same for all undeclared and missing keys together, when asked for
     other_people: int
     other_without: int
-    fingerprint: str  # of all columns that the call looks at: for the ledger alone
+    fingerprint: str  # of all columns that the call looks at: for the ledger alone; none of a file
     canonical: str  # the condition as it was understood, "" when there is none
     column: str  # as the table spells it
     columns: frozenset[str]  # those that the sum looks at, its condition's included
@@ -364,12 +388,22 @@ class GroupTotals:
         for name, total in self.totals.items():
             total[seen["i"]] = np.clip(total[seen["i"]] + seen[name], -FARTHEST, FARTHEST)
 
-    def counts(self, k: int, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str] = ()) -> Counts:
-        """Those for the condition number k; with `keys`, the texts of the declared keys, where rows that are not counted decide
-        who is (those of other parts)."""
+    def counts(
+        self,
+        k: int,
+        asked: Predicate | None,
+        looked_at: frozenset[str],
+        keys: Sequence[str] | None = (),
+        others_decide: bool = False,
+    ) -> Counts:
+        """Those for the condition number k; `keys` are the texts of the declared keys, None where nobody needs a fingerprint.
+        `others_decide`: rows that are not counted say who is (those of other parts)."""
         sizes, counts = self.totals["size"], self.totals[f"c{k}"]
-        low, high = self.digests[k]
-        seen = f" {self._fingerprint([counts], keys)}" if keys else ""
+        fingerprint = ""
+        if keys is not None:
+            seen = f" {self._fingerprint([counts], keys)}" if others_decide else ""
+            low, high = self.digests[k]
+            fingerprint = hashlib.sha256(f"{self.rows} {low} {high}{seen}".encode()).hexdigest()
         return Counts(
             sizes=self._declared(sizes),
             counts=self._declared(counts),
@@ -377,13 +411,15 @@ class GroupTotals:
             other_count=self._pooled(counts),
             dropped=self.rows - self.counted,
             cut=self.cut,
-            fingerprint=hashlib.sha256(f"{self.rows} {low} {high}{seen}".encode()).hexdigest(),
+            fingerprint=fingerprint,
             canonical="" if asked is None else asked.canonical,
             columns=looked_at,
         )
 
-    def sums(self, adding: SumSql, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str]) -> Sums:
-        """Those of one sum; `keys` are the texts of the declared keys."""
+    def sums(
+        self, adding: SumSql, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str] | None
+    ) -> Sums:
+        """Those of one sum; `keys` as of counts."""
         j, missing = adding.number, adding.asked.missing_steps
         numbers, total = self.totals[f"a{j}"], self.totals[f"s{j}"]
         meant = self.totals.get(f"w{j}", self.totals["size"])
@@ -397,7 +433,7 @@ class GroupTotals:
             other_sum=self._pooled(total),
             other_people=self._pooled(people),
             other_without=self._pooled(without),
-            fingerprint=self._fingerprint([total, people, without], keys),
+            fingerprint="" if keys is None else self._fingerprint([total, people, without], keys),
             canonical="" if asked is None else asked.canonical,
             column=adding.column,
             columns=looked_at | {adding.column},

@@ -17,11 +17,11 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from fractions import Fraction
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,10 @@ from ..questions.statistic import ROWS, UNITS, SumOf
 from .adding import SumSql
 from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
+from .held_file import HeldFile, held
 from .reading import Reading
 from .settling import Guarded, TableSource, unlike
-from .sources import open_table, stamp
+from .sources import open_table
 from .spark import SparkTable
 from .spark_counts import count_in_cluster
 
@@ -123,7 +124,7 @@ class Seen:
     asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
     looked_at: Sequence[frozenset[str]]
     adding: Sequence[SumSql]
-    keys: Sequence[str]
+    keys: Sequence[str] | None  # the texts of the declared keys; None where the table is known by its bytes
     others_decide: bool = (
         False  # do rows that are not counted say who is? Those of other parts do, of people with an id
     )
@@ -131,10 +132,7 @@ class Seen:
     def counted(self) -> Counted:
         at = len(self.asked) - len(self.adding)
         return Counted(
-            [
-                self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys if self.others_decide else ())
-                for k in range(at)
-            ],
+            [self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys, self.others_decide) for k in range(at)],
             [
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
@@ -166,8 +164,7 @@ def seen_in(
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
-    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else stamp(path)
+    table = held(table)
     source = open_table(table, again=unit is not None, reading=reading, progress=progress)
     source.quotable = source.quotable or vouched
     names = names_in(by, source)
@@ -210,7 +207,8 @@ def seen_in(
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         groups = _register(connection, domain, names, types)
         in_part = person is not None and part is not None
-        contents = key_texts(domain, names) if limited or sums or in_part else []
+        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
+        contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
         if limited:
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
@@ -223,7 +221,7 @@ def seen_in(
         query = CountQuery(
             groups,
             conditions[:at],
-            list(map(row_digest, used)),
+            [] if known else list(map(row_digest, used)),
             adding,
             meant,
             quoted(source.ids) if person else None,
@@ -245,10 +243,10 @@ def seen_in(
             )
         else:
             totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
-    if path is not None and stamp(path) != before:
-        raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
+    if isinstance(table, HeldFile):
+        table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
-    return Seen(totals, asked, looked_at, query.adding, contents, in_part)
+    return Seen(totals, asked, looked_at, query.adding, None if known else contents, in_part)
 
 
 def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
@@ -273,7 +271,7 @@ def lock_up(connection: Any, memory_mb: int, most_threads: int | None = None) ->
     """
     bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
     threads = max(1, min(most_threads or os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
-    for setting in (
+    settings = (
         f"threads = {threads}",
         f"memory_limit = '{int(memory_mb)}MB'",
         "temp_directory = ''",
@@ -286,8 +284,8 @@ def lock_up(connection: Any, memory_mb: int, most_threads: int | None = None) ->
         "disabled_optimizers = 'join_order,build_side_probe_side'",
         "enable_external_access = false",
         "lock_configuration = true",
-    ):
-        connection.execute(f"SET {setting}")
+    )
+    connection.execute("; ".join(f"SET {setting}" for setting in settings))
 
 
 def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:
@@ -327,7 +325,7 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
     picked, same = [], []
     for k in range(len(names)):
-        name, values = str(declared[k]), tuple(key[k] for key in domain.keys)
+        name, values = str(declared[k]), tuple([key[k] for key in domain.keys])
         recoding = domain.recodings[k] if domain.recodings else None
         if recoding is not None:
             columns[f"d{k}"] = pa.array(values)
@@ -435,7 +433,14 @@ class _EngineRun:
 
 
 def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
-    seen = run.ask(query.by_rows() if query.often is None else query.by_different_rows(), 0.0, 1.0)
+    import duckdb
+
+    seen = None
+    if run.source.is_repeatable and query.often is None:
+        with suppress(duckdb.OutOfMemoryException):  # of keys that nobody declared there may be any number
+            seen = run.ask(query.by_rows_of_keys(), 0.0, 1.0)
+    if seen is None:
+        seen = run.ask(query.by_rows() if query.often is None else query.by_different_rows(), 0.0, 1.0)
     totals = GroupTotals(query.size, query.other, query.totals)
     totals.add(seen)
     totals.rows = int(seen["size"].sum())

@@ -19,10 +19,11 @@ from typing import Any, BinaryIO, TypeVar
 from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
 from .arrow_columns import plain_type
+from .held_file import check_file, is_text
 from .reading import Reading
 from .row_numbers import IN_FILE, check_number
 from .settling import without_values
-from .sources import TableSource, check_file, is_text, open_parquet, open_table
+from .sources import TableSource, open_parquet, open_table
 
 R = TypeVar("R")
 

@@ -24,7 +24,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
@@ -34,6 +33,7 @@ from ..errors import TableInputError
 from ..exact.arithmetic import encodable, show
 from ..exact.given import whole
 from .dates import Dates, read_dates
+from .held_file import HeldFile
 
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _ONE_BYTE = re.compile(r"ascii|iso8859-\d+|cp125\d|cp(437|737|775|85\d|86\d)|koi8-[rtu]|mac-\w+")
@@ -204,7 +204,7 @@ def _codec(name: object) -> str:
 
 
 def read_lines(
-    path: Path,
+    file: HeldFile,
     reading: Reading,
     separator: str,
     fields: int,
@@ -216,18 +216,18 @@ def read_lines(
 
     `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
     """
-    scan, unended, skipped = _Scan(path.name, ord(separator), reading.quote, fields, reading.header_row), b"", 1
+    scan, unended, skipped = _Scan(file.name, ord(separator), reading.quote, fields, reading.header_row), b"", 1
     as_utf8 = _Utf8(reading, scan)
-    with path.open("rb") as file:
-        skip_to_header(file, reading.header_row)
-        while lines := _whole_lines(file, scan, unended):
+    with file.opened() as opened:
+        skip_to_header(opened, reading.header_row)
+        while lines := _whole_lines(opened, scan, unended):
             block = unended + as_utf8(lines, unended.count(b"\n"))
             starts, stops, read = scan.look(block)
             unended = block[read:]
             columns = [_texts(block, starts[skipped:, k], stops[skipped:, k], reading) for k in wanted]
             yield [scan.numbers(block, starts[skipped:, 0], read), *columns] if numbered else columns
             skipped = max(0, skipped - len(starts))
-            progress(file.tell())
+            progress(opened.tell())
     if unended:
         scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
     as_utf8.end()
@@ -243,18 +243,18 @@ def skip_to_header(file: BinaryIO, header_row: int) -> bool:
     return not above
 
 
-def has_mark(path: Path) -> bool:
+def has_mark(file: HeldFile) -> bool:
     """Does the file begin with UTF-8's byte order mark?"""
-    with path.open("rb") as file:
-        return file.read(len(_MARK)) == _MARK
+    with file.opened() as opened:
+        return opened.read(len(_MARK)) == _MARK
 
 
-def check_wide(path: Path) -> None:
+def check_wide(file: HeldFile) -> None:
     """Refuse UTF-16 and UTF-32 by their byte order marks: all their lines would be odd, and the first one tells why."""
-    with path.open("rb") as file:
-        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    with file.opened() as opened:
+        if opened.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             raise TableInputError(
-                f"{show(path.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
+                f"{show(file.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
                 "spreadsheet, CSV UTF-8)."
             )
 
@@ -321,20 +321,25 @@ def _texts(block: bytes, starts: Places, stops: Places, reading: Reading) -> Any
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    data = np.frombuffer(block, dtype=np.uint8)
-    mark = reading.quote
-    quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _byte(mark))
+    mark, quoted = reading.quote, np.zeros(len(starts), dtype=np.bool_)
+    if mark and mark.encode() in block:
+        data = np.frombuffer(block, dtype=np.uint8)
+        quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _byte(mark))
     # stretches and the gaps between them, as one array over the block: those at even places are the wanted ones
-    edges = np.stack([starts + quoted, stops - quoted], axis=1).astype(np.int32).ravel()
+    edges = np.empty(2 * len(starts), dtype=np.int32)
+    edges[::2], edges[1::2] = starts, stops
     count = max(len(edges) - 1, 0)
+    if quoted.any():
+        edges[::2] += quoted
+        edges[1::2] -= quoted
     whole = pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(edges), pa.py_buffer(block)])
     texts = whole.take(pa.array(np.arange(0, count, 2)))
     if quoted.any():
         texts = pc.if_else(pa.array(quoted), pc.replace_substring(texts, 2 * mark, mark), texts)
-    there = pa.array(stops - starts > 2 * quoted)
+    there = edges[1::2] > edges[::2]
     if reading.nulls:
-        there = pc.and_(there, pc.invert(pc.is_in(texts, pa.array(reading.nulls, pa.string()))))
-    return pc.if_else(there, texts, pa.scalar(None, pa.string()))
+        there &= ~pc.is_in(texts, pa.array(reading.nulls, pa.string())).to_numpy(zero_copy_only=False)
+    return texts if there.all() else pc.if_else(pa.array(there), texts, pa.scalar(None, pa.string()))
 
 
 def _byte(mark: str) -> int:
@@ -362,23 +367,24 @@ class _Scan:
         data = np.frombuffer(block, dtype=np.uint8)
         self._check_text(block, data)
         structural = (data == self.separator) | (data == _LF)
-        quotes = self.quote < 256 and bytes([self.quote]) in block
-        for byte in ([self.quote] if quotes else []) + ([_CR] if b"\r" in block else []):
+        quotes, has_returns = self.quote < 256 and bytes([self.quote]) in block, b"\r" in block
+        for byte in ([self.quote] if quotes else []) + ([_CR] if has_returns else []):
             structural |= data == byte
         places = np.flatnonzero(structural)
         marks = data[places]
         if quotes:
             plain = self._outside_quotes(data, places, marks)
             places, marks = places[plain], marks[plain]
-        returns = marks == _CR
-        self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _ENDS)
-        places, marks = places[~returns], marks[~returns]
+        if has_returns:
+            returns = marks == _CR
+            self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _ENDS)
+            places, marks = places[~returns], marks[~returns]
         ends = np.flatnonzero(marks == _LF)
         read = int(places[ends[-1]]) + 1 if len(ends) else 0
         if len(block) - read > LONGEST:
             self._refuse_at(data, np.array([read]), _TOO_LONG, "shorten it, or close its quotation mark")
-        starts, stops = self._fields(data, places[: ends[-1] + 1] if len(ends) else places[:0], ends)
-        self.line += int((data[:read] == _LF).sum())
+        starts, stops = self._fields(data, places[: ends[-1] + 1] if len(ends) else places[:0], ends, has_returns)
+        self.line += block.count(b"\n", 0, read) if quotes else len(ends)
         return starts, stops, read
 
     def _check_text(self, block: bytes, data: Bytes) -> None:
@@ -409,17 +415,20 @@ class _Scan:
         plain: NDArray[np.bool_] = ~inside & ~is_quote
         return plain
 
-    def _fields(self, data: Bytes, places: Places, ends: Places) -> tuple[Places, Places]:
+    def _fields(self, data: Bytes, places: Places, ends: Places, has_returns: bool) -> tuple[Places, Places]:
         """From the separators and record ends (`ends` numbers these among `places`) to the fields, a row a record."""
-        starts = np.concatenate([[0], places[:-1] + 1])[: len(places)]
-        stops = places - ((places > starts) & (data[places - 1] == _CR) & (data[places] == _LF))
+        starts, stops = np.empty_like(places), places
+        starts[:1] = 0
+        np.add(places[:-1], 1, out=starts[1:])
+        if has_returns:
+            stops = places - ((places > starts) & (data[places - 1] == _CR) & (data[places] == _LF))
         found = np.diff(ends, prepend=-1)
         firsts = starts[ends - found + 1]
         lengths = stops[ends] - firsts
         wrong = (found != self.fields) & (lengths > 0)
         self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as {self.header} is", _OTHER_FIELDS)
         self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
-        if self.fields > 1:
+        if self.fields > 1 and not lengths.all():
             kept = np.repeat(lengths > 0, found)
             starts, stops = starts[kept], stops[kept]
         return starts.reshape(-1, self.fields), stops.reshape(-1, self.fields)

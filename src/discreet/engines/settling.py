@@ -28,7 +28,7 @@ from .arrow_columns import Indices, is_text, plain_type, stored, unwrapped
 from .dates import days_of
 
 LONGEST_ID = 64  # bytes
-_BATCH = 2**16  # rows handed over at a time
+_BATCH = 2**17  # rows handed over at a time
 _AT_ONCE = 2**20  # bytes of texts that are handed over at a time, beyond which rows go one by one
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
@@ -58,6 +58,7 @@ class TableSource(ABC):
     total = 0
     nameless = 0  # columns of a file that have no name: nobody can ask about them
     at_once = _BATCH
+    is_repeatable = True  # can it be read more than once?
     has_iso_days = False  # days of its own, handed over as ISO texts beside what people wrote as texts
 
     def __init__(self) -> None:
@@ -450,6 +451,10 @@ def _lengths(column: Any) -> NDArray[np.int64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not column.null_count and column.type in (pa.string(), pa.large_string()) and len(column):
+        kind = np.int32 if column.type == pa.string() else np.int64
+        ends = np.frombuffer(column.buffers()[1], kind, len(column) + 1, column.offset * np.dtype(kind).itemsize)
+        return np.diff(ends).astype(np.int64)
     sizes = pc.binary_length(column).cast(pa.int64()).fill_null(0)
     return np.asarray(sizes.to_numpy(zero_copy_only=False), dtype=np.int64)
 

@@ -8,19 +8,17 @@ objects holds is read value by value, so that none can break the rest.
 from __future__ import annotations
 
 import csv
-import hashlib
 import importlib.util
 import io
 import json
 import marshal
-import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from datetime import date, datetime, time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,14 +26,11 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
+from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
 from .reading import Reading, check_wide, has_mark, read_lines, skip_to_header
 from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_ARROW = (".arrow", ".feather")
-_KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
-_PATTERN = frozenset("*?[")  # characters that make several files of a name
 _LOOK = 0.2  # seconds between two looks at the reader
 # what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
 _CHILD = """
@@ -59,9 +54,11 @@ def open_table(
 
 
 def whole_table(table: Any) -> Any:
-    """A reader of record batches, which is used up by one pass, as a table that can be read again; all else as it is."""
+    """A table that can be read again: a reader of record batches, which is used up by one pass, as a table; a path as the file
+    that it leads to now; all else as it is."""
     with Guarded(_unreadable, foreign=True):
-        return table.read_all() if hasattr(table, "read_all") else table
+        table = table.read_all() if hasattr(table, "read_all") else table
+    return held(table)
 
 
 def _unreadable() -> TableInputError:
@@ -73,19 +70,19 @@ def _unreadable() -> TableInputError:
 def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) -> TableSource:
     import pyarrow as pa
 
-    if isinstance(table, (str, os.PathLike)):
-        path = Path(table)
-        if path.suffix.lower() == ".xlsx":
+    table = held(table)
+    if isinstance(table, HeldFile):
+        if table.kind == EXCEL:
             how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row", "dates")
-            return _Excel(path, how, progress)
-        if is_text(path):
+            return _Excel(table, how, progress)
+        if table.is_text:
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls", "header_row", "dates")
-            return _Text(path, how)
-        if path.suffix.lower() in _ARROW:
+            return _Text(table, how)
+        if table.kind in ARROW:
             how.check_for("An Arrow file", "dates")
-            return _ArrowFile(path)
+            return _ArrowFile(table)
         how.check_for("A Parquet file", "dates")
-        return _Parquet(path)
+        return _Parquet(table)
     how.check_for("A table in memory", "dates")
     if isinstance(table, pa.RecordBatchReader):
         if not again:
@@ -103,35 +100,30 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     return _Frame(recognised(table))
 
 
-def is_text(path: Path) -> bool:
-    """Is this a text file, by its name?"""
-    return path.suffix.lower() in _SEPARATORS
-
-
 class _Text(TableSource):
     """A text file: no types, and names that nobody vouches for."""
 
     quotable = False
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, file: HeldFile, reading: Reading) -> None:
         super().__init__()
-        self.path, self.reading = path, reading
-        self.separator, self.decimal = reading.separator or _SEPARATORS[path.suffix.lower()], reading.decimal or "."
+        self.file, self.reading = file, reading
+        self.separator, self.decimal = reading.separator or SEPARATORS[file.kind], reading.decimal or "."
         if self.separator == reading.quote:
             raise TableInputError("The quotation mark is also the separator; they must differ.")
-        if not reading.is_utf8 and has_mark(path):
+        if not reading.is_utf8 and has_mark(file):
             raise TableInputError(
-                f"{show(path.name)} begins with the byte order mark of UTF-8, so that it is not in "
+                f"{show(file.name)} begins with the byte order mark of UTF-8, so that it is not in "
                 f"{reading.encoding}; leave out the encoding."
             )
-        check_wide(path)
+        check_wide(file)
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
             how: Any = {"quotechar": reading.quote} if reading.quote else {"quoting": csv.QUOTE_NONE}
-            with path.open("rb") as raw:
+            with file.opened() as raw:
                 is_there = skip_to_header(raw, reading.header_row)
-                file = io.TextIOWrapper(raw, reading.encoding, errors="surrogateescape", newline="")
-                self.header = next(csv.reader(file, delimiter=self.separator, strict=True, **how)) if is_there else []
+                text = io.TextIOWrapper(raw, reading.encoding, errors="surrogateescape", newline="")
+                self.header = next(csv.reader(text, delimiter=self.separator, strict=True, **how)) if is_there else []
             for name in self.header:
                 name.encode()
         except (OSError, UnicodeError, csv.Error, StopIteration):
@@ -139,12 +131,12 @@ class _Text(TableSource):
         if not any(self.header):
             where = "" if reading.header_row == 1 else f" as line {reading.header_row}"
             raise TableInputError(
-                f"{show(path.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
+                f"{show(file.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
                 "its encoding, such as latin-1, or which line it is (--header-row 3)."
             )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)
-        self.untyped, self.total = frozenset(self.names), path.stat().st_size
+        self.untyped, self.total = frozenset(self.names), file.size
 
     def fields(self) -> list[tuple[str, Any]]:
         import pyarrow as pa
@@ -163,7 +155,7 @@ class _Text(TableSource):
 
     def _lines(self, numbered: bool) -> Iterator[list[Any]]:
         wanted = [self.header.index(name) for name in self.used]
-        return read_lines(self.path, self.reading, self.separator, len(self.header), wanted, self._advance, numbered)
+        return read_lines(self.file, self.reading, self.separator, len(self.header), wanted, self._advance, numbered)
 
     def _advance(self, done: int) -> None:
         self.done = done
@@ -174,10 +166,10 @@ class _Excel(TableSource):
 
     quotable, has_iso_days = False, True
 
-    def __init__(self, path: Path, reading: Reading, progress: Progress | None) -> None:
+    def __init__(self, file: HeldFile, reading: Reading, progress: Progress | None) -> None:
         super().__init__()
         self.sheet, self.nulls, self.decimal = (
-            ExcelSheet(path, reading, progress),
+            ExcelSheet(file, reading, progress),
             reading.nulls,
             reading.decimal or ".",
         )
@@ -209,21 +201,21 @@ class ExcelSheet:
     cell, and an empty cell is a missing value. A row of empty cells is nobody's.
 
     A process of its own reads the file (excel_child), within limits: a file that would take the machine's memory, or hours,
-    ends that process. It ends with whoever waits for it, in whatever way. What it read comes through a pipe; nothing is
-    written to disk.
+    ends that process. It ends with whoever waits for it, in whatever way. It gets the bytes of the file, and gives what it
+    read, through pipes; nothing is written to disk.
     """
 
-    def __init__(self, path: Path, reading: Reading, progress: Progress | None = None) -> None:
+    def __init__(self, file: HeldFile, reading: Reading, progress: Progress | None = None) -> None:
         if importlib.util.find_spec("python_calamine") is None:
             raise MissingExtraError.needing("Excel files need python-calamine", "excel")
         asked = {
-            "file": str(path.absolute()),
-            "shown": show(path.name),
+            "size": file.size,
+            "shown": show(file.name),
             "sheet": reading.sheet,
             "decimal": reading.decimal,
             "header_row": reading.header_row,
         }
-        self.header, self._parts = _read_sheet({"path": sys.path, **asked}, progress)
+        self.header, self._parts = _read_sheet(file, {"path": sys.path, **asked}, progress)
 
     def columns(self, wanted: list[str], nulls: tuple[str, ...]) -> Iterator[tuple[Any, list[Any]]]:
         """Row numbers as the sheet shows them, and the wanted columns as Arrow texts, some rows at a time."""
@@ -236,7 +228,7 @@ class ExcelSheet:
             yield numbers, [pc.if_else(pc.is_in(text, missing), pa.scalar(None, pa.string()), text) for text in columns]
 
 
-def _read_sheet(asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], list[Any]]:
+def _read_sheet(file: HeldFile, asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], list[Any]]:
     """The names and the rows, from a process that may end in any way. If `progress` raises, it ends too."""
     try:
         child = subprocess.Popen(
@@ -252,7 +244,7 @@ def _read_sheet(asked: dict[str, Any], progress: Progress | None) -> tuple[list[
         ) from None
     with child, ThreadPoolExecutor(1) as pool:  # closes its pipes, and waits for it
         try:
-            received = pool.submit(_rows_of_sheet, child, asked)
+            received = pool.submit(_rows_of_sheet, child, file, asked)
             while not wait([received], timeout=_LOOK).done:
                 tell(progress, "reading the sheet")
             return received.result()
@@ -263,7 +255,9 @@ def _read_sheet(asked: dict[str, Any], progress: Progress | None) -> tuple[list[
                     child.stdin.close()
 
 
-def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[list[str], list[Any]]:
+def _rows_of_sheet(
+    child: subprocess.Popen[bytes], file: HeldFile, asked: dict[str, Any]
+) -> tuple[list[str], list[Any]]:
     import pyarrow as pa
 
     ended = TableInputError(
@@ -273,6 +267,8 @@ def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tup
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(json.dumps(asked).encode() + b"\n")
+        with file.opened() as content:
+            shutil.copyfileobj(content, child.stdin)
         child.stdin.flush()
         header, parts = marshal.load(child.stdout), []
         if isinstance(header, str):
@@ -288,18 +284,20 @@ def _rows_of_sheet(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tup
 
 
 class _Parquet(TableSource):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: HeldFile) -> None:
         super().__init__()
-        self.path = path
+        self.file = file
         try:
-            with self._opened() as file:
-                self.whole, self.total = file.schema_arrow, file.metadata.num_rows
+            with self._opened() as opened:
+                self.whole, self.total = opened.schema_arrow, opened.metadata.num_rows
+        except TableInputError:
+            raise
         except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(path.name)} is no readable Parquet file.") from None
+            raise TableInputError(f"{show(file.name)} is no readable Parquet file.") from None
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
-        return open_parquet(self.path)
+        return open_parquet(self.file.seekable())
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
@@ -321,20 +319,22 @@ def open_parquet(file: Any) -> Any:
 class _ArrowFile(TableSource):
     """Record batches in a file (Feather, version 2), one at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: HeldFile) -> None:
         super().__init__()
-        self.path = path
+        self.file = file
         try:
-            with self._opened() as file:
-                self.whole, self.total = file.schema, file.num_record_batches
+            with self._opened() as opened:
+                self.whole, self.total = opened.schema, opened.num_record_batches
+        except TableInputError:
+            raise
         except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(path.name)} is no readable Arrow file.") from None
+            raise TableInputError(f"{show(file.name)} is no readable Arrow file.") from None
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
         import pyarrow as pa
 
-        return pa.ipc.open_file(pa.memory_map(str(self.path)))
+        return pa.ipc.open_file(pa.PythonFile(self.file.seekable(), mode="r"))
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
@@ -348,6 +348,8 @@ class _ArrowFile(TableSource):
 
 class _Stream(TableSource):
     """A reader of record batches, which can be read once."""
+
+    is_repeatable = False
 
     def __init__(self, reader: Any) -> None:
         super().__init__()
@@ -497,29 +499,3 @@ def _text_of(value: Any) -> str | None:
     except Exception:  # an object of another library's making: what it says must not be seen
         return None
     return None
-
-
-def check_file(path: Path) -> None:
-    """Refuse what is no table by its name, and a file that is not there. It is not opened."""
-    if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
-        raise TableInputError(
-            f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
-        )
-    if not path.is_file():
-        raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
-
-
-def stamp(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written to, or another one takes its name."""
-    check_file(path)
-    state = path.stat()
-    if state.st_size == 0:
-        raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    stamp(path)
-    with path.open("rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

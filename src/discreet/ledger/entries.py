@@ -46,7 +46,7 @@ from .chain import (
 from .periods import TOTAL_BITS, Period, Running, fits, rational_text
 from .prices import Price
 from .secret import Secret, fingerprint_of
-from .stores import Run, Store
+from .stores import Rows, Run, Store
 from .terms import part_given
 
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
@@ -113,6 +113,20 @@ def append(
             text=words,
         )
     return facts
+
+
+def lines_of(run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
+    """All rows of a data set: its lines, answers, admissions and words, each in the order of its lines."""
+    entries = run(f"{ENTRIES} ORDER BY number", name=name)
+    answers = run(
+        "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
+        name=name,
+    )
+    admissions = run(
+        "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
+    )
+    words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
+    return entries, answers, admissions, words
 
 
 def time_of(run: Run, account: Account) -> str:

@@ -59,7 +59,6 @@ from .chain import (
     total_of,
 )
 from .entries import (
-    ENTRIES,
     Consulted,
     agreed,
     answer_of,
@@ -69,6 +68,7 @@ from .entries import (
     correct,
     keeping,
     kept_answer,
+    lines_of,
     read_admission,
     report_of,
     running_of,
@@ -273,11 +273,6 @@ class Ledger:
             account = self._changing(run, name)
             self._key(run, account)
             correct(run, account, version, supersedes)
-
-    def is_correction(self, name: str, version: str) -> bool:
-        """Does the ledger count a version as one that supersedes another? Where there are no parts it need not know."""
-        with self.consult(name) as said:
-            return said.is_correction(version)
 
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
@@ -538,7 +533,7 @@ class Ledger:
         audited = name not in store.inspected and store.inspect()
         account = self._account(run, name, lock=True, removed=removed)
         if audited:
-            audit(account, *self._lines(run, name), None)
+            audit(account, *lines_of(run, name), None)
             store.inspected.add(name)
         elif not account.first:
             bad(name, 1, "is missing")
@@ -552,19 +547,7 @@ class Ledger:
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
-            return self._account(run, name, removed=True), *self._lines(run, name)
-
-    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
-        entries = run(f"{ENTRIES} ORDER BY number", name=name)
-        answers = run(
-            "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
-            name=name,
-        )
-        admissions = run(
-            "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
-        )
-        words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
-        return entries, answers, admissions, words
+            return self._account(run, name, removed=True), *lines_of(run, name)
 
 
 @contextmanager

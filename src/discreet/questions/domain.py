@@ -20,12 +20,14 @@ are numbers or null are written. A container may lie in another.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -103,23 +105,24 @@ class Domain:
                     f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
                     "Add them to the domain, or correct the spelling."
                 )
-            lists = [list(map(declared_key, groups[name])) for name in names]
-            keys = tuple(itertools.product(*lists))
-        mixed = [k for k, values in enumerate(lists) if len({type(value) for value in values} - {type(None)}) > 1]
+            lists = [_declared_keys(groups[name]) for name in names]
+            with _uncollected():
+                keys = tuple(itertools.product(*lists))
+        mixed = [k for k, values in enumerate(lists) if len({*map(type, values)} - {type(None)}) > 1]
         if mixed:
             column = show(names[mixed[0]]) if names else f"column {mixed[0] + 1}"
             raise TableInputError(f"The declared keys of {column} mix numbers, texts and booleans; use one kind.")
-        if len(set(keys)) != size:
+        if len(set(keys)) != size if explicit else any(len(set(values)) != len(values) for values in lists):
             repeated = next(key for key, times in Counter(keys).items() if times > 1)
             raise TableInputError(
                 f"The key {', '.join(map(show, repeated))} is declared twice; declare every key once."
             )
         recodings = tuple(recoded.get(name) for name in names)
-        listed_keys = {name: list(dict.fromkeys(values)) for name, values in zip(names, lists, strict=bool(names))}
         wanted = {
             name: v for name, v in declared.items() if is_hierarchy(v) and _base(name, declared) in (*names, None)
         }
-        hierarchies = read_hierarchies(wanted, listed_keys)
+        listed_keys = zip(names, lists, strict=bool(names)) if wanted else ()
+        hierarchies = read_hierarchies(wanted, {name: list(dict.fromkeys(values)) for name, values in listed_keys})
         named = read_labels({name: own for name, own in labels.items() if name in names or name in wanted})
         return cls(names, keys, recodings if any(recodings) else (), source, hierarchies, named)
 
@@ -161,6 +164,24 @@ class Domain:
         return len(self.keys)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """While a million small tuples are made, which cannot be garbage: the collector would look at all of them again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def key_lists(domain: Domain) -> list[list[Key]]:
+    """The declared keys as lists, as JSON has them."""
+    with _uncollected():
+        return list(map(list, domain.keys))
+
+
 def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     """Each declared key as a text of its content, its columns by name: the same in whatever order they are declared.
 
@@ -173,6 +194,8 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
         name = json.dumps(columns[k])
         spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in {key[k] for key in domain.keys}}
         texts.append([spelled[key[k]] for key in domain.keys])
+    if len(texts) == 1:
+        return texts[0]
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 
@@ -318,6 +341,13 @@ def _values(given: Any) -> Any:
         if not isinstance(given, type) and callable(getattr(given, name, None)):
             return getattr(given, name)()
     return given
+
+
+def _declared_keys(values: Sequence[Any]) -> list[Key]:
+    """Those of one column; plain whole numbers at once, as there may be a million."""
+    if {*map(type, values)} == {int} and min(values) >= -(2**63) and max(values) < 2**63:
+        return list(values)
+    return list(map(declared_key, values))
 
 
 def declared_key(value: Any) -> Key:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from threading import Lock
 from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
@@ -220,14 +223,13 @@ def _refuse(what: str, near: str) -> NoReturn:
     raise PredicateError(f"The predicate uses {what} near {show(near)}, which is not allowed. {_ALLOWED}")
 
 
+@lru_cache(maxsize=256)
 def _syntax(text: str) -> Any:
-    """DuckDB's syntax tree of the condition, when it is a single condition."""
+    """DuckDB's syntax tree of the condition, when it is a single condition; for reading alone, since it is kept."""
     # read bare and in parentheses: the first keeps them balanced, the second leaves no room for clauses after it
     queries = [f"{_PREFIX}x", f"{_PREFIX}{text}", f"{_PREFIX}({text}\n)"]
     try:
-        with _parser() as connection:
-            parsed = connection.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
-        model, plain, inside = (json.loads(tree) for tree in parsed)
+        model, plain, inside = _parser.trees(queries)
     except MissingExtraError:
         raise
     except Exception:  # whatever the engine says; it is not shown
@@ -251,16 +253,47 @@ def _syntax(text: str) -> Any:
     return condition
 
 
-def _parser() -> Any:
-    """A connection that parses and can do nothing else, opened for one use: none may be alive when a process forks,
-    for the child would wait for ever on closing it, its threads being left behind."""
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError.needing("Predicates need DuckDB", "tables") from None
-    return duckdb.connect(
-        ":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1}
-    )
+class _Parser:
+    """A connection that parses and can do nothing else, kept for the next condition; it never sees data. None is alive when a
+    process forks: the child would wait for ever on closing it, its threads being left behind."""
+
+    def __init__(self) -> None:
+        self._turn = Lock()
+        self._kept: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before_fork, after_in_parent=self._turn.release, after_in_child=self._turn.release
+            )
+
+    def trees(self, queries: Sequence[str]) -> list[Any]:
+        """The syntax trees of some queries, as DuckDB writes them."""
+        try:
+            import duckdb
+        except ImportError:
+            raise MissingExtraError.needing("Predicates need DuckDB", "tables") from None
+        with self._turn:
+            if self._kept is None:
+                limits: dict[str, Any] = {"enable_external_access": False, "lock_configuration": True, "threads": 1}
+                self._kept = duckdb.connect(":memory:", config=limits)
+            asked = f"SELECT {', '.join(['json_serialize_sql(?)'] * len(queries))}"
+            try:
+                return [json.loads(tree) for tree in self._kept.execute(asked, queries).fetchone()]
+            except BaseException:
+                self._drop()  # whatever it was, the next condition must not suffer from it
+                raise
+
+    def _before_fork(self) -> None:
+        """Nobody parses until it is over."""
+        self._turn.acquire()
+        self._drop()
+
+    def _drop(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
+
+
+_parser = _Parser()
 
 
 def _has(node: Any, kind: str) -> bool:

@@ -22,7 +22,7 @@ from ..exact.grid import Grid
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
-from .domain import Domain, read_hierarchies, read_labels
+from .domain import Domain, key_lists, read_hierarchies, read_labels
 from .margins import Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
@@ -222,6 +222,13 @@ class Question:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.pool_other else [])]
 
+    @property
+    def spelled_cells(self) -> Sequence[tuple[Any, ...]]:
+        """The cells as they are published."""
+        if not self.pool_other and not self._named_missing:
+            return self.domain.keys
+        return [self.spelled_key(key) for key in self.cells]
+
     def spelled_key(self, key: tuple[Any, ...], columns: Sequence[str] | None = None) -> tuple[Any, ...]:
         """A key as it is published, of `columns` or of all: beside the pooled cell all keys are texts, of one type. A CSV has
         nothing for a missing value, so that beside an empty text it has its name too."""
@@ -346,12 +353,17 @@ class Question:
             ) from None
 
 
+_EVERYBODY = Domain((), ((),))  # one group, of no columns
+
+
 def _declared(domain: Any, columns: tuple[str, ...]) -> Domain:
     """The domain of these columns: ready made, from its file, or from the values themselves."""
     if isinstance(domain, Domain):
         return domain.ordered(columns)
     if isinstance(domain, (str, os.PathLike)):
         return Domain.read(domain, columns)
+    if domain is None and not columns:
+        return _EVERYBODY
     return Domain.of({} if domain is None else domain, columns)
 
 
@@ -394,7 +406,7 @@ def _statistic_dict(statistic: Statistic) -> dict[str, Any]:
 
 def _domain_dict(domain: Domain) -> dict[str, Any]:
     return {
-        "keys": [list(key) for key in domain.keys],
+        "keys": key_lists(domain),
         "recodings": [None if part is None else _labels(part) for part in domain.recodings],
         "source": domain.source,
         "containers": [

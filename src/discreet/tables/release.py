@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.dates import Dates
+from ..engines.held_file import HeldFile, check_file
 from ..engines.reading import Reading
-from ..engines.sources import check_file, stamp, whole_table
+from ..engines.sources import whole_table
 from ..errors import ReleaseError, TableInputError
 from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
@@ -236,13 +237,12 @@ def preview_epsilons(
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins, dates=dates)
-        table = whole_table(table)
+        make_table, table = table_maker(table), whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
     first, others = (
         ready.sheets[0],
         [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
     )
-    make_table = table_maker(table)
     sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
     tell(progress, "done", 1.0)
     return EpsilonPreview(tuple(sheet.record for sheet in sheets))
@@ -383,16 +383,17 @@ class _Ready:
     numbers: TrueNumbers
     spelling: Spelling
     operator: Profile | None
+    data: str  # what identifies the data: the digest of a file, or that of the rows of another table
 
 
 def _counted(
     table: Any, book: Ledger, asked: Asked, allowed: _Allowed, shown: Shown, progress: Progress | None
 ) -> _Ready:
-    """Count, and choose the mechanisms: all that can fail, before anything is charged."""
+    """Count, and choose the mechanisms: all that can fail, before anything is charged. A file is hashed first, and what is
+    counted is what was hashed."""
     terms, question = allowed.terms, asked.question
-    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else stamp(path)
-    admission = None if path is None else check_admitted(book, allowed.said, path, asked.version, allowed.admission)
+    file = table if isinstance(table, HeldFile) else None
+    admission = None if file is None else check_admitted(book, allowed.said, file, asked.version, allowed.admission)
     reading = allowed.reading if admission is None else Reading.from_dict(admission.reading)
     numbers = counted_for(
         question,
@@ -403,11 +404,9 @@ def _counted(
         vouched=admission is not None,
         part=asked.part,
     )
-    if path is not None and stamp(path) != before:
-        raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, numbers.columns)
     spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
-    make_table = table_maker(table)
+    make_table = table_maker(table if file is None else file.path)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
@@ -416,7 +415,8 @@ def _counted(
         cascades,
         numbers,
         spelling,
-        _operator(table, terms, question, numbers, reading or Reading()) if path is None else None,
+        _operator(table, terms, question, numbers, reading or Reading()) if file is None else None,
+        spelling.fingerprint(numbers.each) if file is None else file.digest(),
     )
     tell(progress, "counted", _PLANNED)
     return ready
@@ -436,12 +436,10 @@ def _compared(
     table: Any, book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None
 ) -> QuestionCheck:
     """The question beside the data that it was counted in, for whoever holds them; nothing of it is kept."""
-    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else stamp(path)
     unknown_part = None if ready.numbers.has_rows else asked.part_of(allowed.terms)
     findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
-    if path is not None and stamp(path) != before:
-        raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
+    if isinstance(table, HeldFile):
+        table.check_unchanged("ask again about the file that was admitted")
     file = None if allowed.admission is None else allowed.admission.number
     balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
     moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
@@ -488,7 +486,7 @@ def _drawn(
             asked.dataset,
             spelling.question,
             **{asked.measure: first.charge},
-            data=spelling.fingerprint(ready.numbers.each),
+            data=ready.data,
             fresh=fresh,
             admission=None if allowed.admission is None else allowed.admission.number,
             terms=allowed.said.account.begun,

@@ -15,9 +15,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ...engines.dates import Dates
+from ...engines.held_file import EXCEL, HeldFile, held
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
-from ...engines.sources import TableSource, file_digest, open_table, stamp
+from ...engines.sources import TableSource, open_table
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...ledger.ledger import Admission, Ledger, opened_ledger
@@ -221,10 +222,10 @@ def admit(
         header_row=header_row,
         dates=dates,
     )
-    path = Path(table)
     with opened_ledger(ledger) as book:
-        terms, before = book.terms(dataset), stamp(path)
-        report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+        terms, file = book.terms(dataset), HeldFile(Path(table))
+        digest = file.digest()  # what is examined is what was hashed
+        report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         with book.consult(dataset) as said:
             admissions = said.admissions()
         known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
@@ -232,24 +233,22 @@ def admit(
         if report.grave:
             where = {f: f" (in {report.place} {places_of(f)})" if f.places else "" for f in report.grave}
             reasons = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
-            raise TableInputError(f"{show(path.name)} was not admitted. {reasons}.", report=report)
-        digest = file_digest(path)
-        if stamp(path) != before:
-            raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+            raise TableInputError(f"{show(file.name)} was not admitted. {reasons}.", report=report)
+        file.check_unchanged("admit it when it is complete")
         for earlier in admissions:
             if earlier.version != version and said.is_admitted(earlier, digest):
-                report = replace(report, findings=(*report.findings, _admitted_before(earlier, path, reading)))
+                report = replace(report, findings=(*report.findings, _admitted_before(earlier, file, reading)))
         named = [find_column(name, report.names) or name for name in codes]
         book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names, codes=named)
     return report
 
 
-def _admitted_before(earlier: Admission, path: Path, reading: Reading) -> Finding:
+def _admitted_before(earlier: Admission, file: HeldFile, reading: Reading) -> Finding:
     """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
     is refused, and in another way told."""
     if dict(earlier.reading) == reading.to_dict():
         raise TableInputError(
-            f"{show(path.name)} was admitted before, as version {show(earlier.version)}, and is the same file: ask about that "
+            f"{show(file.name)} was admitted before, as version {show(earlier.version)}, and is the same file: ask about that "
             "version. Under another one the same answers would be charged again. Nothing was changed."
         )
     advice = "questions about this version are charged anew: use it only where that one was read wrongly"
@@ -271,12 +270,12 @@ def examined(
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
-    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else stamp(path)
+    table = held(table)
+    file = table if isinstance(table, HeldFile) else None
     source = open_table(table, again=True, reading=replace(reading, dates=()), progress=progress)
-    names, untyped = list(source.names), bool(source.untyped) and path is not None
+    names, untyped = list(source.names), bool(source.untyped) and file is not None
     if untyped:
-        _check_names(names, path, reading.header_row)
+        _check_names(names, file, reading.header_row)
     person = None if unit is None else find_column(unit, names)
     if unit is not None and person is None:
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
@@ -286,7 +285,7 @@ def examined(
     most = None if only is None else _FIRST
     with Guarded(_unreadable):
         size, columns, ids = seen_columns(source, wanted, person, progress, most, dates)
-    cells = path is not None and path.suffix.lower() == ".xlsx"
+    cells = file is not None and file.kind == EXCEL
     findings = [f for column in columns for f in about_column(column, reading, untyped, cells, column.name in texts)]
     findings += [f for c in columns if c.name in dates for f in about_dates(c, dates[c.name], untyped)]
     findings += about_names(names, source.nameless, size, reading.header_row) if untyped else []
@@ -295,8 +294,8 @@ def examined(
     if domain is not None:
         findings += about_keys(table, reading, domain, {c.name: c for c in columns})
     findings += about_sums(table, reading, sums, person)
-    if path is not None and stamp(path) != before:
-        raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
+    if file is not None:
+        file.check_unchanged("look again when it is complete")
     many, named = f"more than {MOST_VALUES}", {find_column(name, names) for name in codes}
     shown = tuple(
         {
@@ -310,7 +309,7 @@ def examined(
     keys = {c.name: proposed_keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
     return Profile(
-        "a table" if path is None else path.name,
+        "a table" if file is None else file.name,
         size,
         place,
         shown,
@@ -328,13 +327,13 @@ def _unreadable() -> TableInputError:
     )
 
 
-def _check_names(names: Sequence[str], path: Path | None, header_row: int) -> None:
+def _check_names(names: Sequence[str], file: HeldFile | None, header_row: int) -> None:
     """A line of names that is a single name with another separator in it was written with that separator."""
     other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
-    if other is not None and path is not None:
+    if other is not None and file is not None:
         word = "tab" if other == "\t" else other
         raise TableInputError(
-            f"{'The first line' if header_row == 1 else f'Line {header_row}'} of {show(path.name)} reads as a single "
+            f"{'The first line' if header_row == 1 else f'Line {header_row}'} of {show(file.name)} reads as a single "
             f'column with "{word}" in its name; use --separator "{word}".'
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ _GROUPED = (  # thousands separators: points, commas, or apostrophes and blanks
     r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
 )
 _SPACED = r"^\s|\s$"
+_BLANKS = (b" ", b"\t", b"\n", b"\f", b"\r")
 _DOTTED = r"^\s*\d{1,2}\.\d{1,2}\.\d{4}\s*$"  # a day as German offices write it
 
 Flags = NDArray[np.bool_]
@@ -61,6 +62,7 @@ class Column:
     undated: Tally = field(default_factory=Tally)  # and those that are none
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
     kind: str = ""
+    varied: bool = False  # do most rows have a value of their own?
 
     def add(self, array: Any, numbers: NDArray[np.int64], own: str, other: str) -> None:
         import pyarrow as pa
@@ -71,28 +73,48 @@ class Column:
             return
         if pa.types.is_string_view(array.type) or pa.types.is_decimal(array.type):
             array = array.cast(pa.string())
-        try:
-            coded = array.dictionary_encode()
-        except pa.ArrowNotImplementedError:  # what has no such code is counted as there, and no more
-            self.kind, self.values = str(array.type), None
-            return
-        codes = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        self._keep(coded.dictionary, codes, ~missing, numbers)
-        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-            matched = _matcher(coded.dictionary)
-            is_own, is_other, spaced = matched(own), matched(other), matched(_SPACED)
-            self.numbers.add(is_own[codes] & ~missing, numbers)
-            self.foreign.add((is_other & ~is_own)[codes] & ~missing, numbers)
-            self.texts.add(~(is_own | is_other)[codes] & ~missing, numbers)
-            self.grouped.add((matched(_GROUPED) & ~(is_own | is_other))[codes] & ~missing, numbers)
-            self.spaced.add(spaced[codes] & ~missing, numbers)
-            self.dotted.add(matched(_DOTTED)[codes] & ~missing, numbers)
-            odd = np.flatnonzero(~(is_own | is_other))
-            if len(odd) <= MOST_WORDS >= len(self.words):
-                times = np.bincount(codes[~missing], minlength=len(is_own))
-                self.words.update({coded.dictionary[int(k)].as_py(): int(times[k]) for k in odd})
-        else:
+        of_texts = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+        if not of_texts:
             self.kind = "dates" if pa.types.is_date(array.type) else str(array.type)
+        if self.values is None and not of_texts:
+            return  # there are too many to tell more of them
+        if self.values is None and self.varied:
+            words, codes = array.fill_null(""), np.arange(len(array))
+        else:
+            try:
+                coded = array.dictionary_encode()
+            except pa.ArrowNotImplementedError:  # what has no such code is counted as there, and no more
+                self.kind, self.values = str(array.type), None
+                return
+            words, codes = coded.dictionary, coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            self.varied = 2 * len(words) > len(array)
+            self._keep(words, codes, ~missing, numbers)
+        if of_texts:
+            self._read(words, codes, ~missing, numbers, own, other)
+
+    def _read(
+        self, words: Any, codes: NDArray[np.int64], there: Flags, numbers: NDArray[np.int64], own: str, other: str
+    ) -> None:
+        """Texts that are numbers, nearly so, or none; what is one needs no second look."""
+        is_own = _matched(words, own)
+        rest = np.flatnonzero(~is_own)
+        foreign, grouped, dotted = (_matched_of(words, rest, pattern) for pattern in (other, _GROUPED, _DOTTED))
+        is_text = ~(is_own | foreign)
+        spaced = _matched(words, _SPACED) if _has_blanks(words) else np.zeros(len(words), dtype=np.bool_)
+        for tally, flags in (
+            (self.numbers, is_own),
+            (self.foreign, foreign),
+            (self.texts, is_text),
+            (self.grouped, grouped & is_text),
+            (self.spaced, spaced),
+            (self.dotted, dotted),
+        ):
+            if flags.any():
+                tally.add(flags[codes] & there, numbers)
+        odd = np.flatnonzero(is_text)
+        if len(odd) <= MOST_WORDS >= len(self.words):
+            times = np.bincount(codes[there], minlength=len(is_own))
+            self.words.update({words[int(k)].as_py(): int(times[k]) for k in odd if times[k]})
 
     def as_days(self, array: Any, numbers: NDArray[np.int64], form: str, also_iso: bool) -> Any:
         """Some rows of a column of dates as days, those that are none as missing."""
@@ -106,10 +128,11 @@ class Column:
         if self.values is None or len(dictionary) > MOST_VALUES:
             self.values = None
             return
-        words = _plain(dictionary)
-        counts = np.bincount(codes[there], minlength=len(words)).tolist()
-        firsts = numbers[there][np.unique(codes[there], return_index=True)[1]].tolist()
-        for value, count, place in zip(words, counts, firsts, strict=True):
+        words, codes = _plain(dictionary), codes[there]
+        counts = np.bincount(codes, minlength=len(words)).tolist()
+        firsts = np.zeros(len(words), dtype=np.int64)
+        firsts[codes[::-1]] = numbers[there][::-1]  # the first row of each is written last
+        for value, count, place in zip(words, counts, firsts.tolist(), strict=True):
             self.values[value] += count
             self.first.setdefault(value, place)
         if len(self.values) > MOST_VALUES:
@@ -156,12 +179,25 @@ def _plain_one(value: Any) -> Any:
         return (value.value,)  # neither a text nor a number, which would be proposed as a key
 
 
-def _matcher(texts: Any) -> Callable[[str], Flags]:
+def _matched(texts: Any, pattern: str) -> Flags:
     import pyarrow.compute as pc
 
-    return lambda pattern: np.asarray(
-        pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_
-    )
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _matched_of(texts: Any, some: NDArray[np.intp], pattern: str) -> Flags:
+    """The same where only some of them can match."""
+    flags = np.zeros(len(texts), dtype=np.bool_)
+    if len(some):
+        flags[some] = _matched(texts.take(some), pattern)
+    return flags
+
+
+def _has_blanks(texts: Any) -> bool:
+    """Does any of their bytes look like a blank to a regular expression? Those beside a slice are looked at too."""
+    held = texts.buffers()[2]
+    content = b"" if held is None else held.to_pybytes()
+    return any(blank in content for blank in _BLANKS)
 
 
 def seen_columns(

@@ -1,4 +1,4 @@
-"""Texts that differ only in case or form: one name of a value may stand for another."""
+"""Texts that differ only in case or form: one name of a value may stand for another; numerals, and labels that name bands."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ _NUMBER = re.compile(r"[+-]?\d{1,40}(?:[.,](?!\d{3}$)\d{1,40})?")  # three digit
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _RUNS, _DIGITS = re.compile(r"\d{1,18}(?:[-/._ ]\d{1,18})+"), re.compile(r"\d+")  # 2026-01
+_FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
+_NUMERAL = re.compile(r"[+-]?\d[\d.,]*", re.ASCII)
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
@@ -48,3 +50,26 @@ def day_of(text: str) -> str | None:
         return date(year, month, day).isoformat()
     except ValueError:
         return None
+
+
+def is_numeral(text: str) -> bool:
+    """Is this a number, whatever its marks mean? 5476.251 is no label of a band."""
+    return _NUMERAL.fullmatch(text.strip()) is not None and day_of(text.strip()) is None
+
+
+def bands_for(labels: list[str]) -> str:
+    """How labels of a column of numbers are declared: with the bands that they seem to name, where they name them."""
+    named: dict[str, str] = {}
+    for label in labels:
+        both, lower = _FROM_TO.fullmatch(label), _FROM.fullmatch(label)
+        if both:
+            named[label] = f"[{int(both[1])}, {int(both[2])}]"
+        elif lower:
+            named[label] = f"[{int(lower[1])}, null]"
+    shown = ", ".join(f'"{label}": {band}' for label, band in list(named.items())[:3])
+    example = (
+        f"{{{shown}{', ...' if len(labels) > min(len(named), 3) else ''}}}"
+        if named
+        else '{"0-17": [0, 17], "65+": [65, null]}'
+    )
+    return f"declare each label with its band: {example}"

@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
+from ...engines.held_file import HeldFile
 from ...engines.reading import Reading
-from ...engines.sources import file_digest
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
 from ...ledger.entries import Consulted, running_of
@@ -31,15 +30,18 @@ Indices = NDArray[np.int64]
 _MOST_VERSIONS = 10  # named in a message
 
 
-def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
+def admission_for(ledger: Ledger, file: HeldFile, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
     with ledger.consult(dataset) as said:
         admission = said.admission(version)
-    return check_admitted(ledger, said, path, version, admission)
+    return check_admitted(ledger, said, file, version, admission)
 
 
-def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admission: Admission | None) -> Admission:
-    """The same where the ledger was consulted before; `admission` is what it said of the version.
+def check_admitted(
+    book: Ledger, said: Consulted, file: HeldFile, version: str, admission: Admission | None
+) -> Admission:
+    """The same where the ledger was consulted before; `admission` is what it said of the version. From here on nothing is read of
+    the file but what was hashed.
 
     The command reads the file as the version that was admitted, or else the last one, was read.
     """
@@ -51,20 +53,20 @@ def check_admitted(book: Ledger, said: Consulted, path: Path, version: str, admi
         + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
         for each in like
     )
-    words = [str(path), "--dataset", dataset, "--ledger", book.place]
+    words = [str(file.path), "--dataset", dataset, "--ledger", book.place]
     how = f"discreet admit {shlex.join(words)}{options} --version"
     if admission is None:
         not_admitted = f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged."
-        same = versions_of(said, admitted, file_digest(path))
+        same = versions_of(said, admitted, file.digest())
         if same:  # under another name its answers would be charged again
             raise ReleaseError(
                 f"{not_admitted} This very file was admitted as version {show(same[-1])}: say --version {shlex.quote(same[-1])}"
             )
         others = f" Admitted versions, from other files: {_some_versions(admitted)}." if admitted else ""
         raise ReleaseError(f"{not_admitted}{others} Whoever holds the file runs: {how} {shlex.quote(version)}")
-    if not said.is_admitted(admission, file_digest(path)):
+    if not said.is_admitted(admission, file.digest()):
         raise ReleaseError(
-            f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+            f"{show(file.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
@@ -178,7 +180,7 @@ class TrueNumbers:
         return grid.n * self._cells(summed.people, summed.other_people) - steps  # the sum of D - x over the same people
 
     def _cells(self, groups: Indices, pooled: int) -> Indices:
-        return np.array([*groups.tolist(), *([pooled] if self.question.pool_other else [])], dtype=np.int64)
+        return np.append(groups, pooled) if self.question.pool_other else groups
 
 
 def counted_for(

@@ -36,7 +36,7 @@ from ...questions.question import Question
 from ...questions.recoding import Recoding
 from .admitting import ALONE
 from .column_profiles import BY_COMMA, BY_POINT
-from .forms import day_of, form
+from .forms import bands_for, day_of, form, is_numeral
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
 _KEPT = "key that no row has"
@@ -56,7 +56,6 @@ _BOOLEANS = {"true": True, "t": True, "yes": True, "y": True, "1": True} | {
 }  # as the engine reads them, in any case
 _LONGEST_TRUTH = max(map(len, _BOOLEANS))
 _BEGINS_NUMBER = frozenset("0123456789+-., \t\n\r\f\v")  # or a date
-_FROM_TO, _FROM = re.compile(r"\s*(\d+)\s*(?:-|–|\.\.|to|bis)\s*(\d+)\D*"), re.compile(r"\s*(\d+)\s*\+\s*")
 
 
 @dataclass(frozen=True)
@@ -369,7 +368,7 @@ class _Column:
                     "missing values, and no empty texts",
                     f"an empty field is a missing value: {say}",
                 )
-            elif not is_there and self.is_numeric and not _is_numeral(text) and text != "":
+            elif not is_there and self.is_numeric and not is_numeral(text) and text != "":
                 if where.startswith(_KEY):
                     strange.append(text)
                 else:
@@ -380,7 +379,7 @@ class _Column:
                 unseen.append(text)
         if strange:
             yield QuestionFinding(
-                "type", f"by {self.name}: {_listed(strange)}", "the column has numbers", _bands_for(strange)
+                "type", f"by {self.name}: {_listed(strange)}", "the column has numbers", bands_for(strange)
             )
 
     def _typed(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
@@ -451,13 +450,7 @@ class _Column:
         return f"admit the file as a new version with {shlex.join(['--dates', f'{self.name}:{form}'])}{other}"
 
 
-_NUMERAL = re.compile(r"[+-]?\d[\d.,]*", re.ASCII)
 _BY_POINT, _BY_COMMA = re.compile(BY_POINT, re.ASCII), re.compile(BY_COMMA, re.ASCII)
-
-
-def _is_numeral(text: str) -> bool:
-    """Is this a number, whatever its marks mean? 5476.251 is no label of a band."""
-    return _NUMERAL.fullmatch(text.strip()) is not None and day_of(text.strip()) is None
 
 
 def _is_number(kind: Any) -> bool:
@@ -478,24 +471,6 @@ def _listed(values: Iterable[Any]) -> str:
     all_of = list(values)
     more = len(all_of) - _MOST_NAMED
     return ", ".join(show(value) for value in all_of[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _bands_for(labels: list[str]) -> str:
-    """How labels of a column of numbers are declared: with the bands that they seem to name, where they name them."""
-    named: dict[str, str] = {}
-    for label in labels:
-        both, lower = _FROM_TO.fullmatch(label), _FROM.fullmatch(label)
-        if both:
-            named[label] = f"[{int(both[1])}, {int(both[2])}]"
-        elif lower:
-            named[label] = f"[{int(lower[1])}, null]"
-    shown = ", ".join(f'"{label}": {band}' for label, band in list(named.items())[:3])
-    example = (
-        f"{{{shown}{', ...' if len(labels) > min(len(named), 3) else ''}}}"
-        if named
-        else '{"0-17": [0, 17], "65+": [65, null]}'
-    )
-    return f"declare each label with its band: {example}"
 
 
 def _read(source: TableSource, columns: Mapping[str, _Column], progress: Progress | None) -> None:

@@ -158,9 +158,10 @@ _OTHER = "The stored answer has other counts or groups than this question; nothi
 def answered_alike(said: Consulted, asked: Asked, spelling: Spelling, admission: int | None) -> str | None:
     """What to say before paying where the same statistics of the same groups were answered before, drawn or bounded otherwise: a
     largest count or an epsilon other than then is easily mistyped, and is charged anew."""
-    version, counted = f"; version {asked.version}; epsilon ", asked.question.counted_words(said.terms.unit)
+    versions = [f"; version {asked.version}; {measure} " for measure in ("epsilon", "rho")]
+    counted = asked.question.counted_words(said.terms.unit)
     for line, words, answer in said.others_answered(spelling.question, admission, asked.part):
-        if version not in words or (said.terms.unit is not None and counted not in words):
+        if not any(version in words for version in versions) or (said.terms.unit is not None and counted not in words):
             continue
         content = json.loads(answer().text)
         content = content["answers"][0] if "answers" in content else content

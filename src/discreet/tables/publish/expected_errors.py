@@ -61,7 +61,7 @@ def expected_errors(
             }
             for sense in senses
         )
-        noisy = Counter(n for n in sizes.tolist() if n in readings[k])
+        noisy = {n: count for n, count in Counter(sizes.tolist()).items() if n in readings[k]}
         rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}, coarse))
         if sums is None:
             continue

@@ -116,8 +116,9 @@ def _columns(record: Mapping[str, Any], key: str) -> list[str]:
 
 def _text(given: object, what: str) -> str:
     """A text that can be written anywhere, in one line."""
-    if not isinstance(given, str) or not encodable(given) or not given.strip():
+    text = " ".join(one_line(given).split()) if isinstance(given, str) and encodable(given) else ""
+    if not text:  # nor is what holds nothing but marks that cannot be seen
         raise ReleaseError(
             f"The {what} {show(given)} is not a text that can be written; give some words, or leave it out."
         )
-    return " ".join(one_line(given).split())
+    return text

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Part = dict[str, NDArray[Any]]  # of one measure, in steps: see in_steps
 Reading = Channel | MergedReports
 Published = dict[str, list[Any]]  # the same of one statistic in its units, with None where there is nothing to say
+Column = list[Any] | NDArray[Any]  # an array where there is a number in every row
 
 COVERAGE = Fraction(19, 20)
 _SUREST = 1 - Fraction(1, 10**12)  # beyond, tails of totals are lost in what their distributions leave out
@@ -184,56 +185,67 @@ def in_steps(
 
 def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices) -> Published:
     """What is shown of one statistic: from its measure, or its pair of them."""
+    return {name: as_list(column) for name, column in in_units(measures, parts, sizes).items()}
+
+
+def as_list(column: Column) -> list[Any]:
+    """A column as a list of Python's own numbers."""
+    return list(column.tolist()) if isinstance(column, np.ndarray) else column
+
+
+def in_units(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices) -> dict[str, Column]:
+    """The same, as arrays where they can be: of a million groups, lists would take a gigabyte."""
     if len(measures) == 2:
-        return _unless_empty(_ratio(measures[0], *parts), sizes)
+        return _unless_empty({**_ratio(measures[0], *parts)}, sizes)
     (measure,), (part,) = measures, parts
     if measure.statistic.kind in ("mean", "share"):
         return _over_size(measure, part, sizes)
     if not measure.statistic.of_values:
-        return {name: blank(part[name]) for name in ("report", "low", "high", "estimate", "standard_error")}
+        return {name: _known(part[name]) for name in ("report", "low", "high", "estimate", "standard_error")}
     return _valued(measure, part, sizes, np.ones(len(sizes), dtype=np.int64), whole=True)
 
 
-def _over_size(measure: Measure, part: Part, sizes: Indices) -> Published:
+def _over_size(measure: Measure, part: Part, sizes: Indices) -> dict[str, Column]:
     """A sum or count over the public size of its group; nothing is said about an empty group."""
     return _unless_empty(_valued(measure, part, sizes, np.maximum(sizes, 1)), sizes)
 
 
-def _unless_empty(shown: Published, sizes: Indices) -> Published:
+def _unless_empty(shown: dict[str, Column], sizes: Indices) -> dict[str, Column]:
     """Without what would be said of an empty group; that the two numbers of a pair are 0 there is public."""
     empty = (sizes == 0).tolist()
     return {
         name: values
         if name in ("report_u", "report_v")
-        else [None if none else x for none, x in zip(empty, values, strict=True)]
+        else [None if none else x for none, x in zip(empty, as_list(values), strict=True)]
         for name, values in shown.items()
     }
 
 
-def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: bool = False) -> Published:
+def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: bool = False) -> dict[str, Column]:
     """Positions as values, divided by `over`."""
     start, step = measure.units
     n = np.maximum(sizes, 0)
-    shown: Published = {name: _in_units(n, start, part[name], step, over, whole) for name in ("report", "low", "high")}
+    shown = {name: _values(n, start, part[name], step, over, whole) for name in ("report", "low", "high")}
     for name, far in (("low", part["low"] <= -FARTHEST), ("high", part["high"] >= FARTHEST)):
-        shown[name] = [None if beyond else x for beyond, x in zip(far.tolist(), shown[name], strict=True)]
-    shown["estimate"] = blank((n * float(start) + part["estimate"] * float(step)) / over)
-    shown["standard_error"] = blank(part["standard_error"] * float(step) / over)
+        if far.any():
+            shown[name] = [None if beyond else x for beyond, x in zip(far.tolist(), as_list(shown[name]), strict=True)]
+    shown["estimate"] = _known((n * float(start) + part["estimate"] * float(step)) / over)
+    shown["standard_error"] = _known(part["standard_error"] * float(step) / over)
     return shown
 
 
-def _in_units(
+def _values(
     sizes: Indices, start: Fraction, places: NDArray[Any], step: Fraction, over: Indices, whole: bool
-) -> list[Any]:
+) -> Column:
     """(sizes start + places step) / over: whole numbers where all of them should be, else the floats nearest to the rationals."""
     unit = math.lcm(start.denominator, step.denominator)
     first, each = int(start * unit), int(step * unit)
     if places.dtype.kind == "f":  # of a mechanism that reports between the whole numbers
-        return list(((sizes * float(start) + places * float(step)) / over).tolist())
+        return np.asarray((sizes * float(start) + places * float(step)) / over)
     if whole and unit == 1 and places.dtype.kind == "i" and len(places):
         farthest = int(sizes.max()) * abs(first) + max(-int(places.min()), int(places.max())) * abs(each)
         if farthest < 2**63:
-            return list((sizes * first + places * each).tolist())
+            return np.asarray(sizes * first + places * each)
     numbers = [
         None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)
     ]
@@ -285,6 +297,13 @@ def _part_of(x: Floats, y: Floats) -> Floats:
 
 def blank(values: NDArray[Any]) -> list[Any]:
     """As a list, with None for what is not a finite number."""
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    return as_list(_known(values))
+
+
+def _known(values: NDArray[Any]) -> Column:
+    """As it is, where all are finite numbers; else as a list, with None for what is none."""
+    if values.dtype.kind in "iu" or (values.dtype.kind == "f" and np.isfinite(values).all()):
+        return values
+    if values.dtype.kind != "f":
         return list(values.tolist())
     return [x if math.isfinite(x) else None for x in values.tolist()]

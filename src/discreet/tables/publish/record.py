@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -63,7 +64,7 @@ def release_record(
     return {
         "format": "discreet-release",
         "format_version": VERSION,
-        "discreet": version("discreet"),
+        "discreet": _version(),
         "released": None,
         "repeated": False,
         "dataset": asked.dataset,
@@ -289,12 +290,18 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     warnings += [
         _days(recoding) for recoding in question.domain.recodings if recoding is not None and recoding.of_dates
     ]
-    if any(_like_a_formula(x) for key in question.cells for x in key):
+    if any(map(_like_a_formula, {x for key in question.domain.keys for x in key if type(x) is str})):
         warnings.append(
             "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
             "them for formulas. Import those columns as text."
         )
     return warnings
+
+
+@cache
+def _version() -> str:
+    """That of this library, which is looked up on disk."""
+    return version("discreet")
 
 
 def _days(recoding: Recoding) -> str:
@@ -352,9 +359,9 @@ def units_cut(cut: int, question: Question, terms: Terms) -> str | None:
     )
 
 
-def _like_a_formula(key: Any) -> bool:
+def _like_a_formula(key: str) -> bool:
     """Would a spreadsheet take this text for a formula? A number with a sign is only read."""
-    return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
+    return key[:1] in _FORMULA and parse_exact(key) is None
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -6,13 +6,13 @@ Its tables are of the kind that came in: narwhals only recognises kinds and buil
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 from ...errors import MissingExtraError, ReleaseError, TableInputError
 from ...exact.aliases import Rational
@@ -23,6 +23,7 @@ from ...questions.domain import declared_key
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
 from .presentation import Presentation, PresentationParts, labelled
+from .readings import Column, as_list
 
 if TYPE_CHECKING:
     from ..saved.differences import Difference
@@ -112,6 +113,33 @@ def _one_type(values: list[Any]) -> list[Any]:
     return values
 
 
+@final
+class Columns(Mapping[str, list[Any]]):
+    """The columns of a release by name, each a list that is made when it is first asked for: until then it is held as it was
+    computed, one part after the other, in arrays where it can be."""
+
+    def __init__(self, parts: Mapping[str, Sequence[Column]]) -> None:
+        self._parts, self._lists = dict(parts), dict[str, list[Any]]()
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._lists:
+            self._lists[name] = [x for part in self._parts[name] for x in as_list(part)]
+        return self._lists[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def size(self, name: str) -> int:
+        """How many rows a column has."""
+        return sum(map(len, self._parts[name]))
+
+
 @dataclass(frozen=True, repr=False)
 class Release(Result):
     """Reports that may be published, with what is needed to read them.
@@ -167,7 +195,7 @@ class Release(Result):
     @property
     def size(self) -> int:
         """How many rows there are."""
-        return len(self.columns["report"])
+        return self.columns.size("report") if isinstance(self.columns, Columns) else len(self.columns["report"])
 
     def rows(self, most: int | None = None, start: int = 0) -> list[dict[str, Any]]:
         """The rows as dictionaries, or the first ones from `start` on. `columns` holds the same and is quicker to go through."""

@@ -27,9 +27,9 @@ from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .expected_errors import expected_errors
-from .readings import USUAL, Confidence, Misses, Reading, as_shown, in_steps, published
+from .readings import USUAL, Column, Confidence, Misses, Part, Reading, as_list, as_shown, in_steps, in_units
 from .record import CHECKED, one_group_advice, release_record
-from .released import Release
+from .released import Columns, Release
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Sheet:
     measures: tuple[Measure, ...]
     margins: tuple[Margin, ...]
     readings: tuple[Mapping[int, Reading], ...]  # of each measure
-    columns: Mapping[str, list[Any]]
+    columns: Mapping[str, list[Column]]  # for each its parts, one a statistic
     tiers: tuple[Tier, ...]  # totals that are measured too
     sums: ReleaseTotals | None  # where there are margins
     record: Mapping[str, Any]
@@ -97,7 +97,8 @@ class Sheet:
         record |= totals_record(asked, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
-        make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
+        # can such a table be built?
+        make_table({name: as_list(parts[0][:1]) for name, parts in columns.items() if parts})
         return cls(
             asked,
             terms,
@@ -167,25 +168,25 @@ class Sheet:
         # from here on a merged report is one of those that are shown like it, and nothing else
         drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
         totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
-        parts = [
-            in_steps(m, r, self.sizes, d, self.misses.of_report(m))
-            for m, r, d in zip(self.measures, self.readings, drawn, strict=True)
-        ]
-        columns = dict(self.columns)
-        shown = [
-            published([self.measures[k] for k in places], [parts[k] for k in places], self.sizes)
-            for places in self.places.values()
-        ]
+        parts, shown = dict[int, Part](), list[dict[str, Column]]()
+        for places in self.places.values():
+            for k in places:
+                error = self.misses.of_report(self.measures[k])
+                parts[k] = in_steps(self.measures[k], self.readings[k], self.sizes, drawn[k], error)
+            shown.append(in_units([self.measures[k] for k in places], [parts[k] for k in places], self.sizes))
+            shown[-1]["published"] = shown[-1]["report"] if self.coarse else _possible(shown[-1])
+            if self.sums is None:
+                parts.clear()  # of a million groups they take much room
+        columns, none = dict(self.columns), _repeated(None, len(self.sizes))
         for name in set().union(*shown):
-            columns[name] = [x for part in shown for x in part.get(name) or [None] * len(self.sizes)]
-        columns["published"] = list(columns["report"])
-        if not self.coarse:
-            self._publish_possible(columns)
+            columns[name] = [part.get(name, none) for part in shown]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
-            columns["fitted"], fitted = self.sums.filled(self.places, parts, totals)
+            whole = {name: list(values) for name, values in Columns(columns).items()}
+            whole["fitted"], fitted = self.sums.filled(self.places, [parts[k] for k in sorted(parts)], totals)
             if not self.coarse:
-                self._publish_fitted(columns)
+                self._publish_fitted(whole)
+            columns = {name: [values] for name, values in whole.items()}
         record = {
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
@@ -197,16 +198,7 @@ class Sheet:
             "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
             "answer": {**self.drawn_by, **reports_of(drawn, totals)},
         }
-        return Release(columns, fitted, record, self.make_table)
-
-    @staticmethod
-    def _publish_possible(columns: dict[str, list[Any]]) -> None:
-        """A report outside its interval, such as a negative mean of incomes, is published as the end that is next to it."""
-        for k, (report, low, high) in enumerate(zip(*(columns[n] for n in ("report", "low", "high")), strict=True)):
-            if report is not None and low is not None and report < low:
-                columns["published"][k] = low
-            elif report is not None and high is not None and report > high:
-                columns["published"][k] = high
+        return Release(Columns(columns), fitted, record, self.make_table)
 
     def _publish_fitted(self, columns: dict[str, list[Any]]) -> None:
         """Counts and sums are published as they were fitted, so that the table adds up to its totals. The interval is stretched
@@ -298,30 +290,51 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
     return reading
 
 
+def _possible(shown: Mapping[str, Column]) -> Column:
+    """A report outside its interval, such as a negative mean of incomes, is published as the end that is next to it."""
+    report, low, high = (shown[name] for name in ("report", "low", "high"))
+    if all(isinstance(x, np.ndarray) and x.dtype == np.int64 for x in (report, low, high)):
+        return np.clip(report, low, high)
+    possible = as_list(report)[:]
+    for k, (x, least, most) in enumerate(zip(possible, as_list(low), as_list(high), strict=True)):
+        if x is not None and least is not None and x < least:
+            possible[k] = least
+        elif x is not None and most is not None and x > most:
+            possible[k] = most
+    return possible
+
+
+def _repeated(value: Any, size: int) -> Column:
+    """A column of one value, which takes no room."""
+    return np.broadcast_to(np.array(value, dtype=object), size)
+
+
 def _fixed_columns(
     question_asked: Asked, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction, fits: bool
-) -> dict[str, list[Any]]:
+) -> dict[str, list[Column]]:
     """The columns in their order, those that do not depend on the reports already filled. First comes what is printed: keys,
     number, interval and public size; then what statisticians need."""
     question = question_asked.question
-    keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
-    columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
+    keys, asked = question.spelled_cells, question.statistics
+    columns: dict[str, list[Column]] = {c: [[key[k] for key in keys]] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
-        columns[question.name_column] = [statistic.name for statistic in asked for _ in keys]
+        columns[question.name_column] = [_repeated(statistic.name, len(keys)) for statistic in asked]
     columns |= {name: [] for name in ("published", "low", "high")}
     if terms.relation == "change-one":
-        columns["n"] = sizes.tolist() * len(asked)
+        columns["n"] = [sizes] * len(asked)
     columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
-    used = [[first[statistic.name].plan[size] for size in sizes.tolist()] for statistic in asked]
-    labels = [
-        str(charge * statistic.weight * question.cells_part / question_asked.shared_by(terms)) for statistic in asked
-    ]
-    columns["mechanism"] = [family_of(m) for row in used for m in row]
-    columns["digest"] = [digest_of(m) for row in used for m in row]
-    columns[question_asked.measure] = [
-        "0" if m is None else label for row, label in zip(used, labels, strict=True) for m in row
-    ]
+    different, which = np.unique(sizes, return_inverse=True)
+    for statistic in asked:
+        label = str(charge * statistic.weight * question.cells_part / question_asked.shared_by(terms))
+        used = [first[statistic.name].plan[size] for size in different.tolist()]
+        for name, texts in (
+            ("mechanism", [family_of(m) for m in used]),
+            ("digest", [digest_of(m) for m in used]),
+            (question_asked.measure, ["0" if m is None else label for m in used]),
+        ):
+            own = _repeated(texts[0], len(sizes)) if len(texts) == 1 else np.array(texts, dtype=object)[which]
+            columns.setdefault(name, []).append(own)
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns

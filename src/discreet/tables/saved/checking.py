@@ -401,7 +401,9 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
     if corrects is not None and corrects.line not in (None, *earlier):
         yield f"Line {corrects.line} is not the release that it says it corrects."
-    if corrects is not None and not ledger.is_correction(name, record["version"]):
+    with ledger.consult(name) as said:
+        known = corrects is None or said.is_correction(record["version"])
+    if not known:
         yield "The ledger does not know that this version corrects another."
     totals = _spent_by_line(history, record["part"])
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:

@@ -444,8 +444,9 @@ def margins_of(question: Question, asked: Sequence[Margin], tiers: Sequence[Tier
 def independent_parts(measures: Sequence[Measure], sizes: Indices, margins: Sequence[Groups]) -> tuple[int, int]:
     """How many reports of the cells are drawn, independently of each other, and how many totals are of several of them."""
     reports = totals = 0
+    each, which = np.unique(sizes, return_inverse=True)
     for measure in measures:
-        drawn = np.array([measure.plan[n] is not None for n in sizes.tolist()], dtype=np.int64)
+        drawn = np.array([measure.plan[n] is not None for n in each.tolist()], dtype=np.int64)[which]
         reports += int(drawn.sum())
         totals += sum(int((np.bincount(groups.place, drawn) > 1).sum()) for groups in margins)
     return reports, totals

@@ -1,0 +1,171 @@
+"""A file that is opened once: it is hashed as it is, and from then on what is read of it is what was hashed.
+
+A name can be given to another file between two looks at it, and an open file can be written to. So a table in a file is
+read through one descriptor, which leads to the same file whatever becomes of its name; and once it was hashed, every block
+that is read is hashed again and compared. A file that was changed, cut off or written to in between is refused, however
+its times were set. What was never hashed (a file that nobody admitted) is compared by its size and times alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import threading
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+from ..errors import TableInputError
+from ..exact.arithmetic import show
+
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+ARROW = (".arrow", ".feather")
+EXCEL = ".xlsx"
+_KINDS = (".parquet", ".pq", EXCEL, *ARROW, *SEPARATORS)
+_PATTERN = frozenset("*?[")  # characters that make several files of a name
+_BLOCK = 2**18  # bytes that are hashed by themselves
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no table by its name, and a file that is not there. It is not opened."""
+    if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
+        raise TableInputError(
+            f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
+        )
+    if not path.is_file():
+        raise _missing(path)
+
+
+def is_text(path: Path) -> bool:
+    """Is this a text file, by its name?"""
+    return path.suffix.lower() in SEPARATORS
+
+
+def held(table: Any) -> Any:
+    """A table that is given by its path as an open file; all else as it is."""
+    return HeldFile(Path(table)) if isinstance(table, (str, os.PathLike)) else table
+
+
+@final
+class HeldFile:
+    """An open file, whose name says what kind of table it is. It is closed when nobody holds it any more."""
+
+    def __init__(self, path: Path) -> None:
+        check_file(path)
+        try:
+            self._descriptor = os.open(path, _FLAGS)
+        except OSError:
+            raise _missing(path) from None
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+        self.path = path  # for messages, and for Spark
+        self.name, self.kind = path.name, path.suffix.lower()
+        state = os.fstat(self._descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise _missing(path)
+        if state.st_size == 0:
+            raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
+        self.size, self._before = state.st_size, _stamp(state)
+        self._digests: list[bytes] = []
+        self._turn = threading.Lock()
+
+    @property
+    def is_text(self) -> bool:
+        """Is this a text file, by its name?"""
+        return self.kind in SEPARATORS
+
+    def digest(self) -> str:
+        """SHA-256 of the SHA-256 of its blocks, one after the other. From now on no other bytes are read from it."""
+        if not self._digests:
+            starts = range(0, self.size, _BLOCK)
+            self._digests = [hashlib.sha256(self._bytes(start, start + _BLOCK)).digest() for start in starts]
+        return f"sha256-of-blocks:{hashlib.sha256(b''.join(self._digests)).hexdigest()}"
+
+    def opened(self) -> BinaryIO:
+        """Its bytes from the beginning, for one reader."""
+        return io.BufferedReader(_Bytes(self), _BLOCK)
+
+    def seekable(self) -> io.RawIOBase:
+        """The same for a reader that knows which of them it wants, and takes many at a time."""
+        return _Bytes(self)
+
+    def check_unchanged(self, remedy: str) -> None:
+        """Refuse a file whose size or times are others than when it was opened, or whose name leads elsewhere by now."""
+        with suppress(OSError):
+            if _stamp(os.fstat(self._descriptor)) == self._before == _stamp(os.stat(self.path)):
+                return
+        raise TableInputError(f"{show(self.name)} changed while it was read; {remedy}.")
+
+    def read(self, start: int, size: int) -> bytes:
+        """Some of its bytes, as they were hashed."""
+        end = max(start, min(start + size, self.size))
+        if not self._digests or start == end:
+            return self._bytes(start, end)
+        first = start // _BLOCK
+        content = memoryview(self._bytes(first * _BLOCK, -(-end // _BLOCK) * _BLOCK))
+        for number in range(first, -(-end // _BLOCK)):
+            at = (number - first) * _BLOCK
+            if hashlib.sha256(content[at : at + _BLOCK]).digest() != self._digests[number]:
+                raise TableInputError(
+                    f"{show(self.name)} changed while it was read: it is not what was hashed before. Nothing was charged; ask "
+                    "again when it is complete."
+                )
+        return bytes(content[start - first * _BLOCK : end - first * _BLOCK])
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        """Those between two places, as far as the file went when it was opened."""
+        parts, end = [], min(end, self.size)
+        while start < end and (part := self._part(start, end - start)):
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _part(self, start: int, size: int) -> bytes:
+        """Some bytes from a place on, whoever else reads the file."""
+        if hasattr(os, "pread"):
+            return os.pread(self._descriptor, size, start)
+        with self._turn:  # Windows has none
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            return os.read(self._descriptor, size)
+
+
+class _Bytes(io.RawIOBase):
+    """The bytes of a held file for one reader."""
+
+    def __init__(self, file: HeldFile) -> None:
+        super().__init__()
+        self._file, self._place = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        self._place = max(0, place + (0, self._place, self._file.size)[whence])
+        return self._place
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = self._file.read(self._place, self._file.size if size is None or size < 0 else size)
+        self._place += len(found)
+        return found
+
+    def readinto(self, target: Any) -> int:
+        found = self.read(len(target))
+        target[: len(found)] = found
+        return len(found)
+
+
+def _stamp(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+def _missing(path: Path) -> TableInputError:
+    return TableInputError(f"There is no file {show(path.name)} there; check the path.")
