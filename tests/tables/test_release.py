@@ -667,3 +667,20 @@ def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     ).rows()
     assert len(rows) == 2000
     assert len(times) < 10
+
+
+def test_columns_are_lists_of_pythons_own_numbers_however_they_are_held(people, ledger):
+    """Sums and counts beside each other, in arrays until they are asked for; the rows, the table and a copy have the same."""
+    made = bits(people, ledger, count={"ill": "sick = 'yes'", "well": "sick = 'no'"})
+    assert len(made) == made.size == len(made.columns["report"]) > 2
+    for name, values in made.columns.items():
+        assert type(values) is list
+        assert {*map(type, values)} <= {int, float, str, type(None)}, name
+        assert [row[name] for row in made.rows()] == values
+        assert made.to_arrow().column(name).to_pylist() == values
+    copy = pickle.loads(pickle.dumps(made))
+    assert copy.columns == made.columns == dict(made.columns)
+    assert list(copy.columns) == list(made.columns)
+    assert repr(made.columns) == repr(dict(made.columns))
+    ends = [made.columns[name] for name in ("low", "published", "high")]
+    assert all(low <= printed <= high for low, printed, high in zip(*ends, strict=True))
