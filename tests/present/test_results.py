@@ -79,6 +79,8 @@ def record(**other: Any) -> dict[str, Any]:
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",
+        "rho_charged": None,
+        "delta": None,
         "parts": None,
         "part": None,
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"},

@@ -390,3 +390,61 @@ def test_mechanisms_of_ones_own_are_drawn_where_rho_pays_for_them(books):
         )
         assert made.record["mechanisms"][0]["family"] == m.recipe.family
     assert test_statistics.ALPHA  # the worlds above are those of the pure tests
+
+
+# From the command line to a page that others check
+
+
+def test_the_command_line_releases_for_a_rho(tmp_path, monkeypatch, capsys):
+    from discreet import verify
+    from discreet.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{'ab'[k % 2]},{k % 7}" for k in range(400)]
+    (tmp_path / "people.csv").write_text("\n".join(["g,x", *lines, ""]))
+    (tmp_path / "domain.json").write_text('{"g": ["a", "b"]}')
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    where = ("--ledger", "b.db", "--dataset", "census")
+    asked = ("people.csv", *where, "--count", "x > 3", "--by", "g", "--domain", "domain.json", "--rho", "1/100")
+    assert (
+        run(
+            "ledger",
+            "create",
+            "census",
+            "--ledger",
+            "b.db",
+            "--rho",
+            "1/50",
+            "--delta",
+            "1e-9",
+            "--relation",
+            "add-remove",
+        )[0]
+        == 0
+    )
+    assert run("admit", "people.csv", *where)[0] == 0
+    code, out, _ = run("preview", *asked)
+    assert (code, "The release would charge rho 1/100; nothing was drawn or charged." in out) == (0, True)
+    assert "within 14 of the truth in 95 of 100 cases" in out
+    code, out, _ = run("release", *asked, "--check")
+    assert (code, "It would charge rho 1/100 of 1/50 left" in out) == (0, True)
+    code, out, _ = run("release", *asked, "-o", "released.csv", "--margins", "total")
+    assert (code, "Charged rho 1/100." in out, "rho 1/100 of 1/50 spent, 1/100 left" in out) == (0, True, True)
+    assert run("check-release", "released.json", "--ledger", "b.db")[0] == 0
+    assert (
+        run("ledger", "export", "census", "--ledger", "b.db", "--release", "released.json", "-o", "ledger.json")[0] == 0
+    )
+    assert verify.main(["ledger.json", "released.json"]) == 0
+    page = (tmp_path / "released.html").read_text(encoding="utf-8")
+    assert "2 groups, rho 1/100, " in page
+    # epsilon of rho 1/100 at delta 1e-9 is 0.8102: e to it is 2.249
+    assert "is at most 2.25 times as likely with your data as if you were not in the data at all, plus 1e-9." in page
+    code, _, err = run("release", *(w if w != "x > 3" else "x > 4" for w in asked[:-1]), "1/99")
+    assert code == 2
+    assert "rho 1/100 left of its budget 1/50, but 1/99 was asked" in err

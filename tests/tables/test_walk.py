@@ -45,7 +45,7 @@ def test_a_question_is_given_whole_or_in_parts(people, book, how):
 
 
 def test_a_part_that_says_nothing_may_stand_beside_a_question(people, book):
-    told = {"by": (), "pool_other": False, "mechanism": "auto", "max_groups": 1, "count": None}
+    told = {"by": (), "pool_other": False, "mechanism": "auto", "max_groups": None, "count": None}
     assert dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, **told).rows()
     with pytest.raises(ReleaseError, match="max_groups were given"):  # True is no 1 that nobody said
         dt.preview(people, dt.Question(**PARTS), dataset="people", ledger=book, epsilon=1, max_groups=True)

@@ -2,7 +2,7 @@
 
 At an epsilon the mechanism keeps a level. For a rho (`Share`) it is Gaussian noise, or for the same charge a mechanism of a pure
 level, whichever has the smaller error: Gaussian noise where rho is small, pure mechanisms where it is large or groups are small.
-One unit moves the numbers of several groups (docs/theory/gaussian.md): Gaussian noise pays for the sum of the squared moves, a
+One unit moves the numbers of several groups (docs/theory/sums.md): Gaussian noise pays for the sum of the squared moves, a
 pure level for epsilon tanh(epsilon/2) of each.
 """
 
