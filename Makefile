@@ -61,7 +61,7 @@ bare: $(VENV)/bare/.bare-stamp  ## the tests of the core, where no extra is inst
 studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into study-out/ (STUDY=all or its name; QUICK=1: small sizes)
 	$(BIN)/python -m studies $(STUDY) $(if $(filter list,$(STUDY)),,$(if $(QUICK),--quick) -o $(FIGURES))
 
-proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (needs Debian's coq, mathcomp and zarith)
+proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (it says which packages)
 	@$(MAKE) --no-print-directory -C proofs
 
 bench: $(VENV)/.dev-stamp  ## run every benchmark and print one page of them: benchmarks/results/README.md (QUICK=1: small sizes, nothing kept)

@@ -6,7 +6,7 @@
     in [Certificates]. *)
 
 From Coq Require Import ZArith QArith List Bool Lia.
-From Discreet Require Import Privacy Families Check Tables.
+From Discreet Require Import Privacy Families Check Tables Payments.
 Import ListNotations.
 Local Open Scope Z_scope.
 
@@ -320,4 +320,51 @@ Proof.
     rewrite <- (Z2Nat.id (num x)), <- (Z2Nat.id (den x)) by lia.
     rewrite <- (Z2Nat.id (num x)) in K1, K2 by lia.
     split; apply distance_probability; eauto; lia.
+Qed.
+
+(** ** What was checked of a certificate; [Certificates] says what follows. *)
+
+Lemma weights_rows c T rows : weights_of c = Some (T, rows) -> rows = rows_of c.
+Proof.
+  destruct c as [T' rows'|n a|m keep]; simpl; intros H.
+  - congruence.
+  - destruct (_ && _); congruence.
+  - destruct (_ <=? _); congruence.
+Qed.
+
+Lemma certificate_parts d c : check d = Holds -> proof d = Some c ->
+  let m := length (losses c) in
+  (0 < m)%nat /\ lines_of m (losses c) /\ length (prior c) = m /\ 0 < per c /\ 0 < sum (prior c) /\
+  Forall (Z.le 0) (prior c) /\ 0 < den (bound c) /\ 0 <= bits c /\ 0 < den (own_alpha c) /\
+  exists edges, near_edges (the_neighbours d) m edges /\ multipliers_ok c m edges = true /\ bound_ok c m edges = true /\
+    match kind c with Average => True | Worst places => prior_inside c places m = true end.
+Proof.
+  intros H Hp m; destruct (check_parts d H) as (Hc & _ & _ & Hl & _ & Hx); rewrite Hp in Hx.
+  destruct (channel_ok_table _ Hc) as (_ & HL & H2).
+  unfold certificate_ok in Hx; destruct (weights_of (the_channel d)) as [[T rows]|] eqn:Ew; [|discriminate].
+  apply weights_rows in Ew; subst rows; set (k := length (rows_of (the_channel d))) in *.
+  steps Hx.
+  destruct (risk_ok c T (rows_of (the_channel d))) eqn:Er; try discriminate.
+  steps Hx.
+  destruct (edges_of k (the_neighbours d)) as [edges|] eqn:Ee; [|discriminate].
+  steps Hx.
+  rewrite !andb_true_iff in *; unfold fraction_ok in *.
+  repeat match goal with X : _ /\ _ |- _ => destruct X end.
+  repeat match goal with
+  | X : (_ <? _) = true |- _ => apply Z.ltb_lt in X
+  | X : (_ <=? _) = true |- _ => apply Z.leb_le in X
+  | X : shape _ _ _ = true |- _ => apply shape_spec in X; destruct X
+  | X : same_length _ _ = true |- _ => apply Nat.eqb_eq in X
+  end.
+  assert (Em : m = k) by assumption. rewrite Em.
+  split; [lia|]. split; [assumption|]. split; [assumption|]. split; [assumption|]. split; [assumption|].
+  split. { apply Forall_forall; match goal with X : forallb (Z.leb 0) (prior c) = true |- _ =>
+             rewrite forallb_forall in X; intros x Hx'; apply Z.leb_le, X, Hx' end. }
+  split; [assumption|]. split; [assumption|]. split; [assumption|].
+  exists edges; split; [|split; [assumption|split; [assumption|]]].
+  - apply edges_sound; [| |assumption]; unfold level_ok in Hl.
+    + intros pairs En; rewrite En in Hl; steps Hl. rewrite HL; assumption.
+    + intros s En; rewrite En in Hl; steps Hl. apply Z.leb_le; assumption.
+  - unfold risk_ok in Er; destruct (kind c) as [|places]; [exact I|].
+    steps Er; assumption.
 Qed.

@@ -1,7 +1,7 @@
 (* Reads mechanism files into the document of the proved checker, and says what it answers.
    Trusted, not proved: this reader puts the integers of a file where they belong and decides nothing about them.
 
-     discreet-checker FILE ...     a line for each file; the exit code is that of the worst
+     discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
      discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
 
    0: all that is claimed holds. 1: something does not. 2: cannot be read. 3: a kind that no theorem here covers. *)
@@ -265,6 +265,13 @@ let answer text =
   | Stack_overflow | Out_of_memory -> (3, "not covered: too large")
 
 let read name =
+  if name = "-" then begin
+    set_binary_mode_in stdin true;
+    let whole = Buffer.create 65536 in
+    (try while true do Buffer.add_channel whole stdin 1 done with End_of_file -> ());
+    Buffer.contents whole
+  end
+  else
   let channel = open_in_bin name in
   Fun.protect ~finally:(fun () -> close_in channel) (fun () -> really_input_string channel (in_channel_length channel))
 

@@ -27,12 +27,21 @@ def attach(
     with open(file.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
         homes = {thing: home for home, thing in _LINE.findall(stub.read())}
 
+    loaded: dict[
+        str, Any
+    ] = {}  # modules by the names that were asked for: looking them up again takes longer than small calls
+
     def load(thing: str) -> Any:
+        if thing in loaded:
+            return getattr(loaded[thing], thing)
         home = homes.get(thing)
         if home is None:
             raise AttributeError(f"module {name!r} has no attribute {thing!r}", name=thing)
         is_module = not home.strip(".")
         value = importlib.import_module(home + thing if is_module else home, package)
-        return value if is_module else getattr(value, thing)
+        if is_module:
+            return value
+        loaded[thing] = value
+        return getattr(value, thing)
 
     return load, lambda: sorted(homes), sorted(homes)

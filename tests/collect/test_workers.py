@@ -434,6 +434,7 @@ def test_what_cannot_be_done_is_said(file, tmp_path):
         ),
         (SourceError, "run twice", lambda: dt.perturb(file, "age", M, source=dt.insecure_source(1), engine=engine)),
         (TableInputError, "takes a function", lambda: for_workers("spark")),
+        (TableInputError, "at_a_time", lambda: for_workers(one_by_one, 0)),
         (TableInputError, "not known", lambda: engine_for(one_by_one, None, None, file)),
         (TableInputError, "not known", lambda: dt.perturb(file, "age", M, engine=engine, master="local[2]")),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -137,6 +138,13 @@ def test_excess_is_a_bound():
         for k in (1, 10, 40):
             truth = sum(reference.tail(j) for j in range(k + 1, 200))
             assert ends(noise.excess(k))[1] >= truth
+
+
+def test_a_copy_is_made_of_q_alone():
+    noise = noise_of("300")
+    assert noise.sf(3) > 0  # a table was built
+    assert len(pickle.dumps(noise)) < 1000
+    assert pickle.loads(pickle.dumps(noise)) == noise
 
 
 def test_what_is_asked_for_is_what_is_made():

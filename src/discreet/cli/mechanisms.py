@@ -221,22 +221,35 @@ def check(
     ] = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
+    proved: Annotated[
+        bool, switch("Ask the checker that is proved in Coq too, about all that the file claims.")
+    ] = False,
 ) -> Output:
     """Verify a mechanism file, and check the level or the rho that it claims.
 
     With --alpha or --epsilon the level that you give is checked instead, with --delta beside it that every event is at most
     e^epsilon times as likely, plus delta; with --rho that rho. Exit code 1 when it does not hold, or is undecided.
+    With --proved the program that make proofs builds reads the file too; it says so where a kind of mechanism is not covered
+    by its theorems.
 
     Example: discreet check gm.json --epsilon 0.05
 
     Example: discreet check gm.json --rho 1/100
     """
-    from ..measure.privacy import check_claim
+    from pathlib import Path
 
-    m = load_procedure(file)
+    from ..files import loads_procedure
+    from ..measure.privacy import check_claim
+    from .proved import NOT_COVERED, ask_proved
+
+    data = _from_stdin() if proved and file == "-" else None
+    m = load_procedure(file) if data is None else loads_procedure(data, "standard input")
     verdict = check_claim(m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, group=group)
-    good = bool(verdict)
-    return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
+    good, text = bool(verdict), str(verdict)
+    if proved:
+        code, said = ask_proved(Path(file).read_bytes() if data is None else data)
+        good, text = good and code in (0, NOT_COVERED), f"{text}\nthe proved checker: {said}"
+    return Output(verdict, 0 if good else 1, text=text, style="green" if good else "red")
 
 
 @command()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.file_parts import FilePart, UnopenedError, parts_of, text_files
+from ..engines.file_parts import FilePart, UnopenedError, parts_of, table_files, text_files
 from ..engines.held_file import HeldFile
 from ..engines.reading import Reading
 from ..engines.row_numbers import IN_FILE
@@ -64,6 +64,7 @@ class Cluster(Keyed):
 
     master: str | None
     checkpoint: str | None
+    by_files: bool = False  # are files opened here, to be read by tasks, and not by Spark?
 
     def in_our_words(self, work: Callable[[], T]) -> T:
         return in_our_words(work, _broken)
@@ -72,15 +73,15 @@ class Cluster(Keyed):
         return work()  # `in_our_words` has better words for what goes wrong
 
     def prepare(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+        if text_files(table) is not None:
+            return self._on_files(stack, table, request, progress)
+        if isinstance(table, (str, os.PathLike)) and request.charged is None and not request.keep:
+            with suppress(TableInputError):  # Spark may read them, or say what is wrong
+                return self._on_files(stack, table, request, progress)
         work = ClusterWork.of(self, stack, table, request, progress)
         assert isinstance(work, ClusterWork)
+        assert isinstance(work.source, SparkTable)
         assert isinstance(work.drawing.source, KeyedSource)
-        if not isinstance(work.source, SparkTable):
-            from pyspark.sql import SparkSession
-
-            work.session = SparkSession.getActiveSession()
-            work.plan(text_files(table) or [])
-            return work
         work.session = work.source.frame.sparkSession
         if work.drawing.source.job.input_name != OURS and own_files(work.source.frame) is None:
             raise SourceError(
@@ -94,6 +95,17 @@ class Cluster(Keyed):
                 work.files, work.parts = [file.path for file in bare], parts_of(bare, work.slots)
                 return work
         work.number_rows(stack, self.checkpoint)
+        return work
+
+    def _on_files(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+        """The work on files that this process can open, without asking Spark what is in them."""
+        work = ClusterWork.of(replace(self, by_files=True), stack, table, request, progress)
+        assert isinstance(work, ClusterWork)
+        from pyspark.sql import SparkSession
+
+        work.session, work.opened_path = SparkSession.getActiveSession(), os.fspath(table)
+        work.at_a_time = work.slots
+        work.plan(table_files(work.opened_path))
         return work
 
     def check_out(
@@ -120,9 +132,8 @@ class Cluster(Keyed):
             )
         stack.enter_context(quiet())
         session = stack.enter_context(opened_session(self.master, table))
-        texts = text_files(table)
-        if texts is not None:
-            return open_table(texts[0], again=False, reading=reading)
+        if self.by_files:
+            return open_table(table_files(os.fspath(table))[0], again=False, reading=reading)
         reading.check_for("A table of Spark")
         return SparkTable(table if is_spark(table) else read_files(session, os.fspath(table)))
 
@@ -132,6 +143,7 @@ class ClusterWork(WorkersWork):
     """One perturbation, done by tasks of Spark: on the files themselves where they can, else on rows that Spark hands over."""
 
     session: Any = None
+    opened_path: str | None = None  # of files that were opened here
     table_rows: Numbered | None = None
     numbers_differ: bool = False  # once it was seen
 
@@ -184,10 +196,14 @@ class ClusterWork(WorkersWork):
             self.run = self.run_parts
             try:
                 return super()._tallied(key)
-            except UnopenedError:
-                if not isinstance(self.source, SparkTable):
-                    raise
-                self.number_rows(ExitStack(), None)  # from its own files: Spark may have ways of its own to open them
+            except UnopenedError:  # Spark may have ways of its own to open them
+                if self.opened_path is not None:
+                    if text_files(self.opened_path) is not None:
+                        raise
+                    used = self.source.used
+                    self.source = SparkTable(read_files(self.session, self.opened_path))
+                    self.source.bind(used)
+                self.number_rows(ExitStack(), None)
         return self._tallied_from_rows(key)
 
     def _tallied_from_rows(self, key: WorkerKey | None) -> PositionCounts:

@@ -39,6 +39,7 @@ from ..engines.sources import open_table
 from ..engines.spark import NUMBER
 from ..errors import ReleaseError, SourceError, TableInputError
 from ..exact.arithmetic import show
+from ..exact.given import whole
 from ..files import loads, text
 from ..mechanism import Mechanism
 from ..progress import Progress, tell
@@ -74,7 +75,7 @@ def for_workers(run: Run, at_a_time: int = 1) -> Embedded:
     """
     if not callable(run):
         raise TableInputError("for_workers takes a function, run(task, items), that gives task(item) for each item.")
-    return Workers(run, at_a_time)
+    return Workers(run, whole(at_a_time, "at_a_time", error=TableInputError))
 
 
 class Keyed(Embedded):

@@ -1,5 +1,7 @@
 """Certificates: a lower bound of every design's risk, from any multipliers at all, in exact arithmetic.
 
+That an accepted certificate is such a bound is proved in Coq: proofs/Certificates.v, accepted_certificate.
+
 Weak duality: add to the cost of each entry what the constraints would pay for it, with multipliers of any size (those of
 inequalities >= 0). What is left, the reduced cost, is charged at 0 where it is positive and, since a probability is at
 most 1, at its own size where it is negative. So

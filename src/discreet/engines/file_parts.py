@@ -223,7 +223,7 @@ def parts_of(files: Sequence[PlannedFile], at_a_time: int = 1) -> list[FilePart]
 
 def table_files(table: str) -> list[str]:
     """The files of a table that is one file, or a folder of files of one kind, in the order of their names."""
-    path = Path(table)
+    path = Path(table).absolute()  # workers may stand elsewhere
     if not path.is_dir():
         check_file(path)
         return [str(path)]

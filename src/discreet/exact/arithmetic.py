@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import flint
@@ -45,6 +46,8 @@ def parse_exact(value: object) -> Fraction | None:
     >>> parse_exact("1e-1"), parse_exact(0.1), parse_exact(np.float32(0.1))
     (Fraction(1, 10), Fraction(1, 10), Fraction(1, 10))
     """
+    if type(value) is int:
+        return Fraction(value) if value.bit_length() <= _LONGEST_BITS else None
     return parse_entry(_shortest_decimal(value))
 
 
@@ -188,6 +191,7 @@ def float_above(value: Callable[[], flint.arb], bits: int = 256) -> float:
     return guess
 
 
+@lru_cache(maxsize=1024)
 def minus_log_above(alpha: Fraction, power: int | Fraction = 1) -> float:
     """A float certainly not below -power * ln(alpha), for alpha in [0, 1]: an epsilon rounded towards less privacy."""
     if alpha == 0:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,8 @@ class Grid:
         """A grid as it is, or the grid 0, 1, ..., n for an integer n >= 1."""
         if isinstance(n, Grid):
             return n
+        if type(n) is int and 1 <= n <= FARTHEST:
+            return _counts(n)
         odd = misread(n, whole=True)
         if odd is not None:
             raise GridError(f"n = {show(n)} {odd}.", value=n)
@@ -257,3 +259,9 @@ class Grid:
 
 
 GridLike = int | str | np.integer[Any] | Grid  # n for the grid 0, 1, ..., n; or a grid
+
+
+@lru_cache(maxsize=256)
+def _counts(n: int) -> Grid:
+    """The grid 0..n, made once: it cannot be changed, and what it works out is kept with it."""
+    return Grid(0, n)

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import flint
 
@@ -145,6 +145,8 @@ class Level:
         level = alpha if epsilon is None else epsilon
         if isinstance(level, Level) and 0 < level.alpha < 1:
             return level  # with the epsilon it was asked as
+        if type(alpha) is str:
+            return _written(alpha)
         return cls._from_alpha(alpha) if epsilon is None else cls._from_epsilon(epsilon)
 
     @classmethod
@@ -276,6 +278,12 @@ def charged_above(epsilon: float) -> Fraction:
     """An upper bound of an epsilon, rounded up to steps of 1e-12: what a ledger is charged."""
     above = Fraction(epsilon)
     return Fraction(-(-above.numerator * 10**12 // above.denominator), 10**12)
+
+
+@lru_cache(maxsize=256)
+def _written(alpha: str) -> Level:
+    """The level of a text, read once: it cannot be changed, and what it works out is kept with it."""
+    return Level._from_alpha(alpha)
 
 
 def _refusal(name: str, value: object, why: str) -> LevelError:

@@ -22,7 +22,7 @@ import flint
 from ..channels import Channel
 from ..errors import MetricError
 from ..exact.arithmetic import ball, certified_sign, float_above, precision, show_above, show_decimal
-from ..exact.concentrated import delta_above, keeps, of_power, short_above
+from ..exact.concentrated import delta_above, keeps, of_power, rational_above, short_above
 from ..exact.level import Epsilon, Level
 from ..exact.neighbours import Neighbours
 from ..mechanism import Procedure, allows
@@ -258,7 +258,7 @@ def _settle(first: Balls, second: Balls, rho: Fraction) -> bool | tuple[float, f
     def shown(order: Fraction) -> tuple[float, float]:
         return float(order), float((known[order] / ball(order - 1)).lower())
 
-    largest = Fraction(max(float(x.upper()) for _, x in chances))
+    largest = max((rational_above(x) for _, x in chances if x.upper() > 0), default=Fraction(0))  # of all orders
     orders = [Fraction(1), Fraction(2)]
     while orders[-1] * rho < largest:
         orders.append(2 * orders[-1])

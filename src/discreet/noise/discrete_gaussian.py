@@ -49,6 +49,9 @@ class GaussianNoise(DiscreteNoise):
                 "Gaussian noise of this q is wider than 2^30 steps; use a coarser grid or a smaller q.", value=self.q
             )
 
+    def __reduce__(self) -> tuple[type[GaussianNoise], tuple[Fraction]]:
+        return GaussianNoise, (self.q,)  # without what was computed from it
+
     # Balls, at the working precision
 
     def _rate_ball(self) -> flint.arb:

@@ -268,13 +268,22 @@ def _question(question: Question | None, parts: QuestionParts) -> Question:
             "as keywords."
         )
     defaults = {name: part.default for name, part in inspect.signature(Question).parameters.items()}
-    given = [name for name, value in parts.items() if not _is_unsaid(value, defaults.get(name))]
+    given = [
+        name
+        for name, value in parts.items()
+        if not _is_unsaid(value, defaults.get(name)) and not _is_one_group(name, value)
+    ]
     if given:
         raise ReleaseError(
             f"Both a Question and {', '.join(given)} were given: put everything "
             "into the Question, or give all of it as keywords without a Question."
         )
     return question
+
+
+def _is_one_group(name: str, value: Any) -> bool:
+    """One group of a person is what counts where nothing is said."""
+    return name == "max_groups" and _is_unsaid(value, 1)
 
 
 def _is_unsaid(value: Any, default: Any) -> bool:

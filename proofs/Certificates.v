@@ -1,0 +1,359 @@
+(** * What an accepted certificate means
+
+    The check of [Check.certificate_ok], which is the one of verify.py, is a proof by weak duality: no mechanism over
+    any ordered field that keeps the level, and has the properties required, has a smaller risk than the bound. *)
+
+From Coq Require Import ZArith List Bool Lia.
+Set Warnings "-notation-overridden,-ambiguous-paths".
+From mathcomp Require Import all_ssreflect ssralg ssrnum ring.
+From Discreet Require Import Privacy Check Tables Payments Sound Duality.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+Import Order.Theory GRing.Theory Num.Theory.
+Local Open Scope ring_scope.
+
+Section Field.
+Variable R : realFieldType.
+Notation zr := (zr R).
+
+(** A fraction of the file. *)
+Definition value (x : fraction) : R := zr (num x) / zr (den x).
+
+(** The mean loss under true value [i], and over the prior of the certificate. *)
+Definition risk_at (c : certificate) (m : nat) (P : nat -> nat -> R) (i : nat) : R :=
+  \sum_(j < m) zr (List.nth j (List.nth i (losses c) nil) 0%Z) / zr (per c) * P i j.
+
+Definition average_risk (c : certificate) (m : nat) (P : nat -> nat -> R) : R :=
+  \sum_(i < m) zr (List.nth i (prior c) 0%Z) / zr (sum (prior c)) * risk_at c m P i.
+
+(** ** Sums of costs *)
+
+Lemma dotR_big v (f : nat -> R) : dotR v f = \sum_(i < length v) zr (List.nth i v 0%Z) * f i.
+Proof. by elim: v f => [|x v IH] f /=; rewrite ?big_ord0 // big_ord_recl IH. Qed.
+
+Definition plain (c : certificate) : list (list Z) :=
+  List.map (fun x => scaled (fst x) (snd x)) (List.combine (prior c) (losses c)).
+
+Lemma plain_risk ws ls m (P : nat -> nat -> R) : lines_of m ls -> length ws = length ls ->
+  pairR (List.map (fun x => scaled (fst x) (snd x)) (List.combine ws ls)) P =
+  \sum_(i < length ws) zr (List.nth i ws 0%Z) * \sum_(j < m) zr (List.nth j (List.nth i ls nil) 0%Z) * P i j.
+Proof.
+move=> hl; elim: hl ws P => [|l {}ls h _ IH] [|w ws] P //= hw; first by rewrite big_ord0.
+rewrite big_ord_recl /= dotR_scaled dotR_big h IH; last by lia.
+by [].
+Qed.
+
+Lemma dotR_rev v (f : nat -> R) : dotR (List.rev v) f = dotR v (fun i => f (Nat.sub (Nat.sub (length v) 1) i)).
+Proof.
+elim: v f => [|x v IH] f //=; rewrite dotR_app IH /= List.rev_length Nat.add_0_r addr0 addrC !Nat.sub_0_r.
+by congr (_ + _); apply: dotR_ext => i hi; congr f; lia.
+Qed.
+
+Lemma pairR_app M N (P : nat -> nat -> R) : pairR (List.app M N) P = pairR M P + pairR N (fun i => P (Nat.add (length M) i)).
+Proof. by elim: M P => [|l M IH] P /=; [rewrite add0r | rewrite IH addrA]. Qed.
+
+Lemma pairR_ext m M (P Q : nat -> nat -> R) : lines_of m M ->
+  (forall i j, lt i (length M) -> lt j m -> P i j = Q i j) -> pairR M P = pairR M Q.
+Proof.
+move=> hM; elim: hM P Q => [|l {}M hl _ IH] P Q h //=; congr (_ + _).
+  by apply: dotR_ext => j hj; apply: h => /=; lia.
+by apply: IH => i j hi hj; apply: h => //=; lia.
+Qed.
+
+Lemma pairR_same M (P Q : nat -> nat -> R) : (forall i j, P i j = Q i j) -> pairR M P = pairR M Q.
+Proof.
+elim: M P Q => [|l M IH] P Q h //=; congr (_ + _); first by apply: dotR_ext.
+by apply: IH => i j; apply: h.
+Qed.
+
+Lemma pairR_rev M (P : nat -> nat -> R) : pairR (List.rev M) P = pairR M (fun i => P (Nat.sub (Nat.sub (length M) 1) i)).
+Proof.
+elim: M P => [|l M IH] P //=; rewrite pairR_app IH /= List.rev_length Nat.add_0_r addr0 addrC !Nat.sub_0_r.
+by congr (_ + _); apply: pairR_same => i j; congr P; lia.
+Qed.
+
+Lemma pairR_rev_lines m M (P : nat -> nat -> R) : lines_of m M ->
+  pairR (List.map (@List.rev Z) M) P = pairR M (fun i j => P i (Nat.sub (Nat.sub m 1) j)).
+Proof. by move=> h; elim: h P => [|l {}M hl _ IH] P //=; rewrite IH dotR_rev hl. Qed.
+
+Lemma pairR_add m M N (P : nat -> nat -> R) : lines_of m M -> lines_of m N -> length M = length N ->
+  pairR (List.map (fun x => add_rows (fst x) (snd x)) (List.combine M N)) P = pairR M P + pairR N P.
+Proof.
+move=> hM; elim: hM N P => [|l {}M hl _ IH] [|k N] P // hN hMN; first by rewrite /= addr0.
+case/List.Forall_cons_iff: hN => hk hN; rewrite /= dotR_add; last by rewrite hl hk.
+rewrite IH //; last by simpl in hMN; lia.
+ring.
+Qed.
+
+Lemma plain_shape c m : lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  lines_of m (plain c) /\ length (plain c) = m.
+Proof.
+move=> hl hs hp; split; last by rewrite /plain List.map_length List.combine_length; lia.
+apply/List.Forall_forall => l /List.in_map_iff [[w k] [<- hin]] /=; rewrite scaled_length.
+by move/List.Forall_forall: hl; apply; apply: (List.in_combine_r _ _ _ _ hin).
+Qed.
+
+(** With symmetry required a mechanism costs the same under the mirror image. *)
+Lemma costs_sound c m (P : nat -> nat -> R) : lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  (mem SY (require c) = true -> has_property m P SY) ->
+  lines_of m (costs c) /\ length (costs c) = m /\
+  pairR (costs c) P * zr (sum (prior c) * per c) = pairR (plain c) P * zr (unit_of c).
+Proof.
+move=> hl hs hp hsy; have [ps pl] := plain_shape hl hs hp.
+rewrite /costs -/(plain c) /unit_of; case: (mem SY (require c)) hsy => [h|_]; last first.
+  by split=> //; split=> //; rewrite Z.mul_1_r.
+have rs : lines_of m (List.rev (List.map (@List.rev Z) (plain c))).
+  apply: List.Forall_rev; apply/List.Forall_forall => l /List.in_map_iff [k [<- hk]]; rewrite List.rev_length.
+  by move/List.Forall_forall: ps; apply.
+have rl : length (List.rev (List.map (@List.rev Z) (plain c))) = m by rewrite List.rev_length List.map_length.
+split.
+  apply/List.Forall_forall => l /List.in_map_iff [[u v] [<- hin]] /=.
+  have hu : length u = m by move/List.Forall_forall: ps; apply; apply: (List.in_combine_l _ _ _ _ hin).
+  have hv : length v = m by move/List.Forall_forall: rs; apply; apply: (List.in_combine_r _ _ _ _ hin).
+  by elim: u v m hu hv {hin hl hs hp ps pl h rs rl} => [|x u IH] [|y v] [|n] //= hu hv; rewrite (IH v n) //; lia.
+split; first by rewrite List.map_length List.combine_length; lia.
+rewrite (@pairR_add m) //; last by rewrite pl rl.
+have mirror : pairR (List.rev (List.map (@List.rev Z) (plain c))) P = pairR (plain c) P.
+  rewrite pairR_rev List.map_length pl (@pairR_rev_lines m) //; symmetry.
+  by apply: (@pairR_ext m) => // i j hi hj; apply: h => //; lia.
+have two : zr 2 = 1 + 1 by rewrite -zr1 -zrD.
+by rewrite mirror !zrM two; ring.
+Qed.
+
+(** ** What required properties imply *)
+
+Lemma mem_in l ls : mem l ls = true -> List.In l ls.
+Proof.
+have same a b : same_letter a b = true -> a = b by case: a; case: b.
+by rewrite /mem List.existsb_exists => -[x [hx /same ->]].
+Qed.
+
+Lemma climb (f : nat -> R) n : (forall j, lt j n -> f j <= f j.+1) -> forall j, le j n -> f j <= f n.
+Proof.
+elim: n => [|n IH] h j hj; first by have -> : j = 0%N by lia.
+case: (Nat.eq_dec j n.+1) => [->|ne] //.
+apply: (le_trans (IH _ j _)); last by apply: h; lia.
+  by move=> i hi; apply: h; lia.
+by lia.
+Qed.
+
+Lemma monotone_honest (f : nat -> R) m i : lt i m ->
+  (forall j, lt j.+1 m -> if Nat.ltb j i then f j <= f j.+1 else f j.+1 <= f j) -> forall j, lt j m -> f j <= f i.
+Proof.
+move=> hi h j hj; case: (Nat.le_gt_cases j i) => c.
+  by apply: climb => // k hk; have := h k ltac:(lia); case: (Nat.ltb_spec k i) => //; lia.
+have -> : j = Nat.add i (Nat.sub j i) by lia.
+have : lt (Nat.add i (Nat.sub j i)) m by lia.
+elim: (Nat.sub j i) => [|d IH] hd; first by rewrite Nat.add_0_r.
+rewrite Nat.add_succ_r in hd *; apply: (le_trans _ (IH _)); last by lia.
+by have := h (Nat.add i d) hd; case: (Nat.ltb_spec (Nat.add i d) i) => //; lia.
+Qed.
+
+Lemma allowed_sound m (P : nat -> nat -> R) ls l : (forall x, List.In x ls -> has_property m P x) ->
+  allowed ls l = true -> has_property m P l.
+Proof.
+move=> h.
+have rh : mem RH ls || mem RM ls -> has_property m P RH.
+  case/orP=> /mem_in /h // rm i j hi hj; have hm := rm i.
+  by apply: (@monotone_honest (fun k => P k i) m i hi _ j hj) => k hk; apply: hm.
+have ch : mem CH ls || mem CM ls -> has_property m P CH.
+  case/orP=> /mem_in /h // cm i j hi hj; have hm := cm i.
+  by apply: (@monotone_honest (P i) m i hi _ j hj) => k hk; apply: hm.
+case: l => //=.
+- case/orP => [/rh //|/andP [/mem_in /h f /ch c]] i j hi hj.
+  by rewrite (f i j hi hj); apply: c.
+- by move/mem_in/h.
+- case/orP => [/ch //|/andP [/mem_in /h f /rh r]] i j hi hj.
+  by rewrite (f i j hi hj); apply: r.
+- by move/mem_in/h.
+- by move/mem_in/h.
+- by move/mem_in/h.
+Qed.
+
+(** ** The bound *)
+
+Lemma honest_sum_cons x (c : list (letter * list (list Z))) :
+  let f := fun x => match x with (WH, lines) => lines | _ => nil end in
+  sum (List.concat (List.flat_map f (x :: c))) = (sum (List.concat (f x)) + sum (List.concat (List.flat_map f c)))%Z.
+Proof.
+move=> f /=; rewrite List.concat_app.
+have : forall u v, sum (List.app u v) = (sum u + sum v)%Z by elim=> [|a u IH] v //=; rewrite IH; lia.
+by move=> ->.
+Qed.
+
+Lemma paid_letters m (P : nat -> nat -> R) q ls letters : mechanism m P -> (0 <= q)%Z -> lt 0 m ->
+  (forall x, List.In x ls -> has_property m P x) ->
+  List.forallb (fun x => allowed ls (fst x) && letter_shape m x) letters = true ->
+  zr q * (zr (sum (List.concat (List.flat_map (fun x => match x with (WH, lines) => lines | _ => nil end) letters))) / m%:R)
+  <= paidR (List.flat_map (of_letter m q) letters) P.
+Proof.
+move=> hP hq hm h; elim: letters => [|[l lines] letters IH]; first by rewrite /= zr0 mul0r mulr0.
+rewrite [List.forallb _ _]/= => /andP [/andP [hl hs] /IH {}IH]; simpl in hl.
+rewrite honest_sum_cons zrD [(zr _ + zr _) / _]mulrDl mulrDr [X in paidR X _]/= paidR_app; apply: ler_add => //.
+have := allowed_sound h hl; move: hs {hl}; rewrite /letter_shape /of_letter.
+have m0 : (0 < m)%N by apply/ssrnat.ltP.
+case: l => //=; rewrite ?zr0 ?mul0r ?mulr0.
+- by case/andP=> /shape_spec [a b] /nonneg_spec n p; apply: (@paid_RH R m) => //; lia.
+- by case/andP=> /shape_spec [a b] /nonneg_spec n p; apply: (@paid_RM R m) => //; lia.
+- by case/andP=> /shape_spec [a b] /nonneg_spec n p; apply: (@paid_CH R m) => //; lia.
+- by case/andP=> /shape_spec [a b] /nonneg_spec n p; apply: (@paid_CM R m) => //; lia.
+- by move/one_line => [_ a] p; rewrite paid_F.
+- case/andP=> /one_line [e a] /nonneg_spec n p; apply: paid_WH => //.
+  by move: n; rewrite {1}e => /List.Forall_cons_iff [].
+Qed.
+
+(** The last step, numbers alone. *)
+Lemma arithmetic (rows hs U q S ch n d : Z) (m : nat) (A paid : R) :
+  (0 < q)%Z -> (0 < U)%Z -> (0 < S)%Z -> (0 < d)%Z -> (0 < m)%N ->
+  (d * ((rows * Z.of_nat m + hs) * (U * q) + ch * Z.of_nat m) = n * (S * U * q * Z.of_nat m))%Z ->
+  zr q * (zr rows + zr hs / m%:R) <= paid -> zr ch <= zr (q * S) * A - zr U * paid ->
+  zr n * zr U <= A * zr d.
+Proof.
+move=> hq hU hS hd m0 eq hpaid charged.
+have {}eq := congr1 zr eq; rewrite !(zrM, zrD) zr_nat in eq.
+have q0 := zr_gt0 R hq; have U0 := zr_gt0 R hU; have S0 := zr_gt0 R hS; have d0 := zr_gt0 R hd.
+have n0 : (0 : R) < m%:R by rewrite ltr0n.
+have M0 : (m%:R : R) != 0 by apply: lt0r_neq0.
+rewrite zrM in charged.
+move: (zr rows) (zr hs) (zr U) (zr q) (zr S) (zr ch) (zr n) (zr d) eq hpaid charged q0 U0 S0 d0 => r h u w t c x y.
+move=> eq hpaid charged q0 U0 S0 d0.
+have b : c + u * (w * (r + h / m%:R)) <= w * t * A.
+  rewrite -ler_subr_addr; apply: (le_trans charged); rewrite ler_add2l ler_opp2.
+  by rewrite ler_pmul2l.
+have step : (r * m%:R + h) * (u * w) + c * m%:R <= w * t * A * m%:R.
+  have -> : (r * m%:R + h) * (u * w) + c * m%:R = (c + u * (w * (r + h / m%:R))) * m%:R by field.
+  by rewrite ler_pmul2r.
+have pos : 0 < t * w * m%:R by rewrite !mulr_gt0.
+rewrite -(ler_pmul2r pos).
+have -> : x * u * (t * w * m%:R) = x * (t * u * w * m%:R) by ring.
+rewrite -eq.
+have -> : A * y * (t * w * m%:R) = y * (w * t * A * m%:R) by ring.
+by rewrite ler_pmul2l.
+Qed.
+
+Lemma average_cost c m (P : nat -> nat -> R) : lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  (0 < per c)%Z -> (0 < sum (prior c))%Z ->
+  average_risk c m P = pairR (plain c) P / zr (sum (prior c) * per c).
+Proof.
+move=> hl hs hp hper hsum.
+rewrite /plain (@plain_risk _ _ m) //; last by lia.
+have s0 := zr_eq0 R hsum; have per0 := zr_eq0 R hper.
+rewrite hp /average_risk mulr_suml; apply: eq_bigr => i _.
+have -> : risk_at c m P i = (\sum_(j < m) zr (List.nth j (List.nth i (losses c) nil) 0%Z) * P i j) / zr (per c).
+  by rewrite /risk_at mulr_suml; apply: eq_bigr => j _; rewrite mulrAC.
+rewrite zrM; move: (\sum_(j < m) _) => x; by field; rewrite s0 per0.
+Qed.
+
+Lemma payments_fit c m edges near : lt 0 m -> near_edges near m edges -> multipliers_ok c m edges = true ->
+  fits m (payments c m edges).
+Proof.
+move=> hm he; rewrite /multipliers_ok => /andP [/andP [/andP [h1 h2] _] h4].
+have [_ r2] := one_line _ _ h1; have [_ l2] := shape_spec _ _ _ h2.
+apply: fits_app; first by apply: fits_row_sums.
+apply: fits_app; first by apply: fits_edges => //; apply: List.Forall_impl he => e [a [b _]].
+apply/List.Forall_forall => x /List.in_flat_map [y [hy hx]].
+move/List.forallb_forall: h4 => /(_ y hy) /andP [_ sh].
+have f := fits_letter m (den (own_alpha c)) y ltac:(lia) sh.
+by move/List.Forall_forall: f; apply.
+Qed.
+
+Lemma payments_paid c m edges near (P : nat -> nat -> R) : lt 0 m -> near_edges near m edges ->
+  (0 < den (own_alpha c))%Z -> multipliers_ok c m edges = true -> mechanism m P ->
+  keeps_level (num (own_alpha c)) (den (own_alpha c)) near m P ->
+  (forall l, List.In l (require c) -> has_property m P l) ->
+  zr (den (own_alpha c)) * (zr (sum (List.concat (of_rows (given c)))) + zr (honest_sum c) / m%:R)
+  <= paidR (payments c m edges) P.
+Proof.
+move=> hm he hq; rewrite /multipliers_ok => /andP [/andP [/andP [h1 h2] h3] h4] hP hlevel hprop.
+have [_ r2] := one_line _ _ h1; have [_ l2] := shape_spec _ _ _ h2; have n3 := nonneg_spec _ h3.
+rewrite mulrDr /payments !paidR_app paid_rows // ler_add2l -[X in X <= _]add0r; apply: ler_add.
+  by apply: paid_edges hlevel he l2 n3.
+by apply: paid_letters h4 => //; lia.
+Qed.
+
+(** Theorem 3.1: multipliers that pass the check bound the average risk of every mechanism. *)
+Theorem bound_sound c near m edges (P : nat -> nat -> R) :
+  lt 0 m -> lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  (0 < per c)%Z -> (0 < sum (prior c))%Z -> (0 < den (bound c))%Z -> (0 <= bits c)%Z ->
+  (0 < den (own_alpha c))%Z ->
+  near_edges near m edges -> multipliers_ok c m edges = true -> bound_ok c m edges = true ->
+  mechanism m P -> keeps_level (num (own_alpha c)) (den (own_alpha c)) near m P ->
+  (forall l, List.In l (require c) -> has_property m P l) ->
+  value (bound c) <= average_risk c m P.
+Proof.
+move=> hm hl hs hp hper hsum hden hbits hq he hmul hb hP hlevel hprop.
+have m0 : (0 < m)%N by apply/ssrnat.ltP.
+have fit := payments_fit hm he hmul.
+have paid := payments_paid hm he hq hmul hP hlevel hprop.
+have [cs [cl ce]] := @costs_sound c m P hl hs hp (fun h => hprop _ (mem_in h)).
+have z1 : lines_of m (List.repeat (List.repeat 0%Z m) m).
+  apply/List.Forall_forall => x hx; have -> := List.repeat_spec _ _ _ hx; exact: List.repeat_length.
+have z2 : length (List.repeat (List.repeat 0%Z m) m) = m by exact: List.repeat_length.
+have [pe [ps pl]] := pairR_pay_all fit P z1 z2.
+have hU : (0 < unit_of c)%Z.
+  by rewrite /unit_of; case: (mem _ _); apply: Z.mul_pos_pos => //; apply: Z.mul_pos_pos.
+have le01 i j : lt i (length (costs c)) -> lt j m -> 0 <= P i j <= 1.
+  by rewrite cl => hi hj; rewrite (mechanism_le1 hP) // andbT; apply: (proj1 (hP i hi)).
+have hS : (0 < 2 ^ bits c)%Z by apply: Z.pow_pos_nonneg.
+have charged := charges_le (den (own_alpha c) * 2 ^ bits c) (unit_of c) cs ps (etrans cl (esym pl)) le01.
+rewrite pe pairR_zero add0r in charged.
+rewrite /bound_ok in hb; move/Z.eqb_eq: hb => eq.
+have main := arithmetic hq hU hS hden m0 eq paid charged.
+rewrite (average_cost P hl hs hp hper hsum) /value.
+have W0 : 0 < zr (sum (prior c) * per c) by apply: zr_gt0; apply: Z.mul_pos_pos.
+have U0 := zr_gt0 R hU; have d0 := zr_gt0 R hden.
+have -> : pairR (plain c) P / zr (sum (prior c) * per c) = pairR (costs c) P / zr (unit_of c).
+  by apply/eqP; rewrite eqr_div ?lt0r_neq0 // ce.
+by rewrite ler_pdivr_mulr // mulrAC ler_pdivl_mulr.
+Qed.
+
+(** Theorem 3.2: the same of the worst case: no number below the bound is above the risks of all true values that the
+    worst case is taken among. *)
+Theorem worst_sound c m (P : nat -> nat -> R) places r :
+  length (prior c) = m -> (0 < sum (prior c))%Z -> List.Forall (Z.le 0) (prior c) ->
+  prior_inside c places m = true ->
+  (forall j, List.In j places -> lt (Z.to_nat j) m -> risk_at c m P (Z.to_nat j) <= r) ->
+  average_risk c m P <= r.
+Proof.
+move=> hp hsum hn hin hr.
+have s0 := zr_gt0 R hsum.
+have total : \sum_(i < m) zr (List.nth i (prior c) 0%Z) / zr (sum (prior c)) = 1.
+  rewrite -mulr_suml -hp.
+  have -> : \sum_(i < length (prior c)) zr (List.nth i (prior c) 0%Z) = zr (sum (prior c)).
+    elim: (prior c) => [|x l IH] /=; first by rewrite big_ord0 zr0.
+    by rewrite big_ord_recl /= IH zrD.
+  by rewrite mulfV // lt0r_neq0.
+rewrite -[r]mul1r -total mulr_suml /average_risk; apply: ler_sum => i _.
+have hi : lt i m by apply/ssrnat.ltP.
+move/List.forallb_forall: hin => /(_ (nat_of_ord i)); rewrite List.in_seq => /(_ ltac:(lia)) /orP [/Z.eqb_eq ->|].
+  by rewrite zr0 !mul0r.
+case/List.existsb_exists => j [hj /Z.eqb_eq e].
+apply: ler_wpmul2l.
+  apply: divr_ge0; last by apply: ltW.
+  apply: zr_ge0.
+  by move/List.Forall_forall: hn; apply; apply: List.nth_In; lia.
+have := hr j hj; rewrite -e Nat2Z.id; exact.
+Qed.
+
+End Field.
+
+(** Theorem 3.3: an accepted document with a certificate. Over any ordered field, no mechanism of the level and the
+    properties has an average risk below the bound, nor, where the certificate is about the worst case, risks
+    that are all below it. *)
+Theorem accepted_certificate d c : check d = Holds -> Check.proof d = Some c ->
+  forall (R : realFieldType) (P : nat -> nat -> R), let m := length (losses c) in
+  mechanism m P ->
+  keeps_level (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m P ->
+  (forall l, List.In l (require c) -> has_property m P l) ->
+  match kind c return Prop with
+  | Average => value R (bound c) <= average_risk c m P
+  | Worst places => forall r, (forall j, List.In j places -> risk_at c m P (Z.to_nat j) <= r) -> value R (bound c) <= r
+  end.
+Proof.
+move=> hcheck hproof R P m hP hlevel hprop.
+have [hm [hl [hp [hper [hsum [hn [hden [hbits [hq [edges [he [hmul [hb hk]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have average := bound_sound hm hl (erefl _) hp hper hsum hden hbits hq he hmul hb hP hlevel hprop.
+case: (kind c) hk => // places inside r hr.
+apply: (le_trans average); apply: (worst_sound hp hsum hn inside) => j hj _; exact: hr.
+Qed.

@@ -1,0 +1,428 @@
+"""The checker proved in Coq and verify.py: the same verdicts on every fixture, and on ten thousand forged files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dt
+from discreet import verify
+from discreet.channels import Geometric, Mixture
+from discreet.exact.level import Level
+from discreet.mechanism import Recipe
+from tests.test_files import EVERY_KIND, TAMPERED
+from tests.test_verify import RING, bytes_of, document, resigned
+
+PROOFS = Path(__file__).parent.parent / "proofs"
+CHECKER = PROOFS / "build" / "discreet-checker"
+COVERED = ("table", "geometric", "mixture")
+FORGED = 10_000
+
+Document = dict[str, Any]
+pytestmark = pytest.mark.outside("coq")
+
+
+@pytest.fixture(scope="module")
+def proved() -> Callable[[list[Document]], list[int]]:
+    """The answers of the proved checker: 0 holds, 1 does not, 2 cannot be read, 3 not covered."""
+    if not CHECKER.is_file():
+        pytest.skip("the proved checker is not built; say make proofs")
+
+    def ask(documents: list[Document]) -> list[int]:
+        lines = "".join(json.dumps(d) + "\n" for d in documents)
+        done = subprocess.run([CHECKER, "--lines"], input=lines, capture_output=True, text=True, check=True)
+        return [int(line.split()[0]) for line in done.stdout.splitlines()]
+
+    return ask
+
+
+def accepts(d: Document) -> bool:
+    try:
+        verify.verify(d)
+    except verify.Fault:
+        return False
+    return True
+
+
+def designed() -> list[Document]:
+    """Designs with certificates: every property, both risks, neighbours of every kind."""
+    problems: list[dict[str, Any]] = [
+        {"loss": loss, "require": set(require)}
+        for loss in ("l0", "l1", "l2")
+        for require in ("", "WH", "RM CM", "F", "S CH", "RH F")
+        for require in [require.split()]
+    ]
+    problems += [{"loss": "l1", "risk": "worst"}, {"loss": "l2", "risk": "worst", "require": {"WH"}}]
+    problems += [
+        {"loss": "l1", "neighbours": 2},
+        {"loss": "l2", "neighbours": "any"},
+        {"loss": "l1", "prior": "binomial(1/3)"},
+    ]
+    problems += [{"loss": "l1", "neighbours": dt.Neighbours.pairs([(0, 1), (1, 2), (2, 3), (0, 3)])}]
+    return [document(dt.design(3, alpha="4/5", **problem).mechanism) for problem in problems]
+
+
+def with_graphs() -> list[Document]:
+    """Neighbours given as pairs and by distances."""
+    grid = dt.Grid(0, 4)
+    channels = [dt.explicit_fair(4, alpha="1/2").channel, Geometric(4, Fraction(1, 2)), Mixture(5, Fraction(1, 3))]
+    near = [
+        dt.Neighbours.pairs(RING),
+        dt.Neighbours.pairs([(1, 2)]),
+        dt.Neighbours.distances({(0, 3): Fraction(3, 2), (1, 2): Fraction(1, 2)}),
+    ]
+    return [
+        document(dt.Mechanism(grid, grid, channel, Level(Fraction(1, 400)), kind, Recipe("test")))
+        for channel in channels
+        for kind in near
+    ]
+
+
+def fixtures() -> list[Document]:
+    kinds = [document(m) for m, _ in EVERY_KIND.values() if isinstance(m, dt.Mechanism)]
+    return [*kinds, *designed(), *with_graphs()]
+
+
+def is_covered(d: Document) -> bool:
+    part = d["channel"]
+    return part["kind"] in COVERED and part.get("other") is None
+
+
+def test_both_checkers_accept_every_fixture(proved):
+    """What verify.py accepts is accepted, or is of a kind that no theorem covers; covered kinds are decided."""
+    documents = fixtures()
+    answers = proved(documents)
+    assert len(answers) == len(documents)
+    for d, answer in zip(documents, answers, strict=True):
+        assert accepts(d)
+        rays = "level" not in d.get("certificate", {"multipliers": ["level"]})["multipliers"]
+        assert answer == (0 if is_covered(d) and not rays else 3), d
+    assert answers.count(0) >= 40
+
+
+def test_both_checkers_refuse_what_the_tests_tamper_with(proved):
+    """Every damage of tests/test_files.py that touches more than the recipe and the words."""
+    changed = [resigned(document(m), change) for m, change, _ in TAMPERED.values()]
+    kept = [d for d in changed if isinstance(d.get("channel"), dict) and d["channel"].get("kind") in COVERED]
+    kept = [d for d in kept if not accepts(d) and not accepts({**d, "recipe": {}, "digest": ""})]
+    refused = [(d, a) for d, a in zip(kept, proved(kept), strict=True) if a == 0]
+    assert len(kept) >= 40
+    assert all(verify_refuses_words_alone(d) for d, _ in refused)
+
+
+def verify_refuses_words_alone(d: Document) -> bool:
+    """Is it refused for its recipe, which the proved checker does not read?"""
+    honest = document(dt.explicit_fair(4, alpha="1/2"))
+    return accepts(resigned({**d, "recipe": honest["recipe"]}, lambda _: None))
+
+
+def test_alpha_against_epsilon_is_decided_alike(proved):
+    """At the edge of e^-epsilon: the alphas next to it on both sides, for numbers and logarithms."""
+    documents = []
+    for m in (
+        dt.geometric(5, epsilon="0.3"),
+        dt.geometric(5, epsilon="7/3"),
+        dt.geometric(5, epsilon="ln(2)/10"),
+        dt.geometric(5, epsilon=12),
+    ):
+        for nudge in (0, 1, -(10**6)):
+            d = document(m)
+            p, q = map(int, d["channel"]["a"].split("/"))
+            alpha = f"{p * 10**6 + nudge}/{q * 10**6}"
+            d["channel"]["a"] = d["level"]["alpha"] = d["claims"]["tight"]["alpha"] = alpha
+            documents.append(resigned(d, lambda _: None))
+    assert proved(documents) == [0 if accepts(d) else 1 for d in documents]
+    assert {accepts(d) for d in documents} == {True, False}
+
+
+# Forged files
+
+
+def forge(d: Document, dice: random.Random) -> None:
+    """One change, anywhere but in the recipe, the digest and the names."""
+    changes = [forge_level, forge_neighbours, forge_claims, forge_grid, forge_anything]
+    kind = d["channel"]["kind"]
+    changes += [forge_table] * 4 if kind == "table" else [forge_parameters] * 2
+    if "certificate" in d:
+        changes += [forge_certificate] * 6
+    dice.choice(changes)(d, dice)
+
+
+def nudged(text: str, dice: random.Random) -> str:
+    """A fraction that is a little off, or not, or written otherwise."""
+    top, _, bottom = text.partition("/")
+    p, q = int(top), int(bottom or 1)
+    ways = [
+        (p + 1, q),
+        (p - 1, q),
+        (p, q + 1),
+        (2 * p, 2 * q),
+        (p * 10**20 + 1, q * 10**20),
+        (q, p),
+        (0, 1),
+        (1, 1),
+        (p, q - 1),
+    ]
+    p, q = dice.choice(ways)
+    return f"{p}/{q}"
+
+
+def forge_table(d: Document, dice: random.Random) -> None:
+    rows = [list(map(int, row.split())) for row in d["channel"]["rows"]]
+    i, j, k = dice.randrange(len(rows)), dice.randrange(len(rows[0])), dice.randrange(len(rows[0]))
+    total = int(d["channel"]["total"])
+    match dice.randrange(9):
+        case 0:
+            rows[i][j], rows[i][k] = rows[i][k], rows[i][j]
+        case 1:
+            step = dice.choice([1, 2**20, total // 1000, rows[i][j]])
+            rows[i][j], rows[i][k] = rows[i][j] - step, rows[i][k] + step
+        case 2:
+            rows[i] = rows[dice.randrange(len(rows))]
+        case 3:
+            rows[i][j] += dice.choice([1, -1])
+        case 4:
+            rows = [[2 * w for w in row] for row in rows]
+            total *= 2
+        case 5:
+            rows[i].append(0)
+        case 6:
+            rows = [row[::-1] for row in rows]
+        case 7:
+            rows = [[total // len(rows[0])] * len(rows[0]) for _ in rows]
+        case 8:
+            m = dice.choice([2, 3, 4, 8])
+            rows = [[dice.randrange(1, 9) for _ in range(m)] for _ in range(m)]
+            largest = max(map(sum, rows))
+            total = largest + -largest % 8
+            for row in rows:
+                row[0] += total - sum(row)
+            grid = {"low": "0", "high": str(m - 1), "step": "1"}
+            d["inputs"], d["outputs"] = grid, dict(grid)
+    d["channel"]["rows"], d["channel"]["total"] = [" ".join(map(str, row)) for row in rows], str(total)
+
+
+def forge_parameters(d: Document, dice: random.Random) -> None:
+    part = d["channel"]
+    name = dice.choice([key for key in part if key != "kind"])
+    part[name] = nudged(part[name], dice) if isinstance(part[name], str) else part[name] + dice.choice([1, -1, 2])
+
+
+def forge_level(d: Document, dice: random.Random) -> None:
+    d["level"]["alpha"] = nudged(d["level"]["alpha"], dice)
+    if dice.randrange(2):
+        d["level"]["epsilon"] = None
+
+
+def forge_neighbours(d: Document, dice: random.Random) -> None:
+    steps = {"kind": "steps", "steps": dice.choice([1, 1, 2, 3, 0, -1, 100, "2"])}
+    size = max(2, len(d["channel"].get("rows", range(5))))
+    pairs = sorted(
+        {tuple(sorted(dice.sample(range(size + dice.randrange(2)), 2))) for _ in range(dice.randrange(1, 5))}
+    )
+    dice.shuffle(pairs) if dice.randrange(8) == 0 else None
+    text = " ".join(f"{i} {k}" for i, k in pairs)
+    apart = " ".join(dice.choice(["1", "2", "1/2", "0", "3/2", "-1"]) for _ in pairs)
+    d["neighbours"] = dice.choice(
+        [
+            steps,
+            {"kind": "any"},
+            {"kind": "pairs", "pairs": text},
+            {"kind": "distances", "pairs": text, "distances": apart},
+        ]
+    )
+
+
+def forge_claims(d: Document, dice: random.Random) -> None:
+    claims = d["claims"]
+    if claims["tight"] is not None and dice.randrange(2):
+        name = dice.choice(["alpha", "power", "exact"])
+        if name == "alpha":
+            claims["tight"]["alpha"] = nudged(claims["tight"]["alpha"], dice)
+        else:
+            claims["tight"][name] = dice.choice([True, False, 1, 2, None])
+    elif dice.randrange(4) == 0:
+        claims["tight"] = None
+    elif claims["properties"] is not None:
+        letter = dice.choice(verify.LETTERS)
+        listed = claims["properties"]
+        listed.remove(letter) if letter in listed else listed.append(letter)
+    else:
+        claims["properties"] = []
+
+
+def forge_grid(d: Document, dice: random.Random) -> None:
+    which = dice.choice([["inputs"], ["outputs"], ["inputs", "outputs"]])
+    end, value = dice.choice(["low", "high", "step"]), dice.choice(["0", "1", "3", "4", "1/2", "-1", None, 7])
+    for name in which:
+        d[name][end] = value
+
+
+def forge_anything(d: Document, dice: random.Random) -> None:
+    """Something of another kind, a part too many or too few."""
+    holder = d[dice.choice(["channel", "neighbours", "level", "claims", "inputs", "outputs"])]
+    name = dice.choice(list(holder))
+    match dice.randrange(3):
+        case 0:
+            holder[name] = dice.choice([True, 1.5, "x", [1], {"x": 1}, -7, None, "", "1 2", "1/0", "1/-2"])
+        case 1:
+            del holder[name]
+        case 2:
+            holder["more"] = 1
+
+
+def forge_certificate(d: Document, dice: random.Random) -> None:
+    proof = d["certificate"]
+    for name in ("loss", "prior"):  # names are words, which verify.py alone compares with the numbers
+        proof[name]["name"] = "mine"
+    d["recipe"]["parameters"] = {}  # words too
+    given = proof["multipliers"]
+
+    def one_number(lines: list[str]) -> None:
+        i = dice.randrange(len(lines))
+        numbers = lines[i].split()
+        if numbers:
+            j = dice.randrange(len(numbers))
+            numbers[j] = str(int(numbers[j]) + dice.choice([1, -1, 2**40, -(2**40)]))
+        lines[i] = " ".join(numbers)
+
+    match dice.randrange(9):
+        case 0 | 1 | 2:
+            one_number(given[dice.choice(list(given))])
+        case 3:
+            name = dice.choice(["bound", "objective", "alpha"])
+            proof[name] = nudged(proof[name], dice)
+        case 4:
+            proof["bits"] = dice.choice([0, 60, proof["bits"] + 1, proof["bits"] - 1, -1, 10**5])
+        case 5:
+            one_number(proof["loss"]["rows"])
+        case 6:
+            weights = proof["prior"]["weights"].split()
+            weights[dice.randrange(len(weights))] = dice.choice(["0", "1", "-1", str(10**30)])
+            proof["prior"]["weights"] = " ".join(weights)
+        case 7:
+            proof["require"] = dice.sample(verify.LETTERS, dice.randrange(3))
+        case 8:
+            name = dice.choice(list(given))
+            given[dice.choice([*verify.LETTERS, "rows", "level"])] = given.pop(name)
+
+
+def mend(d: Document, dice: random.Random) -> None:
+    """Claims that fit the numbers after all, in part: half of what is forged should get past the first checks."""
+    try:
+        channel = verify._channel(d["channel"])
+        near = verify._neighbours(d["neighbours"], channel.rows)
+        alpha = Fraction(d["level"]["alpha"])
+        if near.reach is None:
+            d["claims"]["tight"] = None
+        else:
+            ratio = channel.tight(min(near.reach, (channel.rows or 1) - 1))
+            d["claims"]["tight"] = {"alpha": str(ratio.alpha), "power": ratio.power, "exact": ratio.exact}
+            if dice.randrange(2) and ratio.power <= 64 and ratio.alpha**ratio.power < alpha:
+                d["level"] = {"alpha": str(ratio.alpha**ratio.power), "epsilon": None}
+        listed = channel.properties() if d["inputs"] == d["outputs"] else None
+        d["claims"]["properties"] = None if listed is None else list(listed)
+    except (verify.Fault, KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
+        return
+    if "certificate" not in d or not dice.randrange(3):
+        return
+    proof = d["certificate"]
+    try:
+        weights, total = channel._written()
+        law = list(map(int, proof["prior"]["weights"].split()))
+        losses = [list(map(int, row.split())) for row in proof["loss"]["rows"]]
+        per, size = int(proof["loss"]["denominator"]), len(weights)
+        risks = [Fraction(sum(map(int.__mul__, a, b)), per * total) for a, b in zip(losses, weights, strict=True)]
+        if proof["risk"] == "average":
+            proof["objective"] = str(sum(w * r for w, r in zip(law, risks, strict=True)) / sum(law))
+        else:
+            proof["objective"] = str(max(risks[int(j)] for j in proof["among"].split()))
+        proof["alpha"] = d["level"]["alpha"]
+        found = verify._dual_bound(
+            proof["multipliers"],
+            proof["bits"],
+            Fraction(proof["alpha"]),
+            near.edges(size),
+            set(proof["require"]),
+            law,
+            losses,
+            per,
+            verify.Effort(),
+        )
+        proof["bound"] = str(found)
+    except (verify.Fault, KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError, IndexError):
+        return
+
+
+def test_ten_thousand_forged_files_get_the_same_verdict_from_both(proved):
+    dice = random.Random(33)
+    originals = [
+        d
+        for d in fixtures()
+        if is_covered(d) and len(json.dumps(d)) < 20_000 and "family" not in d.get("certificate", {})
+    ]
+    forged = []
+    while len(forged) < FORGED:
+        d = copy.deepcopy(dice.choice(originals))
+        for _ in range(dice.choice([1, 1, 2])):
+            try:
+                forge(d, dice)
+            except (KeyError, ValueError, TypeError, AttributeError, IndexError, ZeroDivisionError):
+                pass  # what was forged before left nothing to change here
+        if dice.randrange(2):
+            mend(d, dice)
+        forged.append(resigned(d, lambda _: None))
+    answers = proved(forged)
+    tally: Counter[tuple[bool, int]] = Counter()
+    for d, answer in zip(forged, answers, strict=True):
+        good = accepts(d)
+        tally[good, answer] += 1
+        assert answer == 3 or (answer == 0) == good, json.dumps(d)
+    assert sum(count for (_, answer), count in tally.items() if answer == 3) < FORGED / 20
+    assert tally[True, 0] >= FORGED / 10
+    assert tally[False, 1] >= FORGED / 10
+
+
+# The program itself
+
+
+def test_what_is_not_json_is_not_read(proved):
+    texts = ["", "{", "[1,]", '{"a":1,"a":2}', "nan", "01", "1 2", '"\\ud800"', "{}"]
+    done = subprocess.run(
+        [CHECKER, "--lines"], input="\n".join(texts) + "\n", capture_output=True, text=True, check=True
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["2"] * 8 + ["1"]
+
+
+def test_the_command_line_asks_the_proved_checker(proved, tmp_path, monkeypatch):
+    from discreet.cli.proved import ask_proved
+
+    path = tmp_path / "fair.json"
+    dt.explicit_fair(4, alpha="1/2").save(path)
+    monkeypatch.setenv("DISCREET_CHECKER", str(CHECKER))
+    assert ask_proved(path.read_bytes()) == (0, "holds")
+    changed = resigned(json.loads(path.read_bytes()), lambda d: d["level"].update(alpha="3/4"))
+    assert ask_proved(bytes_of(changed)) == (1, "does not hold: the level does not hold for all neighbours")
+    wave = bytes_of(document(dt.square_wave(8, alpha="1/3")))
+    assert ask_proved(wave) == (3, "not covered: a channel of kind window")
+
+
+def test_every_theorem_of_the_list_stands_in_its_file():
+    """The list is what the build compares; here, without Coq: each name is a theorem that ends in Qed, and none is admitted."""
+    for line in (PROOFS / "assumptions.txt").read_text().splitlines():
+        name, told = line.split(": ")
+        file, theorem = name.split(".")
+        text = (PROOFS / f"{file}.v").read_text()
+        assert told == "Closed under the global context"
+        assert re.search(rf"^(Theorem|Corollary|Lemma) {theorem}\b", text, re.MULTILINE), name
+        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text)
