@@ -133,6 +133,10 @@ def audiences() -> dt.results.Audiences:
 RESULTS: dict[str, Callable[[], Result]] = {
     "a verdict that holds": lambda: dt.check_privacy(G),
     "a verdict that does not": lambda: dt.check_privacy(G, epsilon="1/20"),
+    "a rho that holds": lambda: dt.check_privacy(dt.gaussian(8, q="99/100"), rho="1/90"),
+    "a rho that does not": lambda: dt.check_privacy(dt.gaussian(8, q="99/100"), rho="1/200"),
+    "an epsilon with a delta that hold": lambda: dt.check_privacy(dt.gaussian(8, q="99/100"), epsilon=1, delta="1e-6"),
+    "an epsilon with a delta that do not": lambda: dt.check_privacy(G, epsilon="1/20", delta="1e-9"),
     "a verdict on what claims nothing": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)),
     "a witness": lambda: dt.check_privacy(G, epsilon="1/20").witness,  # type: ignore[return-value]
     "an infinite witness": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)).witness,  # type: ignore[return-value]
