@@ -205,7 +205,7 @@ class Procedure:
         stable record numbers that a keyed source needs, which must have been made for this mechanism's digest.
 
         With `size`, so many independent reports of one true value, as a NumPy array (a keyed source needs so many record
-        numbers). That is for studying the noise: k reports about one person cost k times the epsilon.
+        numbers). That is for studying the noise: k reports about one person cost k times the epsilon, or the rho.
         """
         digest = "" if records is None else self.digest
         return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest, size)

@@ -2471,6 +2471,7 @@ class Release:
         return [k for k in moves if k > 0]
 
     def _too_many(self) -> list[int]:
+        """Refuse what would take too long to add up."""
         raise Fault("too large", "A unit may be in more groups than this program counts.")
 
     def _paid(

@@ -37,10 +37,12 @@ from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
 MEANINGS = {
+    "--budget": 2,  # of a data set for good, of a plan
     "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 4,  # of all intervals, of each of a difference, of a bound, of an error
     "--counts": 2,
+    "--delta": 4,  # of terms for good, of a plan, of what is checked, of what is composed
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
@@ -52,7 +54,9 @@ MEANINGS = {
     "--out": 7,
     "--part": 2,  # what is counted and charged, what is only charged
     "--relation": 2,  # of a data set that is protected, of the records of a query
+    "--rho": 4,  # the whole budget, what a release costs, what a mechanism keeps, what is checked
     "--sensitivity": 2,
+    "--standard-error": 3,  # of every count, of a recovered mean, of noise
     "--step": 3,
     "--then": 2,  # a second stage, a second loss
     "--value": 2,

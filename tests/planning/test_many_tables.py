@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -80,6 +81,9 @@ def test_what_is_said_is_what_a_ledger_grants(tmp_path):
         "100 tables at that standard error need epsilon 7.0696; or rho 1/8, which is epsilon 3.05813 with that delta"
         in said
     )
+    shown = re.search(r"of 15\.6 \(rho ([0-9.]+) each\)", said)
+    assert shown is not None
+    assert plan.rho * Fraction(99999, 100000) < 100 * Fraction(shown[1]) <= plan.rho, "what is printed can be paid"
     assert "from 20 tables on; for fewer, pure epsilon is better" in said
     with Ledger(tmp_path / "l.db") as ledger:
         assert abs(ledger.create("census", 4, delta="1e-9").budget - plan.rho) < Fraction(1, 10**11)

@@ -74,6 +74,11 @@ def test_the_draws_of_every_family_agree_with_its_claim_and_not_with_a_stronger_
     alpha = level(m)
     if 0 < alpha < 1:
         assert_claim_stands_and_half_of_it_falls(m)
+    elif alpha == 0 and isinstance(m, dt.Mechanism):  # it claims a rho: an epsilon with a delta
+        found = audited(m, delta="1e-9")
+        assert found.claimed is not None
+        assert not found.flagged, str(found)
+        assert claiming(found, found.claimed / 8).flagged, str(found)
     elif alpha == 0:  # it claims nothing, and nothing can contradict that; any claim would be false
         found = audited(m)
         assert not found.flagged

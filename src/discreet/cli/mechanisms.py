@@ -217,7 +217,7 @@ def check(
     epsilon: EpsilonText = None,
     delta: Delta = None,
     rho: Annotated[
-        Number | None, entry("The rho of zero-concentrated privacy that is checked, without the others.")
+        Number | None, entry("The rho of zero-concentrated privacy (zCDP) to check, in place of alpha and epsilon.")
     ] = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
@@ -225,10 +225,10 @@ def check(
         bool, switch("Ask the checker that is proved in Coq too, about all that the file claims.")
     ] = False,
 ) -> Output:
-    """Verify a mechanism file, and check the level or the rho that it claims.
+    """Verify a mechanism file, and check the level or rho that it claims.
 
-    With --alpha or --epsilon the level that you give is checked instead, with --delta beside it that every event is at most
-    e^epsilon times as likely, plus delta; with --rho that rho. Exit code 1 when it does not hold, or is undecided.
+    With --alpha or --epsilon the level that you give is checked instead; with --epsilon and --delta, that every event is at most
+    e^epsilon times as likely, plus delta; with --rho, that rho (zCDP). Exit code 1 when it does not hold, or is undecided.
     With --proved the program that make proofs builds reads the file too; it says so where a kind of mechanism is not covered
     by its theorems.
 
@@ -343,7 +343,7 @@ def sample(
     """Draw reports of true values.
 
     One for each, or with --size many of one. The reports alone are printed, in the order of the values. Nothing is charged
-    to any ledger: k reports about one person cost k times the epsilon.
+    to any ledger: k reports about one person cost k times the epsilon, or the rho.
 
     Example: discreet sample gm.json --value 3 --size 10
 

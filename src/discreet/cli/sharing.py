@@ -113,7 +113,7 @@ def compose(
         Number | None,
         Parameter(
             allow_leading_hyphen=True,
-            help="How likely the reports may tell more than epsilon; by default a few of them.",
+            help="The delta beside epsilon, added to every probability; by default a few of them.",
         ),
     ] = None,
     epsilon: Annotated[

@@ -21,7 +21,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -314,6 +314,17 @@ def show_delta(delta: Fraction) -> str:
     with localcontext() as context:
         context.prec, context.rounding = 6, ROUND_CEILING
         return str((Decimal(delta.numerator) / Decimal(delta.denominator)).normalize()).lower()
+
+
+def show_below(value: Fraction, digits: int = 6) -> str:
+    """A rational for people, rounded down: a share of a budget that they may spend as it is printed.
+
+    >>> show_below(Fraction(1, 600)), show_below(Fraction(1, 800))
+    ('0.00166666', '0.00125')
+    """
+    with localcontext() as context:
+        context.prec, context.rounding = digits, ROUND_FLOOR
+        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
 
 
 def one_line(text: str) -> str:

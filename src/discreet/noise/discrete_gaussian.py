@@ -55,8 +55,8 @@ class GaussianNoise(DiscreteNoise):
     # Balls, at the working precision
 
     def _rate_ball(self) -> flint.arb:
-        """ln(1/q), also next to 1, where the difference to 1 has all the digits."""
-        return -ball(self.q - 1).log1p()
+        """ln(1/q), also next to 1, where the difference to 1 has all the digits; next to 0 it is q that has them."""
+        return -ball(self.q).log() if 2 * self.q < 1 else -ball(self.q - 1).log1p()
 
     def theta(self) -> flint.arb:
         """The sum of q^(j^2) over all integers; for q near 1 by Jacobi's identity, sqrt(pi/x) times that of e^(-pi^2 j^2 / x)."""

@@ -19,7 +19,7 @@ import flint
 
 from ..errors import DiscreetError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_delta
+from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_below, show_delta
 from ..exact.concentrated import epsilon_above, for_error, largest, read_delta
 from ..exact.given import positive, whole
 from ..noise import GaussianNoise, GeometricNoise
@@ -119,7 +119,7 @@ class TablesPlan(Result):
             pure, gaussian = self.errors(k)
             told.append(
                 f"{k} tables within epsilon {budget} have a standard error of {pure:.3g} a count; with delta {delta}, of "
-                f"{gaussian:.3g} (rho {show_above(float(self.rho / k))} each)."
+                f"{gaussian:.3g} (rho {show_below(self.rho / k)} each)."
             )
         if k is not None and s is not None:
             needed, rho = show_above(float_above(lambda: k * _epsilon_for(s))), k * for_error(s)
