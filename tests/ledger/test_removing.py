@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -207,3 +208,16 @@ def test_killed_processes_remove_all_of_a_data_set_or_nothing(ledger, tmp_path):
         _, _, _, admissions, _ = ledger._read(name)
         since = history[max(k for k, kind in enumerate(history) if kind == "create") :]
         assert len(admissions) == (0 if gone else since.count("admitted"))
+
+
+def test_two_who_make_a_removed_data_set_anew_make_it_once(ledger):
+    """Both see that it was removed; the second waits for the first, and is told that there is one."""
+    ledger.create("town", "1")
+    for _ in range(20):
+        ledger.remove("town")
+        with ThreadPoolExecutor(2) as pool:
+            told = [pool.submit(ledger.create, "town", "1") for _ in range(2)]
+        refused = [error for error in (each.exception() for each in told) if error is not None]
+        assert [type(error) for error in refused] == [LedgerError]
+        assert "already" in str(refused[0])
+        ledger.verify("town")

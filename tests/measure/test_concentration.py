@@ -229,3 +229,16 @@ def test_deltas_below_everything_are_not_promised():
     assert told
     assert 0 < told.needed < 1e-80
     assert not dt.check_privacy(wide, epsilon=2000, delta="1e-390").decided
+
+
+def test_a_chance_that_cannot_be_told_from_nothing_is_not_left_out():
+    """Far from the cut of a map, the chances of its other side are below every precision; at high orders only they count."""
+    cut = dt.gaussian(60, rho="1/2").remap([0] + [1] * 60)
+    for pair in ((59, 60), (30, 31)):
+        told = dt.check_privacy(cut, rho="1/10000000", neighbours=[pair])
+        assert not told
+        assert told.proved == Fraction(1, 2)
+    first, second = (Decimal(k * k) * Decimal("-0.5") for k in (59, 60))  # about the logarithms of the chances of 0
+    assert (60 * first - 59 * second) / 59 / 60 > Decimal("0.4"), (
+        "the divergence of order 60 over 60, by its largest term"
+    )

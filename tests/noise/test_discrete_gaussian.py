@@ -17,6 +17,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, LevelError
 from discreet.exact.arithmetic import precision
 from discreet.noise import GaussianNoise, RationalNoise, ScaledNoise, discrete_gaussian
+from tests.cells import for_each
 from tests.gaussian_reference import DIGITS, Reference
 
 ERRORS = ["0.2", "0.3", "1", "2.5", "7", "45", "300"]
@@ -161,3 +162,12 @@ def test_what_is_asked_for_is_what_is_made():
             dt.noise.gaussian(**bad)
     with pytest.raises(LevelError, match="wider"):
         GaussianNoise(1 - Fraction(1, 2**70))
+
+
+@for_each("rho", [80, 100, 1000, 2700])
+def test_noise_that_is_hardly_any(rho):
+    """q is then next to 0, and not even the nearest numbers are ever drawn."""
+    m = dt.gaussian(100, rho=rho)
+    assert m.rho == rho
+    assert m.sample(np.arange(101)).tolist() == list(range(101))
+    assert m.matrix[5, 5] == 1

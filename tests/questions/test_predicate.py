@@ -316,3 +316,8 @@ print("done")
 """
     done = subprocess.run([sys.executable, "-c", code], timeout=120, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_what_is_no_text_of_unicode_is_refused_as_such():
+    with pytest.raises(PredicateError, match="must be a text"):
+        parse("x = '\ud800'", ["x"])

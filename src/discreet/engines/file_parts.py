@@ -86,7 +86,8 @@ class FilePart:
     def _changed(self) -> TableInputError:
         return TableInputError(
             f"{show(os.path.basename(self.path))} is not, where it is read, the file that was planned: it changed, or workers have "
-            "different files under that name. Nothing was written; try again when it is complete and the same everywhere."
+            "different files under that name. Nothing was written, and what was charged stays charged; try again when it is "
+            "complete and the same everywhere."
         )
 
     def _parquet(self, raw: BinaryIO, columns: Sequence[str], at_once: int) -> Iterator[Any]:

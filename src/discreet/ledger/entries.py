@@ -206,7 +206,7 @@ def charge(run: Run, account: Account, price: Price, facts: dict[str, Any], word
     if total > budget:
         every = part is None and running.parts
         raise BudgetError(
-            f"{whose} has {terms.rho}{arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}"
+            f"{whose} has {terms.rho}{arithmetic.show_amount(left)} left of its budget {arithmetic.show_amount(budget)}"
             f"{' in the part that has spent most' if every else ''}, but {_asked(price, cost)} was asked"
             f"{' of every part' if every else ''}. Nothing was charged: ask for less, "
             f"{f'ask about one part ({terms.parts}), ' if every else ''}or stop here.",

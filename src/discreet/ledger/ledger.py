@@ -193,8 +193,9 @@ class Ledger:
             account = Account(name, facts["budget"], "0/1", salt, 0, START)
             if made:
                 return terms_of(append(run, account, facts))
-            if not self._account(run, name, removed=True).removed:
-                known = agreed(run, self._account(run, name))
+            before = self._account(run, name, lock=True, removed=True)  # somebody else may be making it anew
+            if not before.removed:
+                known = agreed(run, before)
                 raise LedgerError(
                     f"There is a data set {name!r} in {self.place} already: leave out create, and use it as it is. Its terms "
                     f"stay: {known.words()}."

@@ -241,7 +241,7 @@ def _settle(first: Balls, second: Balls, rho: Fraction) -> bool | tuple[float, f
             return (1.0, math.inf) if q == 0 else False
         if p > 0:
             chances.append((p, (p / q).log()))
-        elif p != 0:
+        elif not p.is_zero():  # a ball that holds 0 and more, of which `p != 0` is false too
             return False
     bound = ball(rho)
     near = sum((p * x for p, x in chances), flint.arb(0))  # of order 1, by Kullback and Leibler

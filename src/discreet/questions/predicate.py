@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
-from ..exact.arithmetic import show
+from ..exact.arithmetic import encodable, show
 from ..exact.written import did_you_mean, misread, unambiguous
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
@@ -124,7 +124,7 @@ def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predica
 
     `quotable` is False where the columns' names may be data, as in a text file: then no message holds one.
     """
-    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or "\0" in text:
+    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or "\0" in text or not encodable(text):
         raise PredicateError(f'A predicate must be a text of 1 to {_LONGEST} characters, such as "age >= 40".')
     bare = _QUOTED.sub("''", text)
     for mark, what in (("--", "a comment"), ("/*", "a comment"), (";", "a second statement"), ("$", "a parameter")):

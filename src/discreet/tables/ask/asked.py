@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Self, final
 
 from ...engines.count_sql import Counts, Sums
-from ...errors import ReleaseError
+from ...errors import LevelError, ReleaseError
 from ...exact.arithmetic import encodable, show, show_decimal
 from ...exact.level import Level
 from ...exact.rho import Rho
@@ -59,6 +59,10 @@ class Asked:
     ) -> Asked:
         """A question at one level, or for a rho."""
         level: Level | Rho
+        if rho is None and alpha is None and epsilon is None:
+            raise LevelError(
+                'Give epsilon, or rho where the terms of the data set are concentrated: for example epsilon="1/2" or rho="1/100".'
+            )
         if rho is None:
             level = Level.of(alpha=alpha, epsilon=epsilon)
         elif alpha is not None or epsilon is not None:

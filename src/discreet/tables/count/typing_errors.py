@@ -93,13 +93,14 @@ class QuestionCheck(Result):
 
     @property
     def price(self) -> str:
-        """What is paid, of what: "1/2 of 2", and what caps leave of it now."""
+        """What is paid, of what: "1/2 of 2" or "rho 1/800 of 1/5", and what caps leave of it now."""
         caps = [
             f"{show_amount(each.left)} of {show_amount(each.cap)} left in the {each.kind} {each.name}"
             for each in self.periods
         ]
         by_caps = f" ({', '.join(caps)})" if caps else ""
-        return f"{show_amount(self.charge)} of {show_amount(self.left)}{by_caps}"
+        measure = "rho " if self.measure == "rho" else ""
+        return f"{measure}{show_amount(self.charge)} of {show_amount(self.left)}{by_caps}"
 
     @property
     def passes(self) -> bool:

@@ -25,6 +25,7 @@ from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
     Release,
+    amount,
     asked_in_words,
     charged_words,
     checked_words,
@@ -263,13 +264,15 @@ def release_page(release: Release) -> str:
     counted, *errors = ErrorStatement.of(release).sentences()
     notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
+    spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
+    rho = "" if record["delta"] is None else "rho "
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the number, the bar its {interval}: {escape(str(record['interval']))}."
         f"{_adds(record)} "
         "In the CSV these are the columns <code>published</code>, <code>low</code> and <code>high</code>, in those of totals "
         "<code>total</code>, <code>low</code> and <code>high</code>.</p>"
-        f"<p>Budget{of_part}: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be "
+        f"<p>Budget{of_part}: {rho}{spent} of {budget} spent, {rest} left. The record beside this page can be "
         "checked without the data: <code>discreet check-release</code>.</p>"
     )
     parts.append(
