@@ -366,6 +366,8 @@ def test_audiences_are_refused_gaussian_noise_with_the_reason(books):
     asked = {"dataset": "census", "ledger": books, "by": ["g"], "domain": {"g": ["a", "b"]}}
     with pytest.raises(ReleaseError, match="of Gaussian noise that is not proved"):
         dt.release_to(pa.table(TABLE), audiences={"all": "1/10"}, mechanism="gaussian", **asked)
+    with pytest.raises(ReleaseError, match="Audiences have epsilons"):
+        dt.release_to(pa.table(TABLE), audiences={"all": "1/10"}, rho="1/800", **asked)
     made = dt.release_to(
         pa.table(TABLE), audiences={"office": "1/5", "all": "1/10"}, **asked
     )  # pure levels are charged as rho

@@ -325,9 +325,9 @@ def plan_tables(
 ) -> Output:
     """Find how many tables a budget pays for.
 
-    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables of counts
-    have a standard error, which error so many tables have, and from how many on which is better. With -o a picture of it
-    (.svg, .png, .html).
+    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables a
+    standard error allows, the error that a number of tables has, and from how many on concentrated terms are better. Two
+    statistics in one release are two tables. With -o a picture of it (.svg, .png, .html).
 
     Example: discreet plan-tables --tables 100 --standard-error 20 --budget 4 --delta 1e-9
     """

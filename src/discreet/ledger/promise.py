@@ -37,7 +37,7 @@ CHANGED = {
     "change-one": "Changed means: the private attributes of one person are other ones (relation change-one). That a person is in "
     "the data, and in which group, is not protected.",
     "add-remove": "Changed means: one person is in the data or is not (relation add-remove). Everything about a person is "
-    "protected, also that they took part.",
+    "protected, including whether they took part.",
 }
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 TWICE = (
@@ -185,7 +185,7 @@ class Odds:
         return (
             sure
             if self.rho is None
-            else f"{sure}, but for what has a probability of at most {beyond(self.epsilon, self.rho)}"
+            else f"{sure}, except with a probability of at most {beyond(self.epsilon, self.rho)}"
         )
 
     def row(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class Odds:
             **({} if self.rho is None else {"rho": show_amount(self.rho)}),
             "epsilon": self.shown,
             "odds change by <=": odds_factor(self.epsilon),
-            **({} if self.rho is None else {"but with a probability <=": beyond(self.epsilon, self.rho)}),
+            **({} if self.rho is None else {"except with probability <=": beyond(self.epsilon, self.rho)}),
             **{f"{before * 100} % becomes <=": sure_afterwards(before, self.epsilon) for before in BEFORE},
         }
 

@@ -40,9 +40,9 @@ def plan_tables(
     """How many tables of counts a budget pays for, and with what error: pure epsilon against concentrated terms.
 
         tables          how many tables are to be published from the same people, ever
-        standard_error  the standard error that every count shall have
+        standard_error  the standard error required of every count
         budget          the epsilon of all of them together
-        delta           what concentrated terms add to a probability: every event is at most e^epsilon times as likely, plus delta
+        delta           the delta of (epsilon, delta)-privacy: every event is at most e^epsilon times as likely, plus delta
 
     >>> import discreet as dt
     >>> print(dt.plan_tables(100, budget=4).sentences()[-1])

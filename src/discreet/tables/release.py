@@ -151,13 +151,11 @@ def release_to(
     other names has the stored answer.
     The rest is as in `release`; only geometric noise leads from every level to every more private one.
     """
-    asked = Asked.of_audiences(
-        _question(question, parts),
-        dataset,
-        version,
-        audiences,
-        part,
-    )
+    if "rho" in parts:
+        raise ReleaseError(
+            "Audiences have epsilons: that one report can be made from a sharper one is proved for geometric noise alone."
+        )
+    asked = Asked.of_audiences(_question(question, parts), dataset, version, audiences, part)
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
