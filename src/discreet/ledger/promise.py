@@ -194,7 +194,7 @@ class Odds:
             **({} if self.rho is None else {"rho": show_amount(self.rho)}),
             "epsilon": self.shown,
             "odds change by <=": odds_factor(self.epsilon),
-            **({} if self.rho is None else {"except with probability <=": beyond(self.epsilon, self.rho)}),
+            **({} if self.rho is None else {"more with probability <=": beyond(self.epsilon, self.rho)}),
             **{f"{before * 100} % becomes <=": sure_afterwards(before, self.epsilon) for before in BEFORE},
         }
 
