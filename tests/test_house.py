@@ -44,7 +44,7 @@ ROOMS = {
     "mechanisms": f"{MAKING} noise",
     "traditional": MAKING,
     "measure": f"{USING} present randomness noise mechanisms",
-    "adapters": "errors mechanism measure",
+    "adapters": "errors exact mechanism measure",
     "files": f"{BASE} verify channels mechanism traditional measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present randomness blas lp channels mechanism measure progress",

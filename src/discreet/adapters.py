@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 from .errors import GridError, MissingExtraError, OutOfRangeError, PrivacyError
+from .exact.concentrated import MOST_RHO
 from .measure.privacy import check_privacy
 from .mechanism import Mechanism
 
-_MOST_RHO = 2700  # the largest that can be asked about
 _LOW, _HIGH = -(2**63), 2**63 - 1
 
 
@@ -44,7 +44,7 @@ def to_opendp(m: Mechanism) -> Any:
         return int(m.sample(value))
 
     def rho(distance: int) -> float:
-        told = check_privacy(m, rho=_MOST_RHO, neighbours=distance).proved if distance else None
+        told = check_privacy(m, rho=MOST_RHO, neighbours=distance).proved if distance else None
         return 0.0 if told is None else math.nextafter(float(told), math.inf)
 
     def epsilon(distance: int) -> float:

@@ -33,15 +33,15 @@ _FINE = Fraction(1, 2**45)  # a q is found for a rho up to this part of it
 _WIDEST = 2**30  # steps: standard errors beyond are refused, since draws add 64-bit numbers
 _NARROWEST = Fraction(1, 10**6)
 _LEAST_RHO = Fraction(1, 2**62)
-_MOST_RHO = Fraction(2700)  # so that q stays below 4096 bits, as alpha does
+MOST_RHO = Fraction(2700)  # so that q stays below 4096 bits, as alpha does
 
 Ball = Callable[[], flint.arb]
 
 
 def read_rho(value: object, name: str = "rho") -> Fraction:
     """A rho that somebody gave, exactly."""
-    wanted = f"be a number from 2^-62 to {_MOST_RHO}: the Renyi divergence of order a is at most a times {name}"
-    return given.number(value, name, wanted, lambda x: _LEAST_RHO <= x <= _MOST_RHO, example="1/10", error=LevelError)
+    wanted = f"be a number from 2^-62 to {MOST_RHO}: the Renyi divergence of order a is at most a times {name}"
+    return given.number(value, name, wanted, lambda x: _LEAST_RHO <= x <= MOST_RHO, example="1/10", error=LevelError)
 
 
 def read_delta(value: object, name: str = "delta") -> Fraction:

@@ -25,6 +25,7 @@ from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show_above
+from ..exact.concentrated import MOST_RHO
 from ..exact.given import positive
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
@@ -48,7 +49,6 @@ from ..registry import FAMILIES, legend
 from .choices import named
 
 _WRITTEN = 2**12  # values up to which a loss is written out
-_MOST_RHO = 2700  # the largest that can be asked about
 _SAME_EPSILON = 0.99  # of epsilon, and more, is epsilon in words
 _ALIKE, _NEAR = "any two values alike", "near values more than far ones"
 
@@ -183,7 +183,7 @@ def compare(
 
 def _with_rho(row: Mapping[str, Any], m: Procedure, between: Neighbours, level: Level | None) -> dict[str, Any]:
     """The row with a rho that is proved beside epsilon; without a level that was asked for, Gaussian noise claims rho."""
-    rho = check_privacy(m, rho=_MOST_RHO, neighbours=between).proved
+    rho = check_privacy(m, rho=MOST_RHO, neighbours=between).proved
     proved = row["proved"]
     if level is None and isinstance(m, Mechanism) and m.is_concentrated:
         proved = bool(check_privacy(m, rho=m.rho, neighbours=between))
