@@ -18,6 +18,7 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -125,12 +126,10 @@ def _counter_mode(key: bytes, nonce: bytes) -> CipherContext:
 
 
 class _ThreadState(threading.local):
-    """The key of one thread; a forked child notices that it is not the process that made it."""
+    """The key of one thread, and words that wait, each with the process that made it: a forked child must not use them."""
 
-    cipher: CipherContext | None = None
-    left: int = 0
-    owner: tuple[int, int] = (-1, -1)
-    pool: list[int]
+    key: tuple[tuple[int, int], CipherContext, int] | None = None  # process, cipher, bytes that it may still give
+    pool: tuple[tuple[int, int], list[int]] = (-1, -1), []
 
 
 @final
@@ -140,30 +139,30 @@ class SecureSource(Source):
     def __init__(self) -> None:
         self._state = _ThreadState()
 
-    def _ready(self, size: int) -> _ThreadState:
-        state = self._state
-        if state.cipher is None or state.left < size or state.owner != fork_mark():
-            secret = _system_randomness(48)
-            state.cipher = _counter_mode(secret[:32], secret[32:])
-            state.left = REKEY_BYTES
-            state.pool = []
-            state.owner = fork_mark()
-        return state
-
     def words(self, count: int, out: Words | None = None) -> Words:
-        if 8 * count > REKEY_BYTES:
+        size = 8 * count
+        if size > REKEY_BYTES:
             half = count // 2
             return np.concatenate([self.words(half), self.words(count - half)])
-        state = self._ready(8 * count)
-        assert state.cipher is not None
-        state.left -= 8 * count  # before the words exist: an interrupt may lose words, never repeat them
-        return _keystream(state.cipher, count, out)
+        # The key is away while it is used: a draw within this one, by a signal handler, makes a key of its own, and words that
+        # an interrupt loses are never repeated.
+        key, self._state.key = self._state.key, None
+        if key is None or key[0] != fork_mark() or key[2] < size:
+            secret = _system_randomness(48)
+            key = fork_mark(), _counter_mode(secret[:32], secret[32:]), REKEY_BYTES
+        owner, cipher, left = key
+        made = _keystream(cipher, count, out)
+        self._state.key = owner, cipher, left - size
+        return made
 
     def word(self) -> int:
-        state = self._ready(0)
-        if not state.pool:
-            state.pool = self.words(_POOL).tolist()
-        return state.pool.pop()
+        owner, pool = self._state.pool
+        if owner == fork_mark():
+            with suppress(IndexError):  # empty, perhaps since this very moment, by a signal handler that drew
+                return pool.pop()
+        owner, fresh = fork_mark(), self.words(_POOL)
+        self._state.pool = owner, fresh[1:].tolist()
+        return int(fresh[0])
 
     def describe(self) -> str:
         return "secure: AES-256-CTR keyed by the operating system"
