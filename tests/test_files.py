@@ -45,6 +45,12 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "fair, sensitivity 2": (dt.explicit_fair(9, alpha="1/3", sensitivity=2), Table),
     "keep": (dt.randomized_response(5000, epsilon=0.7), Mixture),
     "uniform": (dt.uniform(8), Mixture),
+    "names": (dt.randomized_response(["Fiat", "Citro\u00ebn", "\U0001f697"], epsilon=1), Mixture),
+    "other names": (dt.randomized_response(["Fiat", "\U0001f697", "Citro\u00ebn"], epsilon=1), Mixture),
+    "names and another": (dt.randomized_response(dt.Names(["Fiat", "VW"], other="another"), epsilon=1), Mixture),
+    "names with another": (dt.randomized_response(["Fiat", "VW", "another"], epsilon=1), Mixture),
+    "names to numbers": (dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=1), Table),
+    "numbers to names": (dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], outputs=["a", "b"]), Table),
     "window": (dt.square_wave(8, alpha="1/3"), Window),
     "window of 10^9": (dt.square_wave(dt.Grid(-3, 10**9 - 3, "1/2"), epsilon="ln(2)/10"), Window),
     "window without a width": (dt.square_wave(8, epsilon=1, width=0), Mixture),
@@ -268,6 +274,7 @@ def epsilon(factor: str, base: str | None = None) -> Any:
 
 GRID = {"low": "0", "high": "8", "step": "1"}
 STAIRS, BOUND = EVERY_KIND["clamped stairs"][0], EVERY_KIND["stairs with a bound only"][0]
+NAMES = EVERY_KIND["names and another"][0]
 OFFICE, HIDDEN = EVERY_KIND["random rounding"][0], EVERY_KIND["suppression"][0]
 
 TAMPERED = {
@@ -318,6 +325,17 @@ TAMPERED = {
     "a grid without steps": (LAW, put("inputs", {**GRID, "step": "0"}), "shape"),
     "an open grid": (LAW, put("inputs", {**GRID, "high": None}), "shape"),
     "a grid of words": (LAW, put("inputs", {**GRID, "low": "zero"}), "shape"),
+    "names with steps": (NAMES, put("neighbours", {"kind": "steps", "steps": 2}), "shape"),
+    "a name twice": (NAMES, put("inputs", "names", ["Fiat", "VW", "VW"]), "shape"),
+    "a name without a text": (NAMES, put("inputs", "names", ["Fiat", "VW", ""]), "shape"),
+    "a name that is a number": (NAMES, put("inputs", "names", ["Fiat", "VW", 3]), "shape"),
+    "names that are a text": (NAMES, put("inputs", "names", "abc"), "shape"),
+    "a name too many": (NAMES, put("inputs", "names", ["Fiat", "VW", "another", "x"]), "shape"),
+    "another that is no name": (NAMES, put("inputs", "other", "x"), "shape"),
+    "another that is a list": (NAMES, put("inputs", "other", ["VW"]), "shape"),
+    "names with a step": (NAMES, put("inputs", "step", "1"), "shape"),
+    "a property that needs an order": (NAMES, put("claims", "properties", ["RH", "RM", "CH", "F", "WH"]), "claim"),
+    "a name that discreet would not take": (NAMES, put("outputs", "names", ["Fiat", "VW", " x"]), "shape"),
     "a remap outside": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0 2 3 4 6 7"), "shape"),
     "a remap too short": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0"), "shape"),
     "a remap of more": (EVERY_KIND["list remap"][0], put("channel", "first", "n", 7), "shape"),

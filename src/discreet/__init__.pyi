@@ -12,6 +12,7 @@ from .designs.design import design as design
 from .designs.weakly_honest import weakly_honest as weakly_honest
 from .exact.grid import Grid as Grid
 from .exact.level import Level as Level
+from .exact.names import Names as Names
 from .exact.neighbours import Neighbours as Neighbours
 from .files import load as load
 from .ledger.ledger import Ledger as Ledger

@@ -1089,11 +1089,15 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     )
     _recipe(recipe)
     channel = _channel(part, effort)
-    grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
+    grids = {name: _answers(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
+    of_names = "names" in inputs
+    _need(
+        not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two of them are neighbours."
+    )
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
-        ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
+        ends = tuple(None if inputs.get(end) is None else 0 for end in ("low", "high"))
         _need(
             inputs == outputs and channel.ends == ends,
             "shape",
@@ -1112,6 +1116,8 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
             right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have."
         )
     properties = channel.properties() if inputs == outputs else None
+    if of_names and properties is not None:  # the others speak of an order
+        properties = tuple(letter for letter in properties if letter in ("RH", "CH", "F", "WH"))
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
@@ -1119,6 +1125,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     proof = document.get("certificate")
     if proof is None:
         return found
+    _need(not of_names and "names" not in outputs, "shape", "A certificate is about numbers, not about names.")
     proved, asked, among = _certificate(proof, channel, grids, found, near)
     _agrees(recipe["parameters"], proof)
     return replace(found, risk_and_bound=proved, asked=asked, among=among)
@@ -1667,6 +1674,17 @@ def _grid(grid: Any, name: str) -> _Grid:
     steps = (ends[1] - ends[0]) / width
     _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
     return _Grid(ends[0], width, int(steps) + 1)
+
+
+def _answers(part: Any, name: str) -> _Grid:
+    """A grid, or names: texts, each once, of which one may be for all other answers."""
+    if not isinstance(part, dict) or "names" not in part:
+        return _grid(part, name)
+    names, other = _fields(part, name, "names", "other")
+    right = isinstance(names, list) and len(names) > 1 and all(isinstance(text, str) and text for text in names)
+    right = right and len(set(names)) == len(names) and (other is None or (isinstance(other, str) and other in names))
+    _need(right, "shape", f"The {name} are no names, each once.")
+    return _Grid(Fraction(0), Fraction(1), len(names))
 
 
 # Verdicts on ledgers and releases: what holds, what does not, and what nobody can check from these files
@@ -2726,7 +2744,7 @@ class Release:
         inputs, near = document["inputs"], document["neighbours"]
         reach = near["kind"] == "any" or near["kind"] == "steps"
         _claim(
-            reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
+            reach and inputs.get("low") == "0" and inputs.get("step") == "1" and s.grid is None and not s.pair,
             "The mechanism of the record is not one for counts of people.",
         )
         channel = _channel(document["channel"], Effort())
