@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Table, Then, Window
+from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Projective, Table, Then, Window
 from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
@@ -54,6 +54,9 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "window": (dt.square_wave(8, alpha="1/3"), Window),
     "window of 10^9": (dt.square_wave(dt.Grid(-3, 10**9 - 3, "1/2"), epsilon="ln(2)/10"), Window),
     "window without a width": (dt.square_wave(8, epsilon=1, width=0), Mixture),
+    "projective": (dt.projective_response(9, alpha="1/3"), Projective),
+    "projective, field of four": (dt.projective_response(dt.Grid(5, 25), epsilon=1), Projective),
+    "projective of 5000": (dt.projective_response(4999, epsilon=2), Projective),
     "open": (dt.geometric(dt.Grid(None, None), alpha="9/10", sensitivity=2), Additive),
     "open above": (dt.geometric(dt.Grid(0, None), epsilon="1/3"), Additive),
     "open below": (dt.geometric(dt.Grid(None, "7/2", "1/2"), alpha="0.3"), Additive),
@@ -346,6 +349,20 @@ TAMPERED = {
     "a window of another width": (EVERY_KIND["window"][0], put("channel", "width", 1), "shape"),
     "a window without a width": (EVERY_KIND["window"][0], put("channel", "width", 0), "shape"),
     "a window without a wall": (EVERY_KIND["window"][0], put("channel", "a", "1"), "shape"),
+    "a higher hyperplane": (EVERY_KIND["projective"][0], put("channel", "a", "1/4"), "claim"),
+    "a lower hyperplane": (EVERY_KIND["projective"][0], put("channel", "a", "1/2"), "claim"),
+    "a hyperplane without a wall": (EVERY_KIND["projective"][0], put("channel", "a", "1"), "shape"),
+    "another field": (EVERY_KIND["projective"][0], put("channel", "p", 2), "shape"),
+    "no field": (EVERY_KIND["projective"][0], put("channel", "p", 1), "shape"),
+    "a larger field": (EVERY_KIND["projective"][0], put("channel", "m", 2), "shape"),
+    "more dimensions": (EVERY_KIND["projective"][0], put("channel", "t", 4), "shape"),
+    "endless dimensions": (EVERY_KIND["projective"][0], put("channel", "t", 10**9), "shape"),
+    "no dimension": (EVERY_KIND["projective"][0], put("channel", "t", 1), "shape"),
+    "more answers than points": (EVERY_KIND["projective"][0], put("channel", "size", 14), "shape"),
+    "a shorter recurrence": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2"), "shape"),
+    "a recurrence beyond its field": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2 3"), "shape"),
+    "a recurrence of no hyperplane": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 0 0"), "shape"),
+    "a recurrence of words": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 two 0"), "shape"),
     "less noise on an open grid": (EVERY_KIND["open"][0], put("channel", "noise", "a", "1/2"), "claim"),
     "unknown noise": (EVERY_KIND["open"][0], put("channel", "noise", "family", "laplace"), "shape"),
     "an additive channel in sequence": (

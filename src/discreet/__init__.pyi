@@ -27,6 +27,7 @@ from .mechanisms.additive import gaussian as gaussian
 from .mechanisms.additive import geometric as geometric
 from .mechanisms.additive import laplace as laplace
 from .mechanisms.additive import staircase as staircase
+from .mechanisms.categories import projective_response as projective_response
 from .mechanisms.fair import explicit_fair as explicit_fair
 from .mechanisms.guessing import randomized_response as randomized_response
 from .mechanisms.guessing import uniform as uniform

@@ -50,7 +50,7 @@ FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
-MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
+MAX_ENTRIES, MAX_STAIR, MAX_POINTS = 2**20, 2**13, 2**21
 MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
 MAX_EFFORT = 2**32  # operations on machine words: some seconds
 MAX_DIGITS = 4200  # of an integer in the file
@@ -464,6 +464,44 @@ class _Window(_Channel):
         return _Ratio(self.a)
 
 
+class _Projective(_Channel):
+    """Of K = (q^t - 1)/(q - 1) reports those of a hyperplane, turned by one for each true value, are 1/a times as likely; q = p^m.
+
+    The hyperplane is where a recurrence is 0 (channels/projective.py says why). Whichever places these are, every row has the
+    same two weights equally often, so that no ratio is above 1/a; and no set but the whole circle is the same when turned by one.
+    """
+
+    def __init__(self, size: int, points: int, m: int, p: int, recurrence: list[int], a: Fraction) -> None:
+        super().__init__(size, points)
+        self.points, self.m, self.p, self.recurrence, self.a = points, m, p, recurrence, a
+
+    @cached_property
+    def row(self) -> list[int]:
+        """The weights of the first true value's reports."""
+        factors = [(k, r) for k, r in enumerate(self.recurrence) if r]
+        self.effort.spend(self.m * self.points * (300 + 100 * len(factors)))
+        terms, zero = deque([0] * (len(self.recurrence) - 1) + [1]), [True] * self.points
+        for i in range(self.m * self.points):
+            zero[i % self.points] &= terms[0] == 0
+            terms.append(-sum(r * terms[k] for k, r in factors) % self.p)
+            terms.popleft()
+        right = sum(zero) == (self.points - 1) // self.p**self.m
+        _need(right, "shape", "The recurrence is not 0 as often as a hyperplane has points.")
+        first = zero.index(True)
+        return [self.a.denominator if here else self.a.numerator for here in zero[first:] + zero[:first]]
+
+    def _weights(self) -> Weights | None:
+        row, rows = self.row, self.rows or 0
+        small = rows * len(row) <= MAX_ENTRIES
+        return ([row[len(row) - i :] + row[: len(row) - i] for i in range(rows)], sum(row)) if small else None
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(Fraction(min(self.row), max(self.row)))
+
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.tight(1)
+
+
 @dataclass(frozen=True)
 class _Noise:
     """Noise on the integers: Pr[i] = top b^j with |i| = kD + u, j = k where u < r, else k + 1; geometric for D = 1."""
@@ -715,6 +753,21 @@ def _read_window(part: Any) -> _Channel:
     return _Window(n, width, a)
 
 
+def _read_projective(part: Any) -> _Channel:
+    """Hyperplanes of a projective space."""
+    _, *numbers, recurrence, a = _fields(part, "channel", "kind", "size", "p", "m", "t", "recurrence", "a")
+    (size, p, m, t), a = (_integer(number, "space") for number in numbers), _rational(a, "a")
+    small = 2 <= p < MAX_POINTS and 1 <= m <= 64 and 2 <= t <= 64 and m * p ** (m * (t - 1)) < 2 * MAX_POINTS
+    _need(small, "shape", "A projective space needs a field, two dimensions and at most 2^21 points.")
+    points, factors = (
+        (p ** (m * t) - 1) // (p**m - 1),
+        [_integer(r, "recurrence") for r in _words(recurrence, "numbers")],
+    )
+    fits = 2 <= size <= points < MAX_POINTS and len(factors) == m * t and all(0 <= r < p for r in factors)
+    _need(fits and 0 < a < 1, "shape", "Hyperplanes need as many points as values, m t numbers below p, and 0 < a < 1.")
+    return _Projective(size, points, m, p, factors, a)
+
+
 def _read_additive(part: Any) -> _Channel:
     """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
@@ -774,6 +827,7 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
     "clamped": _read_clamped,
     "map": _read_map,
     "window": _read_window,
+    "projective": _read_projective,
 }
 
 

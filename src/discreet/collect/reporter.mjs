@@ -19,6 +19,7 @@ export class RefusedError extends Error {}
 const FAR = 2n ** 61n - 1n; // where every grid ends
 const BITS = 2n ** 18n; // of the powers that noise is drawn with
 const LONGEST = 2n ** 10n; // turns of a loop to be expected
+const POINTS = 2n ** 21n; // of a projective space
 
 function need(condition, why) {
   if (!condition) throw new RefusedError(`The mechanism file cannot be used: ${why}. Check it with verify.py.`);
@@ -234,6 +235,34 @@ const KINDS = {
       return near ? i + j : k < i ? k : k + length;
     };
     return { draw, rows: n + 1n, reports: n + length };
+  }],
+  // points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0
+  projective: [["size", "p", "m", "t", "recurrence", "a"], (part) => {
+    const [size, p, m, t] = ["size", "p", "m", "t"].map((name) => whole(part.get(name), 1n));
+    const [low, high] = inside(part.get("a"));
+    const small = p > 1n && t > 1n && p < POINTS && m * t < 64n && m * p ** (m * (t - 1n)) < 2n * POINTS;
+    need(small, "its space is larger than this program draws");
+    const points = Number((p ** (m * t) - 1n) / (p ** m - 1n));
+    const factors = words(part.get("recurrence")).map((r) => Number(whole(r, 0n) % p));
+    need(BigInt(factors.length) === m * t && size >= 2n && size <= BigInt(points), "its parts do not fit");
+    const [field, turns] = [Number(p), Number(m) * points]; // whole numbers below 2^48: sums of at most 63 products
+    const terms = [...factors.slice(1).fill(0), 1];
+    const zero = Array(points).fill(true);
+    const used = factors.flatMap((r, k) => (r === 0 ? [] : [[k, field - r]]));
+    for (let i = 0; i < turns; i++) {
+      if (terms[i] !== 0) zero[i % points] = false;
+      terms.push(used.reduce((sum, [k, r]) => sum + r * terms[i + k], 0) % field);
+    }
+    const first = zero.indexOf(true);
+    const near = zero.flatMap((here, i) => (here ? [BigInt(i - first)] : []));
+    need(BigInt(near.length) === (BigInt(points) - 1n) / p ** m, "its parts do not fit");
+    const [many, all] = [BigInt(near.length), BigInt(points)];
+    const [more, even] = [many * (high - low), all * low]; // beyond any point's own, and of all points
+    const draw = (i, chances) => {
+      const [chosen, j, k] = [chances.chance(more, more + even), chances.below(many), chances.below(all)];
+      return chosen ? (i + near[Number(j)]) % all : k;
+    };
+    return { draw, rows: size, reports: all };
   }],
   geometric: [["n", "a"], (part) => closed(part.get("n"), new Map([["family", "geometric"], ["a", part.get("a")]]))],
   clamped: [["n", "noise"], (part) => closed(part.get("n"), part.get("noise"))],

@@ -37,6 +37,7 @@ _BLANKS = " \t\n\v\f\r"  # may stand about a value
 _FAR = 2**61 - 1  # where every grid ends
 _BITS = 2**18  # of the powers that noise is drawn with
 _LONGEST = 2**10  # turns of a loop to be expected
+_POINTS = 2**21  # of a projective space
 
 Place = int
 Draw = Callable[[Place, "Chances"], Place]
@@ -154,6 +155,35 @@ def _window(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return draw, n + 1, n + length
 
 
+def _projective(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+    """Points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0."""
+    size, p, m, t, a = *(_whole(part[name], 1) for name in ("size", "p", "m", "t")), _inside(part["a"])
+    _need(
+        p > 1 and t > 1 and m * t < 64 and m * p ** (m * (t - 1)) < 2 * _POINTS,
+        "its space is larger than this program draws",
+    )
+    points, q = (p ** (m * t) - 1) // (p**m - 1), p**m
+    factors = [_whole(r, 0) for r in part["recurrence"].split()]
+    _need(len(factors) == m * t and 2 <= size <= points, "its parts do not fit")
+    terms, zero = [0] * (m * t - 1) + [1], [True] * points
+    used = [(k - m * t, r) for k, r in enumerate(factors) if r]
+    for i in range(m * points):
+        zero[i % points] &= terms[i] == 0
+        terms.append(-sum(r * terms[k] for k, r in used) % p)
+    near = [i - zero.index(True) for i, here in enumerate(zero) if here]
+    _need(len(near) == (points - 1) // q, "its parts do not fit")
+    more, whole = (
+        len(near) * (a.denominator - a.numerator),
+        points * a.numerator,
+    )  # beyond any point's own, and of all points
+
+    def draw(i: int, chances: Chances) -> int:
+        inside, j, k = chances.chance(more, more + whole), chances.below(len(near)), chances.below(points)
+        return (i + near[j]) % points if inside else k
+
+    return draw, size, points
+
+
 def _geometric(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return _clamped({"n": part["n"], "noise": {"family": "geometric", "a": part["a"]}})
 
@@ -186,6 +216,7 @@ _KINDS = {
     "table": _table,
     "mixture": _mixture,
     "window": _window,
+    "projective": _projective,
     "geometric": _geometric,
     "clamped": _clamped,
     "additive": _additive,
@@ -196,6 +227,7 @@ _KEYS = {
     "table": "kind total rows",
     "mixture": "kind size keep ends other",
     "window": "kind n width a",
+    "projective": "kind size p m t recurrence a",
     "geometric": "kind n a",
     "clamped": "kind n noise",
     "additive": "kind noise low high",
