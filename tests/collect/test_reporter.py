@@ -52,6 +52,9 @@ KINDS = {
         G.recipe,  # type: ignore[arg-type]
     ),
     "uniform": dt.uniform(3),
+    "names": dt.randomized_response(dt.Names(["a b", "__proto__", "\u00e9\U0001f697"], other="else"), epsilon="ln 3"),
+    "names of a table": dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=["b", "a"]),
+    "names to numbers": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]], inputs=["a", "b"], outputs=2),
 }
 OPEN = dt.geometric(dt.Grid(None, None), alpha="1/2")
 # Pr[7 + k] = (1 - a)/(1 + a) a^|k|, written down here

@@ -393,17 +393,45 @@ class Grid {
   }
 }
 
+// Answers that are names; one of them may be for all that are not declared.
+class Names {
+  constructor(part) {
+    const [names, other] = [part.get("names"), part.get("other")];
+    const texts = Array.isArray(names) && names.every((name) => typeof name === "string" && name !== "");
+    need(texts && part.size === 2 && part.has("other"), "its names are no texts");
+    this.names = names;
+    this.places = new Map(names.map((name, k) => [name, BigInt(k)]));
+    this.size = BigInt(names.length);
+    need(BigInt(this.places.size) === this.size && (other === null || this.places.has(other)), "its names do not fit");
+    this.other = other === null ? undefined : this.places.get(other);
+  }
+
+  position(value) {
+    const place = typeof value === "string" && value !== "" ? this.places.get(value) ?? this.other : undefined;
+    if (place === undefined) throw new RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.");
+    return place;
+  }
+
+  value(place) {
+    return this.names[Number(place)];
+  }
+}
+
+function answers(part) {
+  return part instanceof Map && part.has("names") ? new Names(part) : new Grid(part);
+}
+
 export class Reporter {
   constructor(document, digest) {
     this.digest = digest;
     this.channel = channel(document.get("channel"));
-    this.inputs = new Grid(document.get("inputs"));
-    this.outputs = new Grid(document.get("outputs"));
+    this.inputs = answers(document.get("inputs"));
+    this.outputs = answers(document.get("outputs"));
     const fits = this.inputs.size === this.channel.rows && this.outputs.size === this.channel.reports;
     need(fits, "its grids do not fit its distribution");
   }
 
-  // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, or a fraction such as 1/2.
+  // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, a fraction such as 1/2, or a name.
   report(value, chances = new Chances()) {
     return this.outputs.value(this.channel.draw(this.inputs.position(value), chances));
   }
@@ -433,6 +461,7 @@ export class Reporter {
         throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
       }
     }
+    known.reports = Object.assign(Object.create(null), known.reports); // a name may be "__proto__"
     const came = Object.hasOwn(known.reports, key);
     if (!known.frozen && !came && Object.keys(known.reports).length < most) {
       known.last = known.reports[key] = this.report(value, chances);

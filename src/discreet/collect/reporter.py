@@ -12,8 +12,8 @@ at most 5 times the epsilon between any two values (once for each different valu
 that a report changes, or comes back, tells that the value did. A lost memo counts as new values. The memo holds true values:
 it stays here.
 
-VALUE may be - to read it from standard input, where other users of the machine do not see it. Exit codes: 0, and 2 for an
-error.
+VALUE is a number, or a name where the mechanism's answers are names. It may be - to read it from standard input, where other
+users of the machine do not see it. Exit codes: 0, and 2 for an error.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ class Reporter:
         _need(document.get("digest") == self.digest, "it was changed after it was saved")
         try:
             self._draw, self.rows, self.reports = channel(document["channel"])
-            self._inputs, self._outputs = (_Grid(document[name]) for name in ("inputs", "outputs"))
+            self._inputs, self._outputs = (_answers(document[name]) for name in ("inputs", "outputs"))
             private = (
                 document["level"]["alpha"] != "0"
             )  # a traditional method is saved with the level that it has, none
@@ -354,7 +354,7 @@ class Reporter:
             raise RefusedError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
 
     def report(self, value: object, chances: Chances | None = None) -> str:
-        """A report for a true value, as a text: a whole number, or a fraction such as 1/2."""
+        """A report for a true value, as a text: a whole number, a fraction such as 1/2, or a name."""
         return self._outputs.value(self._draw(self._inputs.position(value), chances or Chances()))
 
     def remembered(self, value: object, memo: str, most: int, chances: Chances | None = None) -> str:
@@ -448,6 +448,31 @@ class _Grid:
         return str(self.anchor + place * self.step)
 
 
+class _Names:
+    """Answers that are names; one of them may be for all that are not declared."""
+
+    def __init__(self, part: dict[str, Any]) -> None:
+        self.names, other = part["names"], part["other"]
+        texts = isinstance(self.names, list) and all(isinstance(name, str) and name for name in self.names)
+        _need(texts and set(part) == {"names", "other"}, "its names are no texts")
+        self.places, self.size = {name: k for k, name in enumerate(self.names)}, len(self.names)
+        _need(len(self.places) == self.size and (other is None or other in self.places), "its names do not fit")
+        self.other = None if other is None else self.places[other]
+
+    def position(self, value: object) -> int:
+        place = self.places.get(value, self.other) if isinstance(value, str) and value else None
+        if place is None:
+            raise RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.")
+        return place
+
+    def value(self, place: int) -> str:
+        return str(self.names[place])
+
+
+def _answers(part: dict[str, Any]) -> _Grid | _Names:
+    return _Names(part) if "names" in part else _Grid(part)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     _need(len({key for key, _ in pairs}) == len(pairs), "a key stands twice in it")
     return dict(pairs)
@@ -519,7 +544,7 @@ def main() -> int:
                 "--memo and --most, the number of different values that get a report of their own, go together."
             )
         reporter = Reporter.load(given.mechanism)
-        value = sys.stdin.read() if given.value == "-" else given.value
+        value = sys.stdin.read().strip(_BLANKS) if given.value == "-" else given.value
         print(reporter.report(value) if given.memo is None else reporter.remembered(value, given.memo, given.most))
     except RefusedError as error:
         print(f"reporter: {error}", file=sys.stderr)
