@@ -94,6 +94,9 @@ class Window(Finite):
         weights[self._near()] = self.a.denominator
         return weights, self._total
 
+    def total_variation(self) -> tuple[Fraction, bool]:
+        return min(self.n, self.length) * (self._inside - self._outside), self.n == 1
+
     # Drawing
 
     @cached_property
