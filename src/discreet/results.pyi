@@ -40,6 +40,7 @@ from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
 from .sharing.composition import Recalibration as Recalibration
 from .sharing.promises import Approximate as Approximate
+from .sharing.shuffling import Shuffled as Shuffled
 from .tables.count.admitting import Profile as Profile
 from .tables.count.typing_errors import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences

@@ -30,6 +30,7 @@ from discreet.cli.options import (
     PROFILE,
     QUESTION,
     RELEASE,
+    SHUFFLED,
     meaning,
     parameters,
 )
@@ -42,7 +43,7 @@ MEANINGS = {
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 4,  # of all intervals, of each of a difference, of a bound, of an error
     "--counts": 2,
-    "--delta": 4,  # of terms for good, of a plan, of what is checked, of what is composed
+    "--delta": 5,  # of terms for good, of a plan, of what is checked, of what is composed, of what is mixed
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
@@ -53,6 +54,7 @@ MEANINGS = {
     "--epsilons": 2,  # levels of a cascade, of a table of errors
     "--out": 7,
     "--part": 2,  # what is counted and charged, what is only charged
+    "--reports": 2,  # how many there are, how many are mixed
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--rho": 4,  # the whole budget, what a release costs, what a mechanism keeps, what is checked
     "--sensitivity": 2,
@@ -189,6 +191,7 @@ def test_help_is_what_the_library_says():
         (PROFILE, dt.profile),
         (QUESTION, dt.Question),
         (RELEASE, dt.release),
+        (SHUFFLED, dt.sharing.shuffled),
     ):
         known = parameters(place)
         assert known, place

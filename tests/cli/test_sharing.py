@@ -120,6 +120,16 @@ def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811
     assert asked == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon ln(2)/10"]
 
 
+def test_what_mixed_reports_tell_is_what_the_library_says(run):  # noqa: F811
+    run("make", "randomized-response", "--n", 9, "--epsilon", 1, "-o", "rr.json")
+    told = json.loads(run("shuffled", "rr.json", "--reports", 10_000, "--delta", "1e-6", "--json").out)
+    found = dt.sharing.shuffled(dt.load("rr.json"), reports=10_000, delta="1e-6")
+    assert told == found.to_dict()
+    assert "10000 mixed reports" in run("shuffled", "rr.json", "--reports", 10_000, "--delta", "1e-6").out
+    for words in (["rr.json", "--epsilon", 1], ["--delta", "1e-6"]):
+        assert_one_good_error(run("shuffled", "--reports", 10, "--delta", "1e-6", *words))
+
+
 @pytest.mark.parametrize(
     ("words", "missing", "example"),
     [

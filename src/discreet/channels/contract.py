@@ -40,6 +40,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 _ACCEPTED = 2**20  # entries whose acceptance is decided in integers
 _SINGULAR = 1e-15  # a reciprocal condition number below this is rounding noise: there is no inverse
 _DENSE = 2**12  # values up to which a dense system is solved
+_COMPARED = 2**18  # entries of all pairs of rows that are compared in integers
 _NO_ROW = "a position without a row was to be drawn for; nothing was drawn, and this is a fault of discreet's own"
 _ALIKE = 1e-9  # numbers that differ by this part of the largest are alike: a sealed matrix is rounded
 _SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
@@ -403,6 +404,16 @@ class Finite(Channel):
         that value is the truth and B if it is any other: for each value the sum Q of q over its set, so that (Q - B)/(A - B) is
         the unbiased estimate of its probability. None for other channels."""
         return None
+
+    def total_variation(self) -> tuple[Fraction, bool] | None:
+        """The largest total variation distance between two rows, exact, and whether any two are as far apart; None when too
+        large to look at."""
+        exact = self.integers() if self.rows**2 * self.reports <= _COMPARED else None
+        if exact is None:
+            return None
+        weights = exact[0].astype(object)
+        apart = {int(np.maximum(x - y, 0).sum()) for k, x in enumerate(weights) for y in weights[:k]} or {0}
+        return Fraction(max(apart), exact[1]), len(apart) == 1
 
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""

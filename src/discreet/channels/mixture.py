@@ -144,6 +144,9 @@ class Mixture(Finite):
         weights[np.arange(self.size), np.arange(self.size)] += (common - shares) * drawn[1]
         return weights, drawn[1] * common
 
+    def total_variation(self) -> tuple[Fraction, bool] | None:
+        return (self.keep, True) if self.other is None else super().total_variation()
+
     # Drawing
 
     @cached_property

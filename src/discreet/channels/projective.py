@@ -112,6 +112,9 @@ class Projective(TwoLevels):
         apart = np.arange(self.reports)[None, :] - np.arange(self.rows)[:, None]
         return np.asarray(self._set[apart % self.reports])
 
+    def total_variation(self) -> tuple[Fraction, bool]:
+        return self.shares.hit - self.shares.miss, True
+
     # Drawing
 
     @cached_property

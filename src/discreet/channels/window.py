@@ -71,6 +71,9 @@ class Window(TwoLevels):
         apart = np.arange(self.reports)[None, :] - np.arange(self.rows)[:, None]
         return np.asarray((apart >= 0) & (apart < self.length))
 
+    def total_variation(self) -> tuple[Fraction, bool]:
+        return min(self.n, self.length) * (self._inside - self._outside), self.n == 1
+
     # Drawing
 
     @cached_property

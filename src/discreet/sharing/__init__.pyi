@@ -3,3 +3,4 @@ from .collusion import collude as collude
 from .composition import compose as compose
 from .composition import recalibrate as recalibrate
 from .promises import approximate_dp as approximate_dp
+from .shuffling import shuffled as shuffled
