@@ -97,8 +97,9 @@ def test_the_total_variation_is_that_of_the_rows():
         table = rows(name)
         apart = [sum(max(p - q, 0) for p, q in zip(x, y, strict=True)) for x, y in itertools.combinations(table, 2)]
         assert m.finite().total_variation() == (max(apart), len(set(apart)) == 1)
-    wave = dt.square_wave(9, epsilon=1, width=2).finite()
-    assert wave.total_variation() == super(type(wave), wave).total_variation()
+    for m in (dt.square_wave(9, epsilon=1, width=2), dt.projective_response(6, alpha="1/3")):
+        own = m.finite()
+        assert own.total_variation() == super(type(own), own).total_variation()
 
 
 def binomial(n, p, k):
