@@ -27,6 +27,31 @@ def geometric(n: int, a: Fraction) -> Matrix:
     return [[(end if j in (0, n) else inner) * a ** abs(i - j) for j in range(n + 1)] for i in range(n + 1)]
 
 
+def hyperplane(p: int, m: int, t: int, recurrence: Sequence[int]) -> set[int]:
+    """Places of a hyperplane among the powers of x, q = p^m: polynomials modulo x^n + r_(n-1) x^(n-1) + ... + r_0, by hand.
+
+    A power x^i lies in it when the highest coefficient of c x^i is 0 for every c of the subfield of q elements, whose powers of
+    x^K these are. Counted from the first.
+    """
+    n, points = m * t, (p ** (m * t) - 1) // (p**m - 1)
+    powers, element = [], [1] + [0] * (n - 1)
+    for _ in range(points * (p**m - 1)):  # all elements but 0
+        powers.append(element)
+        top = element[-1]
+        element = [(low - top * r) % p for low, r in zip([0, *element[:-1]], recurrence, strict=True)]
+    assert element == powers[0]
+    assert len({tuple(e) for e in powers}) == p**n - 1  # x is primitive
+    found = [i for i in range(points) if all(powers[i + j * points][-1] == 0 for j in range(p**m - 1))]
+    return {i - found[0] for i in found}
+
+
+def projective(size: int, p: int, m: int, t: int, recurrence: Sequence[int], a: Fraction) -> Matrix:
+    """Projective response: 1 in the hyperplane of the truth, else a, divided by their sum."""
+    near, points = hyperplane(p, m, t, recurrence), (p ** (m * t) - 1) // (p**m - 1)
+    rows = [[ONE if (y - x) % points in near else a for y in range(points)] for x in range(size)]
+    return [[w / sum(row) for w in row] for row in rows]
+
+
 def fair_exponent(n: int, true: int, report: int) -> int:
     """Exponent of a in the explicit fair mechanism: d below m = min(true, n - true), else ceil((d+m)/2)."""
     d, m = abs(true - report), min(true, n - true)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Table, Then, Window
+from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Projective, Table, Then, Window
 from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
@@ -45,9 +45,18 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "fair, sensitivity 2": (dt.explicit_fair(9, alpha="1/3", sensitivity=2), Table),
     "keep": (dt.randomized_response(5000, epsilon=0.7), Mixture),
     "uniform": (dt.uniform(8), Mixture),
+    "names": (dt.randomized_response(["Fiat", "Citro\u00ebn", "\U0001f697"], epsilon=1), Mixture),
+    "other names": (dt.randomized_response(["Fiat", "\U0001f697", "Citro\u00ebn"], epsilon=1), Mixture),
+    "names and another": (dt.randomized_response(dt.Names(["Fiat", "VW"], other="another"), epsilon=1), Mixture),
+    "names with another": (dt.randomized_response(["Fiat", "VW", "another"], epsilon=1), Mixture),
+    "names to numbers": (dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=1), Table),
+    "numbers to names": (dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], outputs=["a", "b"]), Table),
     "window": (dt.square_wave(8, alpha="1/3"), Window),
     "window of 10^9": (dt.square_wave(dt.Grid(-3, 10**9 - 3, "1/2"), epsilon="ln(2)/10"), Window),
     "window without a width": (dt.square_wave(8, epsilon=1, width=0), Mixture),
+    "projective": (dt.projective_response(9, alpha="1/3"), Projective),
+    "projective, field of four": (dt.projective_response(dt.Grid(5, 25), epsilon=1), Projective),
+    "projective of 5000": (dt.projective_response(4999, epsilon=2), Projective),
     "open": (dt.geometric(dt.Grid(None, None), alpha="9/10", sensitivity=2), Additive),
     "open above": (dt.geometric(dt.Grid(0, None), epsilon="1/3"), Additive),
     "open below": (dt.geometric(dt.Grid(None, "7/2", "1/2"), alpha="0.3"), Additive),
@@ -268,6 +277,7 @@ def epsilon(factor: str, base: str | None = None) -> Any:
 
 GRID = {"low": "0", "high": "8", "step": "1"}
 STAIRS, BOUND = EVERY_KIND["clamped stairs"][0], EVERY_KIND["stairs with a bound only"][0]
+NAMES = EVERY_KIND["names and another"][0]
 OFFICE, HIDDEN = EVERY_KIND["random rounding"][0], EVERY_KIND["suppression"][0]
 
 TAMPERED = {
@@ -318,6 +328,17 @@ TAMPERED = {
     "a grid without steps": (LAW, put("inputs", {**GRID, "step": "0"}), "shape"),
     "an open grid": (LAW, put("inputs", {**GRID, "high": None}), "shape"),
     "a grid of words": (LAW, put("inputs", {**GRID, "low": "zero"}), "shape"),
+    "names with steps": (NAMES, put("neighbours", {"kind": "steps", "steps": 2}), "shape"),
+    "a name twice": (NAMES, put("inputs", "names", ["Fiat", "VW", "VW"]), "shape"),
+    "a name without a text": (NAMES, put("inputs", "names", ["Fiat", "VW", ""]), "shape"),
+    "a name that is a number": (NAMES, put("inputs", "names", ["Fiat", "VW", 3]), "shape"),
+    "names that are a text": (NAMES, put("inputs", "names", "abc"), "shape"),
+    "a name too many": (NAMES, put("inputs", "names", ["Fiat", "VW", "another", "x"]), "shape"),
+    "another that is no name": (NAMES, put("inputs", "other", "x"), "shape"),
+    "another that is a list": (NAMES, put("inputs", "other", ["VW"]), "shape"),
+    "names with a step": (NAMES, put("inputs", "step", "1"), "shape"),
+    "a property that needs an order": (NAMES, put("claims", "properties", ["RH", "RM", "CH", "F", "WH"]), "claim"),
+    "a name that discreet would not take": (NAMES, put("outputs", "names", ["Fiat", "VW", " x"]), "shape"),
     "a remap outside": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0 2 3 4 6 7"), "shape"),
     "a remap too short": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0"), "shape"),
     "a remap of more": (EVERY_KIND["list remap"][0], put("channel", "first", "n", 7), "shape"),
@@ -328,6 +349,20 @@ TAMPERED = {
     "a window of another width": (EVERY_KIND["window"][0], put("channel", "width", 1), "shape"),
     "a window without a width": (EVERY_KIND["window"][0], put("channel", "width", 0), "shape"),
     "a window without a wall": (EVERY_KIND["window"][0], put("channel", "a", "1"), "shape"),
+    "a higher hyperplane": (EVERY_KIND["projective"][0], put("channel", "a", "1/4"), "claim"),
+    "a lower hyperplane": (EVERY_KIND["projective"][0], put("channel", "a", "1/2"), "claim"),
+    "a hyperplane without a wall": (EVERY_KIND["projective"][0], put("channel", "a", "1"), "shape"),
+    "another field": (EVERY_KIND["projective"][0], put("channel", "p", 2), "shape"),
+    "no field": (EVERY_KIND["projective"][0], put("channel", "p", 1), "shape"),
+    "a larger field": (EVERY_KIND["projective"][0], put("channel", "m", 2), "shape"),
+    "more dimensions": (EVERY_KIND["projective"][0], put("channel", "t", 4), "shape"),
+    "endless dimensions": (EVERY_KIND["projective"][0], put("channel", "t", 10**9), "shape"),
+    "no dimension": (EVERY_KIND["projective"][0], put("channel", "t", 1), "shape"),
+    "more answers than points": (EVERY_KIND["projective"][0], put("channel", "size", 14), "shape"),
+    "a shorter recurrence": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2"), "shape"),
+    "a recurrence beyond its field": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2 3"), "shape"),
+    "a recurrence of no hyperplane": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 0 0"), "shape"),
+    "a recurrence of words": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 two 0"), "shape"),
     "less noise on an open grid": (EVERY_KIND["open"][0], put("channel", "noise", "a", "1/2"), "claim"),
     "unknown noise": (EVERY_KIND["open"][0], put("channel", "noise", "family", "laplace"), "shape"),
     "an additive channel in sequence": (

@@ -12,6 +12,7 @@ from .designs.design import design as design
 from .designs.weakly_honest import weakly_honest as weakly_honest
 from .exact.grid import Grid as Grid
 from .exact.level import Level as Level
+from .exact.names import Names as Names
 from .exact.neighbours import Neighbours as Neighbours
 from .files import load as load
 from .ledger.ledger import Ledger as Ledger
@@ -26,6 +27,7 @@ from .mechanisms.additive import gaussian as gaussian
 from .mechanisms.additive import geometric as geometric
 from .mechanisms.additive import laplace as laplace
 from .mechanisms.additive import staircase as staircase
+from .mechanisms.categories import projective_response as projective_response
 from .mechanisms.fair import explicit_fair as explicit_fair
 from .mechanisms.guessing import randomized_response as randomized_response
 from .mechanisms.guessing import uniform as uniform

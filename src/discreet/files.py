@@ -18,10 +18,10 @@ from .channels.properties import LETTERS
 from .errors import FileError
 from .exact.arithmetic import show
 from .exact.concentrated import of_power
-from .exact.grid import Grid
 from .exact.level import Epsilon, Level
+from .exact.names import read_answers
 from .exact.neighbours import Neighbours
-from .measure.description import faults
+from .measure.description import properties
 from .mechanism import Mechanism, Procedure, Recipe
 from .traditional.methods import METHODS, Method
 
@@ -45,8 +45,8 @@ def document(m: Procedure) -> dict[str, Any]:
     body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": verify.VERSION,
-        "inputs": written_grid(m.inputs),
-        "outputs": written_grid(m.outputs),
+        "inputs": m.inputs.written(),
+        "outputs": m.outputs.written(),
         "neighbours": m.neighbours.written(m.inputs),
         "level": written_level(m.claim),
         "recipe": _recipe(m.recipe),
@@ -68,7 +68,7 @@ def _tight(m: Procedure) -> dict[str, Any] | None:
 
 def law(m: Procedure) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
-    return {"inputs": written_grid(m.inputs), "outputs": written_grid(m.outputs), "channel": m.channel.written()}
+    return {"inputs": m.inputs.written(), "outputs": m.outputs.written(), "channel": m.channel.written()}
 
 
 def digest(m: Procedure) -> str:
@@ -97,14 +97,6 @@ def _check_depth(m: Procedure) -> None:
         )
 
 
-def written_grid(grid: Grid) -> dict[str, str | None]:
-    return {
-        "low": None if grid.low is None else str(grid.low),
-        "high": None if grid.high is None else str(grid.high),
-        "step": str(grid.step),
-    }
-
-
 def written_level(level: Level) -> dict[str, Any]:
     asked = level.asked
     base = None if asked is None or asked.base is None else str(asked.base)
@@ -130,8 +122,8 @@ def _properties(m: Procedure) -> list[str] | None:
         return None
     if channel.faults() is None and channel.integers() is None:
         return None
-    broken = faults(m)
-    return [letter for letter in LETTERS if letter not in broken]
+    held = properties(m)
+    return [letter for letter in LETTERS if letter in held]
 
 
 def save(m: Procedure, path: str | os.PathLike[str]) -> None:
@@ -426,10 +418,7 @@ def _procedure(content: dict[str, Any]) -> Procedure:
         if epsilon is None
         else Epsilon(Fraction(epsilon["factor"]), None if epsilon["base"] is None else Fraction(epsilon["base"]))
     )
-    inputs, outputs = (
-        Grid(*(None if x is None else Fraction(x) for x in (g["low"], g["high"], g["step"])))
-        for g in (content["inputs"], content["outputs"])
-    )
+    inputs, outputs = read_answers(content["inputs"]), read_answers(content["outputs"])
     channel, recipe = read_channel(content["channel"]), _read_recipe(content["recipe"])
     if recipe.family in METHODS and recipe.of is None:
         return Method(inputs, outputs, channel, recipe)

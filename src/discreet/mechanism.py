@@ -19,6 +19,7 @@ from .exact import concentrated
 from .exact.arithmetic import show, show_above, show_decimal, show_rational
 from .exact.grid import Grid
 from .exact.level import Epsilon, Level
+from .exact.names import AnswersLike, answers_of
 from .exact.neighbours import Neighbours
 from .sampling import sample
 from .seal import stochastic_table
@@ -290,7 +291,7 @@ class Mechanism(Procedure):
 
         return to_opendp(self)
 
-    def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
+    def remap(self, targets: Any, *, outputs: AnswersLike | None = None) -> Mechanism:
         """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a
         matrix of probabilities with one row for each report.
 
@@ -308,7 +309,7 @@ class Mechanism(Procedure):
         if len(targets) != channel.reports:
             raise RemapError(f"A remap needs one entry for each of the {channel.reports} reports, not {len(targets)}.")
         if np.ndim(targets[0]) == 0:
-            grid = self.outputs if outputs is None else Grid.of(outputs)
+            grid = self.outputs if outputs is None else answers_of(outputs)
             places = np.array([_place(grid, t) for t in targets], dtype=np.int64)
             try:
                 return self._mapped(channel.mapped(places, _size(grid)), grid)
@@ -318,7 +319,7 @@ class Mechanism(Procedure):
                 return self._mapped(Then(channel, Map(places, _size(grid))), grid)
         table, distance = stochastic_table(targets)
         same = table.reports == channel.reports
-        grid = Grid.of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
+        grid = answers_of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
         if grid.size != table.reports:
             raise RemapError(f"The remap has {table.reports} columns but the new grid {grid} has {grid.size} values.")
         return self._post(Then(channel, table), grid, Recipe("remap", (("kind", "random"),), "", distance, self.recipe))
@@ -337,6 +338,8 @@ class Mechanism(Procedure):
 
     def truncate(self, low: object, high: object) -> Mechanism:
         """Move reports beyond low or high to that end. An unbounded mechanism becomes one on low..high."""
+        if not self.outputs.is_ordered:
+            raise RemapError("Names have no order, so that none lies beyond another; use remap to merge some.")
         grid = Grid(low, high, self.outputs.step)
         if ((grid.anchor - self.outputs.anchor) / grid.step).denominator != 1:
             raise RemapError(f"{low} is not on the reports' grid {self.outputs}; choose an end that is.")
@@ -440,8 +443,8 @@ def _place(grid: Grid, target: object) -> int:
     place = grid.place(target)
     if place is None:
         raise RemapError(
-            f"The remap sends a report to {show(target)}, which is not on the grid {grid}; "
-            "give outputs=Grid(...) for the new reports."
+            f"The remap sends a report to {show(target)}, which is not {grid.among}; "
+            "give outputs= with the grid, or the names, of the new reports."
         )
     return place
 

@@ -107,6 +107,16 @@ FAMILIES = (
         collected=True,
     ),
     Family(
+        "projective_response",
+        "mechanisms.categories",
+        "projective response",
+        "dt.projective_response(n, epsilon=...)",
+        "local privacy for answers from a long list (brands, diagnoses), in no order: a thousand are recovered as well as ten; "
+        "for `recover` (Feldman et al. 2022)",
+        LEVEL,
+        (("n", 8), ("epsilon", 1)),
+    ),
+    Family(
         "uniform",
         "mechanisms.guessing",
         "uniform (UM)",

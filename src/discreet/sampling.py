@@ -13,7 +13,7 @@ from .channels import Channel
 from .errors import DiscreetError, OutOfRangeError, SourceError
 from .exact.arithmetic import parse_exact, show
 from .exact.grid import Grid
-from .exact.intake import Kind, as_array, first_masked, plain_scalar
+from .exact.intake import Kind, as_array, as_texts, first_masked, plain_scalar
 from .exact.positions import positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
@@ -44,7 +44,7 @@ def sample(
         return _draw_all(channel, outputs, number, lambda start, stop: place[: stop - start], source, records)
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
-    kind, array = as_array(values)
+    kind, array = as_array(values) if inputs.is_ordered else as_texts(values)
     places = _checked(inputs, array.reshape(-1), clamp)
     return kind(_draw_all(channel, outputs, array.size, places, source, records).reshape(array.shape))
 

@@ -50,7 +50,7 @@ FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
-MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
+MAX_ENTRIES, MAX_STAIR, MAX_POINTS = 2**20, 2**13, 2**21
 MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
 MAX_EFFORT = 2**32  # operations on machine words: some seconds
 MAX_DIGITS = 4200  # of an integer in the file
@@ -464,6 +464,44 @@ class _Window(_Channel):
         return _Ratio(self.a)
 
 
+class _Projective(_Channel):
+    """Of K = (q^t - 1)/(q - 1) reports those of a hyperplane, turned by one for each true value, are 1/a times as likely; q = p^m.
+
+    The hyperplane is where a recurrence is 0 (channels/projective.py says why). Whichever places these are, every row has the
+    same two weights equally often, so that no ratio is above 1/a; and no set but the whole circle is the same when turned by one.
+    """
+
+    def __init__(self, size: int, points: int, m: int, p: int, recurrence: list[int], a: Fraction) -> None:
+        super().__init__(size, points)
+        self.points, self.m, self.p, self.recurrence, self.a = points, m, p, recurrence, a
+
+    @cached_property
+    def row(self) -> list[int]:
+        """The weights of the first true value's reports."""
+        factors = [(k, r) for k, r in enumerate(self.recurrence) if r]
+        self.effort.spend(self.m * self.points * (300 + 100 * len(factors)))
+        terms, zero = deque([0] * (len(self.recurrence) - 1) + [1]), [True] * self.points
+        for i in range(self.m * self.points):
+            zero[i % self.points] &= terms[0] == 0
+            terms.append(-sum(r * terms[k] for k, r in factors) % self.p)
+            terms.popleft()
+        right = sum(zero) == (self.points - 1) // self.p**self.m
+        _need(right, "shape", "The recurrence is not 0 as often as a hyperplane has points.")
+        first = zero.index(True)
+        return [self.a.denominator if here else self.a.numerator for here in zero[first:] + zero[:first]]
+
+    def _weights(self) -> Weights | None:
+        row, rows = self.row, self.rows or 0
+        small = rows * len(row) <= MAX_ENTRIES
+        return ([row[len(row) - i :] + row[: len(row) - i] for i in range(rows)], sum(row)) if small else None
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(Fraction(min(self.row), max(self.row)))
+
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.tight(1)
+
+
 @dataclass(frozen=True)
 class _Noise:
     """Noise on the integers: Pr[i] = top b^j with |i| = kD + u, j = k where u < r, else k + 1; geometric for D = 1."""
@@ -715,6 +753,21 @@ def _read_window(part: Any) -> _Channel:
     return _Window(n, width, a)
 
 
+def _read_projective(part: Any) -> _Channel:
+    """Hyperplanes of a projective space."""
+    _, *numbers, recurrence, a = _fields(part, "channel", "kind", "size", "p", "m", "t", "recurrence", "a")
+    (size, p, m, t), a = (_integer(number, "space") for number in numbers), _rational(a, "a")
+    small = 2 <= p < MAX_POINTS and 1 <= m <= 64 and 2 <= t <= 64 and m * p ** (m * (t - 1)) < 2 * MAX_POINTS
+    _need(small, "shape", "A projective space needs a field, two dimensions and at most 2^21 points.")
+    points, factors = (
+        (p ** (m * t) - 1) // (p**m - 1),
+        [_integer(r, "recurrence") for r in _words(recurrence, "numbers")],
+    )
+    fits = 2 <= size <= points < MAX_POINTS and len(factors) == m * t and all(0 <= r < p for r in factors)
+    _need(fits and 0 < a < 1, "shape", "Hyperplanes need as many points as values, m t numbers below p, and 0 < a < 1.")
+    return _Projective(size, points, m, p, factors, a)
+
+
 def _read_additive(part: Any) -> _Channel:
     """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
@@ -774,6 +827,7 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
     "clamped": _read_clamped,
     "map": _read_map,
     "window": _read_window,
+    "projective": _read_projective,
 }
 
 
@@ -1089,11 +1143,15 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     )
     _recipe(recipe)
     channel = _channel(part, effort)
-    grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
+    grids = {name: _answers(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
+    of_names = "names" in inputs
+    _need(
+        not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two of them are neighbours."
+    )
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
-        ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
+        ends = tuple(None if inputs.get(end) is None else 0 for end in ("low", "high"))
         _need(
             inputs == outputs and channel.ends == ends,
             "shape",
@@ -1112,6 +1170,8 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
             right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have."
         )
     properties = channel.properties() if inputs == outputs else None
+    if of_names and properties is not None:  # the others speak of an order
+        properties = tuple(letter for letter in properties if letter in ("RH", "CH", "F", "WH"))
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
@@ -1119,6 +1179,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     proof = document.get("certificate")
     if proof is None:
         return found
+    _need(not of_names and "names" not in outputs, "shape", "A certificate is about numbers, not about names.")
     proved, asked, among = _certificate(proof, channel, grids, found, near)
     _agrees(recipe["parameters"], proof)
     return replace(found, risk_and_bound=proved, asked=asked, among=among)
@@ -1667,6 +1728,17 @@ def _grid(grid: Any, name: str) -> _Grid:
     steps = (ends[1] - ends[0]) / width
     _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
     return _Grid(ends[0], width, int(steps) + 1)
+
+
+def _answers(part: Any, name: str) -> _Grid:
+    """A grid, or names: texts, each once, of which one may be for all other answers."""
+    if not isinstance(part, dict) or "names" not in part:
+        return _grid(part, name)
+    names, other = _fields(part, name, "names", "other")
+    right = isinstance(names, list) and len(names) > 1 and all(isinstance(text, str) and text for text in names)
+    right = right and len(set(names)) == len(names) and (other is None or (isinstance(other, str) and other in names))
+    _need(right, "shape", f"The {name} are no names, each once.")
+    return _Grid(Fraction(0), Fraction(1), len(names))
 
 
 # Verdicts on ledgers and releases: what holds, what does not, and what nobody can check from these files
@@ -2726,7 +2798,7 @@ class Release:
         inputs, near = document["inputs"], document["neighbours"]
         reach = near["kind"] == "any" or near["kind"] == "steps"
         _claim(
-            reach and inputs["low"] == "0" and inputs["step"] == "1" and s.grid is None and not s.pair,
+            reach and inputs.get("low") == "0" and inputs.get("step") == "1" and s.grid is None and not s.pair,
             "The mechanism of the record is not one for counts of people.",
         )
         channel = _channel(document["channel"], Effort())

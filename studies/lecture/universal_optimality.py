@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -20,7 +20,11 @@ from discreet.theory import regret
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
-MAKERS = {"geometric": geometric, "explicit fair": explicit_fair, "randomised response": randomized_response}
+MAKERS: dict[str, Callable[..., Mechanism]] = {
+    "geometric": geometric,
+    "explicit fair": explicit_fair,
+    "randomised response": randomized_response,
+}
 LEVELS = ("1/5", "1/2", "4/5")
 _SAME = Fraction(
     1, 10**9

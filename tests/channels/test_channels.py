@@ -21,6 +21,7 @@ from discreet.channels import (
     Geometric,
     Map,
     Mixture,
+    Projective,
     Table,
     Then,
     Window,
@@ -29,9 +30,10 @@ from discreet.channels import (
 )
 from discreet.channels import mixture as mixture_room
 from discreet.channels import then as then_room
-from discreet.channels import window as window_room
+from discreet.channels import two_levels as two_levels_room
 from discreet.channels.properties import LETTERS, letters_of, shape_faults
 from discreet.channels.ratios import greater, largest, pair_ratio, window_extreme, worst_ratio
+from discreet.channels.shares import Space
 from discreet.errors import SingularError, SizeError, StructureError, TableError
 from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, StaircaseNoise
@@ -118,6 +120,15 @@ KINDS: dict[str, tuple[Finite, Law]] = {
         Then(Window(2, 1, HALF), Map(np.array([0, 1, 1, 2, 0]), 3)),
         reference.multiply(wave(2, 1, HALF), mapped([0, 1, 1, 2, 0], 3)),
     ),
+    "projective": (Projective.of(5, Space(2, 1, 3), THIRD), reference.projective(5, 2, 1, 3, (1, 1, 0), THIRD)),
+    "projective, all points": (
+        Projective.of(13, Space(3, 1, 3), Fraction(2, 7)),
+        reference.projective(13, 3, 1, 3, (1, 2, 0), Fraction(2, 7)),
+    ),
+    "projective, field of four": (
+        Projective.of(4, Space(2, 2, 2), HALF),
+        reference.projective(4, 2, 2, 2, (1, 1, 0, 0), HALF),
+    ),
     "clamped, short": (Clamped(2, StaircaseNoise(HALF, 4, 3)), clamped(2, HALF, 4, 3)),
     "clamped, one": (Clamped(1, StaircaseNoise(HALF, 2, 1)), clamped(1, HALF, 2, 1)),
     "map": (Map(np.array([2, 0, 1]), 3), mapped([2, 0, 1], 3)),
@@ -194,7 +205,8 @@ def test_rows_are_pushed_and_pulled_one_by_one(kind):
 def test_solve_inverts_push_or_says_that_nothing_does(kind):
     channel, law = KINDS[kind]
     matrix, p = np.array(law, dtype=float), np.random.default_rng(2).dirichlet(np.ones(channel.rows))
-    if channel.rows == channel.reports and np.linalg.matrix_rank(matrix) == channel.rows:
+    inverted = channel.rows == channel.reports or channel.hits(np.ones(channel.reports)) is not None
+    if inverted and np.linalg.matrix_rank(matrix) == channel.rows:
         assert channel.solve(p @ matrix) == pytest.approx(p, rel=1e-9)
     else:
         with pytest.raises(SingularError):
@@ -332,7 +344,7 @@ def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
     monkeypatch.setattr(mixture_room, "MAX_ENTRIES", 16)
     assert Mixture(4, HALF).integers() is not None
     assert Mixture(5, HALF).integers() is None
-    monkeypatch.setattr(window_room, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(two_levels_room, "MAX_ENTRIES", 20)
     assert Window(3, 1, HALF).integers() is None
     assert Window(2, 1, HALF).integers() is not None
     assert Window(1, 4, HALF).integers() is not None  # 2 x 10
@@ -443,7 +455,7 @@ def test_keeping_is_drawn_alike_around_the_circle_and_in_two_steps(monkeypatch, 
         for found in (drawn, alone):
             expected = np.array([float(p) for p in law[i]]) * len(found)
             assert stats.chisquare(np.bincount(found, minlength=5), expected).pvalue > ALARM
-    assert ("_turn" in vars(channel)) == (limit == 5)
+    assert ("_circle" in vars(channel)) == (limit == 5)
     assert ("_coin" in vars(channel)) == (limit == 4)
 
 
@@ -461,7 +473,7 @@ def test_one_coin_serves_the_ends_and_the_others(keep, ends):
 def test_the_tables_of_keeping_hold_the_exact_chances(keep):
     channel = Mixture(3, keep)
     guess = (1 - keep) / 3
-    for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coin, [1 - keep, keep])):
+    for table, chances in ((channel._circle.turn, [keep + guess, guess, guess]), (channel._coin, [1 - keep, keep])):
         assert list(table.floors) == [int(p * 2**64) for p in chances]
         for ball, chance in zip(table.balls(), chances, strict=True):
             assert abs(float(ball) - float(chance)) < 1e-15
@@ -698,6 +710,8 @@ EVERY_KIND = {
     "long keep": dt.randomized_response(2**20, epsilon=1),
     "window": dt.square_wave(9, epsilon=1),
     "long window": dt.square_wave(2**20, epsilon=1),
+    "projective": dt.projective_response(9, epsilon=1),
+    "long projective": dt.projective_response(2**16, epsilon=1),
     "geometric": dt.geometric(9, alpha="1/2"),
     "clamped": dt.staircase(9, epsilon=1, sensitivity=3),
     "then": dt.geometric(9, alpha="1/2").truncate(2, 5),

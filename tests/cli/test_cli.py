@@ -143,6 +143,10 @@ NEW = {
         ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
         dt.queries.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
     ),
+    "projective response": (
+        ["projective-response", "--n", "99", "--epsilon", "1/2"],
+        dt.projective_response(99, epsilon="1/2"),
+    ),
     "square wave": (["square-wave", "--n", "12", "--epsilon", "ln(3)"], dt.square_wave(12, epsilon="ln(3)")),
     "square wave, its width": (
         ["square-wave", "--low", "15", "--high", "95", "--step", "5", "--alpha", "1/5", "--width", "2"],

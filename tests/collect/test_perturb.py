@@ -60,6 +60,7 @@ def test_a_tally_is_the_counts_of_the_rows(small_batches):
         dt.geometric(9, alpha="1/2"),
         dt.randomized_response(9, epsilon=1),
         dt.square_wave(9, epsilon=1),
+        dt.projective_response(9, epsilon=1),
         dt.geometric(dt.Grid(None, None), alpha="1/3"),
     ],
     ids=["geometric", "response", "wave", "open"],

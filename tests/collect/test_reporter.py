@@ -36,6 +36,9 @@ KINDS = {
     "wide geometric": dt.geometric(6, alpha="9/10"),
     "randomised response": dt.randomized_response(4, epsilon="ln 3"),
     "square wave": dt.square_wave(5, epsilon="ln 3"),
+    "projective response": dt.projective_response(9, epsilon="ln 3"),
+    "projective response, field of four": dt.projective_response(17, epsilon=1),
+    "projective response, a line": dt.projective_response(4, epsilon=3),
     "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
     "explicit fair": dt.explicit_fair(4, alpha="9/10"),
     "a map afterwards": G.remap([0, 0, 2, 3, 4]),
@@ -49,6 +52,9 @@ KINDS = {
         G.recipe,  # type: ignore[arg-type]
     ),
     "uniform": dt.uniform(3),
+    "names": dt.randomized_response(dt.Names(["a b", "__proto__", "\u00e9\U0001f697"], other="else"), epsilon="ln 3"),
+    "names of a table": dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=["b", "a"]),
+    "names to numbers": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]], inputs=["a", "b"], outputs=2),
 }
 OPEN = dt.geometric(dt.Grid(None, None), alpha="1/2")
 # Pr[7 + k] = (1 - a)/(1 + a) a^|k|, written down here

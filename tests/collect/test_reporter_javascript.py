@@ -132,6 +132,27 @@ def test_a_memo_repeats_reports_and_freezes():
     assert json.loads(printed) == [["7", "3", "7", "3", "3", "3", "3"], 1]
 
 
+def test_a_memo_holds_any_name():
+    """Also one that JavaScript gives another meaning; all that is not declared is one answer."""
+    code = f"""
+    const {{ load, Chances, RefusedError }} = await import({json.dumps(str(MODULE))});
+    const draws = [2n, 1n, 0n];
+    class Script extends Chances {{ chance() {{ return false; }} below() {{ return draws.shift(); }} }}
+    const reporter = await load({json.dumps(files.text(KINDS["names"]))});
+    let memo = null; const told = [];
+    for (const value of ["__proto__", "x", "y", "__proto__", "else", "a b"]) {{
+      const made = reporter.remembered(value, memo, 2, new Script()); memo = made.memo; told.push(made.report);
+    }}
+    for (const bad of ["", null, 3, undefined]) {{
+      try {{ reporter.report(bad); told.push("taken"); }}
+      catch (error) {{ told.push(error instanceof RefusedError ? "refused" : String(error)); }}
+    }}
+    console.log(JSON.stringify([told, draws.length]));
+    """
+    last, other = "\u00e9\U0001f697", "__proto__"
+    assert json.loads(run_node(code)) == [[last, other, other, last, other, other, *["refused"] * 4], 1]
+
+
 COUNT_WORDS = """
 const { load, Chances } = await import(process.argv[1]);
 const asked = JSON.parse((await import("node:fs")).readFileSync(0, "utf8"));

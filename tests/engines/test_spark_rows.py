@@ -343,3 +343,33 @@ def test_nothing_is_left_when_java_is_killed(tmp_path):
     assert done.stdout.endswith("nothing is left\n"), done.stdout + done.stderr[-3000:]
     assert list((tmp_path / "true values").iterdir()) == []
     assert (tmp_path / "modes").read_text() == "0o600 0o700"  # while it was there
+
+
+# Names
+
+
+def test_names_are_drawn_in_the_cluster_as_they_are_here(spark, job, tmp_path):
+    """Spark counts, draws and writes names: the tally is that of the embedded engine from the same key, and rows keep columns."""
+    names = dt.Names(["Fiat", "Alfa Romeo", "Citro\u00ebn"], other="another")
+    values = [[*names.names, "Lada", None, ""][k % 7] for k in range(1400)]
+    table = pa.table({"brand": values, "g": ["n", "s"] * 700})
+    pq.write_table(table, tmp_path / "t.parquet")
+    m = dt.randomized_response(names, epsilon=1)
+    source = job.source("people", "brand", m.digest)
+    asked = {"column": "brand", "on_bad": "map=Alfa Romeo", "source": source}
+    there = dt.perturb(tmp_path / "t.parquet", mechanism=m, engine="spark", master="local[2,4]", **asked)
+    assert there == dt.perturb(tmp_path / "t.parquet", mechanism=m, **asked)
+    sure = dt.randomized_response(names, epsilon=60)
+    frame = spark.createDataFrame(table.to_pandas())
+    with pytest.warns(PrivacyWarning, match="Kept columns"):
+        dt.perturb(frame, "brand", sure, on_bad="map=Alfa Romeo", rows=True, keep="g", out=tmp_path / "reports.parquet")
+    made = dt.tally(pq.read_table(tmp_path / "reports.parquet"), "brand", sure, by="g").to_pydict()
+    placed = [b if b in names.names else "another" if b else "Alfa Romeo" for b in values]
+    wanted = dict.fromkeys(zip(made["g"], made["brand"], strict=True), 0)
+    for pair in zip(table.column("g").to_pylist(), placed, strict=True):
+        wanted[pair] += 1
+    assert list(wanted.values()) == made["count"]
+    for bad, why in ((None, "is missing"), ("Lada", "is none of the declared names")):
+        wrong = spark.createDataFrame([("Fiat",), (bad,)], "brand string")
+        with pytest.raises(dt.errors.OutOfRangeError, match=why):
+            dt.perturb(wrong, "brand", dt.randomized_response(["Fiat", "VW"], epsilon=1))

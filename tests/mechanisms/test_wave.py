@@ -111,8 +111,8 @@ def test_every_word_of_a_small_source_gives_the_law_exactly():
     channel = Window(n, width, a)
     chances = [channel._inside] * 3 + [channel._outside] * n
     floors = [x.numerator * 2**bits // x.denominator for x in chances]
-    assert channel._turn.floors == tuple(x.numerator * 2**64 // x.denominator for x in chances)
-    small = RealAlias.of(floors, channel._turn.balls, word_bits=bits)
+    assert channel._circle.turn.floors == tuple(x.numerator * 2**64 // x.denominator for x in chances)
+    small = RealAlias.of(floors, channel._circle.turn.balls, word_bits=bits)
     counts, undecided = [0] * channel.reports, 0
     for word in range(2**bits):
         try:

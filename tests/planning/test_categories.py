@@ -31,6 +31,8 @@ def test_the_three_stand_side_by_side(epsilon, answers, response, best, projecti
     compared = dt.compare(answers - 1, epsilon=epsilon, ordered=False)
     assert {r["mechanism"]: r["N x variance"] for r in compared.table} == pytest.approx(numbers)
     assert compared["subset_selection"]["/ optimum"] == 1
+    for m in compared.mechanisms.values():
+        assert dt.check_privacy(m, epsilon=epsilon, neighbours="any")
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(1, "1/2"), (2, 1), (9, 2), (99, 6)])
@@ -172,8 +174,8 @@ def test_the_recommendation_has_its_margin():
         ({"n": 9, "ordered": False}, "one of reports"),
         ({"n": 9, "ordered": "no", "reports": 1}, "ordered ="),
         ({"n": ["a", "b"], "ordered": True, "reports": 1}, "no order"),
-        ({"n": ["a", "a"], "reports": 1}, "different texts"),
-        ({"n": dt.Grid(0, None), "ordered": False, "reports": 1}, "answers"),
+        ({"n": ["a", "a"], "reports": 1}, "each once"),
+        ({"n": dt.Grid(0, None), "ordered": False, "reports": 1}, "answers, not"),
         ({"n": 2**21, "ordered": False, "reports": 1}, "answers"),
         ({"n": 9, "total_variation": "0.1"}, "ordered=False"),
         ({"questions": [9], "reports": 1}, "fewer than two"),

@@ -339,10 +339,10 @@ def test_every_word_of_randomised_response(size, keep):
     channel = Mixture(size, Fraction(keep))
     guess = (1 - channel.keep) / size
     turns = [channel.keep + guess, *([guess] * (size - 1))]
-    assert exact_law(channel._turn, turns) == turns
+    assert exact_law(channel._circle.turn, turns) == turns
     for i in range(size):
         for turn in range(size):
-            word = next(w for w in _words_of(channel._turn, turn))
+            word = next(w for w in _words_of(channel._circle.turn, turn))
             report = channel.draw(np.array([i]), Scripted([word]), np.empty(1, dtype=np.int64))
             assert report.tolist() == [(i + turn) % size]
             assert channel.draw_one(i, Scripted([word])) == (i + turn) % size

@@ -1,4 +1,4 @@
-"""Channels: the conditional distribution of reports given true values, one contract and eight final kinds.
+"""Channels: the conditional distribution of reports given true values, one contract and nine final kinds.
 
     Channel                 ratio, worst: every privacy verdict derives from these two; draw; how a report is read
     ├── Noisy               noise added to the truth, clamped where the grid ends
@@ -9,7 +9,9 @@
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
         ├── Mixture         the value is kept, or drawn uniformly or by another channel
-        ├── Window          reports near the truth at one level, all others at another
+        ├── TwoLevels       some reports at one level, all others at another
+        │   ├── Window      those near the truth
+        │   └── Projective  those in a hyperplane: for categories
         ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence
 
@@ -24,11 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, TableError
 from ..noise import read_noise
 from .contract import Channel, Finite, GridRoom, PropertyFault, Ratio
 from .mixture import Mixture
 from .noisy import Additive, Clamped, Geometric, closed
+from .projective import Projective
+from .shares import Space
 from .table import MAX_ENTRIES, Table
 from .then import Map, Then
 from .window import Window
@@ -43,6 +47,7 @@ __all__ = [
     "GridRoom",
     "Map",
     "Mixture",
+    "Projective",
     "PropertyFault",
     "Ratio",
     "Table",
@@ -70,6 +75,13 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
             )
         case "window":
             return Window(int(part["n"]), int(part["width"]), Fraction(part["a"]))
+        case "projective":
+            space = Space(*(int(part[name]) for name in ("p", "m", "t")))
+            recurrence = tuple(int(r) for r in part["recurrence"].split())
+            try:
+                return Projective(int(part["size"]), space, recurrence, Fraction(part["a"]))
+            except TableError as error:  # private all the same, but not as good as it says
+                raise FileError(f"The file's hyperplanes are none: {error}", kind="shape") from None
         case "additive":
             return Additive(read_noise(part["noise"]), part["low"], part["high"])
         case "clamped":

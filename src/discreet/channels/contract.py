@@ -409,6 +409,12 @@ class Finite(Channel):
         apart = {int(np.maximum(x - y, 0).sum()) for k, x in enumerate(weights) for y in weights[:k]} or {0}
         return Fraction(max(apart), exact[1]), len(apart) == 1
 
+    def hits(self, q: Floats) -> tuple[Floats, float, float] | None:
+        """(Q, A, B) where each true value has a set of reports of its own, in which the report lies with the probability A if
+        that value is the truth and B if it is any other: for each value the sum Q of q over its set, so that (Q - B)/(A - B) is
+        the unbiased estimate of its probability. None for other channels."""
+        return None
+
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""
         return None

@@ -12,14 +12,15 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import SingularError, TableError
 from ..exact.arithmetic import ball
 from ..exact.frozen import frozen
 from ..progress import Progress
-from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
+from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
 from ..randomness.source import Stream
+from .circle import Circle
 from .contract import (
     MATRIX_ENTRIES,
     WRITTEN_BITS,
@@ -149,16 +150,9 @@ class Mixture(Finite):
     # Drawing
 
     @cached_property
-    def _turn(self) -> RealAlias:
+    def _circle(self) -> Circle:
         """How far to move around the circle of values: 0 with the chance of the truth, any other distance alike."""
-        chances = [self.keep + self._guess, *([self._guess] * (self.size - 1))]
-        floors = [x.numerator * 2**64 // x.denominator for x in chances]
-        return RealAlias.of(floors, lambda: [ball(chances[0]), *([ball(self._guess)] * (self.size - 1))])
-
-    @cached_property
-    def _circle(self) -> NDArray[np.int64]:
-        """Positions modulo the size, as a look-up: faster than dividing."""
-        return frozen(np.arange(2 * self.size) % self.size)
+        return Circle.of(np.arange(self.size) == 0, self.keep + self._guess, self._guess)
 
     @cached_property
     def _coin(self) -> RealAlias:
@@ -180,9 +174,7 @@ class Mixture(Finite):
 
     def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         if self.other is None and self.size <= _CIRCLE:
-            moved = self._turn.draw(stream, np.empty_like(out))
-            moved += places
-            return looked_up(self._circle, moved, out)
+            return self._circle.draw(places, stream, out)
         # the coin is thrown and the other channel drawn for every value: the number of words does not depend on the truth
         coin = self._coin.draw(stream, np.empty_like(out))
         coin += self._is_likelier(places)
@@ -196,7 +188,7 @@ class Mixture(Finite):
 
     def _draw_one(self, place: int, stream: Stream) -> int:
         if self.other is None and self.size <= _CIRCLE:
-            return (place + self._turn.one(stream)) % self.size
+            return self._circle.one(place, stream)
         kept = self._coin.one(stream) + bool(self._is_likelier(place)) >= 2
         drawn = uniform_integer(self.size, stream) if self.other is None else self.other.draw_one(place, stream)
         return place if kept else drawn
@@ -288,6 +280,11 @@ class Mixture(Finite):
         if self.other is not None:
             return super().kept_and_guessed
         return (float(self.keep), float(self._guess)) if 0 < self.keep < 1 else None
+
+    def hits(self, q: Floats) -> tuple[Floats, float, float] | None:
+        """With uniform draws the set of a value is the value itself."""
+        kept = self.kept_and_guessed if self.other is None else None
+        return None if kept is None else (q, kept[0] + kept[1], kept[1])
 
     def faults(self) -> dict[str, PropertyFault] | None:
         """With uniform draws all seven properties hold."""

@@ -27,6 +27,7 @@ from ..exact.arithmetic import show
 from .contract import Integers, PropertyFault
 
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
+WITHOUT_ORDER = ("RH", "CH", "F", "WH")  # those that mean something for names
 
 WORDS = {
     "RH": "each report is most likely when it is the truth",

@@ -6,9 +6,11 @@ with a probability `hit` = A if v is the truth and `miss` = B if it is any other
 
     (share of the reports in the set of v - B) / (A - B)
 
-is an unbiased estimate of the share f of the people whose answer is v. From N reports its variance is 1/N times
+is an unbiased estimate of the share f of the people whose answer is v. From the reports of N people its variance is 1/N times
 
     B (1 - B) / (A - B)^2 + f (1 - A - B) / (A - B).
+
+Where the N people are themselves drawn from many, and their share is asked for, f (1 - f) comes on top.
 
 Sets that hold d of k elements, as hyperplanes of a projective space do, share d (d - 1) / (k - 1) of them: two sets then have the
 same A and B as in subset selection, where the reports are all sets of d answers out of k. Subset selection with the best d is
@@ -21,10 +23,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import count
 from typing import final
 
 MOST_ANSWERS = 2**20  # of projective response
 MOST_REPORTS = 2**21  # enough for 2^20 answers, over the field of two elements
+MOST_TERMS = (
+    2**22
+)  # of the recurrence that finds a hyperplane, m for each point (see discreet.channels.projective): some seconds
 
 
 @final
@@ -102,12 +108,12 @@ class Space:
     @property
     def points(self) -> int:
         """(q^t - 1) / (q - 1)."""
-        return (self.q**self.t - 1) // (self.q - 1)
+        return int((self.q**self.t - 1) // (self.q - 1))
 
     @property
     def inside(self) -> int:
         """The points of a hyperplane: (q^(t-1) - 1) / (q - 1)."""
-        return (self.q ** (self.t - 1) - 1) // (self.q - 1)
+        return int((self.q ** (self.t - 1) - 1) // (self.q - 1))
 
     def shares(self, alpha: Fraction) -> Shares:
         return Shares(self.points, self.inside, alpha)
@@ -138,12 +144,10 @@ def _spaces(answers: int) -> tuple[Space, ...]:
         t, points = 3, p ** (2 * m) + p**m + 1
         while points < answers:
             t, points = t + 1, points * p**m + 1
-        if points <= MOST_REPORTS:
+        if points <= MOST_REPORTS and m * points <= MOST_TERMS:
             planes.append(Space(p, m, t))
-    q = max(answers - 1, 2)
-    while prime_power(q) is None:
-        q += 1
-    return (*planes, Space(*(prime_power(q) or (q, 1)), 2))
+    lines = ((q, prime_power(q)) for q in count(max(answers - 1, 2)))
+    return (*planes, next(Space(*found, 2) for q, found in lines if found and found[1] * (q + 1) <= MOST_TERMS))
 
 
 @cache

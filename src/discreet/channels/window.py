@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SizeError, TableError
-from ..exact.arithmetic import ball
 from ..exact.frozen import frozen
-from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
+from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, Finite, Floats, GridRoom, Indices, Integers, Ratio
-from .table import MAX_ENTRIES
+from .circle import Circle, coin
+from .contract import Floats, GridRoom, Indices, Ratio
+from .two_levels import TwoLevels
 
 _CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart
 _LONGEST = 2**25  # reports whose intervals are held in memory
@@ -28,7 +28,7 @@ _LONGEST = 2**25  # reports whose intervals are held in memory
 
 @final
 @dataclass(frozen=True)
-class Window(Finite):
+class Window(TwoLevels):
     """Reports 0..n + 2 width; from the truth x those of x..x + 2 width have weight 1, all others weight a.
 
     The window is centred when report j stands for the value j - width. Turned by -x around the circle of reports it is
@@ -58,19 +58,6 @@ class Window(Finite):
         """The number of reports in the window; n of them lie outside."""
         return 2 * self.width + 1
 
-    @property
-    def _total(self) -> int:
-        """The sum of a row's weights, when they are whole: the denominator of a inside, its numerator outside."""
-        return self.length * self.a.denominator + self.n * self.a.numerator
-
-    @cached_property
-    def _inside(self) -> Fraction:
-        return Fraction(self.a.denominator, self._total)
-
-    @cached_property
-    def _outside(self) -> Fraction:
-        return Fraction(self.a.numerator, self._total)
-
     def entry(self, i: int, j: int) -> Fraction:
         return self._inside if 0 <= j - i < self.length else self._outside
 
@@ -80,19 +67,9 @@ class Window(Finite):
             return Ratio(Fraction(1), first, second, first)
         return Ratio(1 / self.a, first, second, first if first < second else first + self.length - 1)
 
-    def worst(self, distance: int) -> Ratio:
-        return self.ratio(0, 1)
-
     def _near(self) -> NDArray[np.bool_]:
         apart = np.arange(self.reports)[None, :] - np.arange(self.rows)[:, None]
         return np.asarray((apart >= 0) & (apart < self.length))
-
-    def integers(self) -> tuple[Integers, int] | None:
-        if self.rows * self.reports > MAX_ENTRIES:
-            return None
-        weights = np.full((self.rows, self.reports), self.a.numerator, dtype=object)
-        weights[self._near()] = self.a.denominator
-        return weights, self._total
 
     def total_variation(self) -> tuple[Fraction, bool]:
         return min(self.n, self.length) * (self._inside - self._outside), self.n == 1
@@ -100,79 +77,46 @@ class Window(Finite):
     # Drawing
 
     @cached_property
-    def _turn(self) -> RealAlias:
-        """How far the report lies from the window's first, around the circle of all reports."""
-        chances = [*([self._inside] * self.length), *([self._outside] * self.n)]
-        floors = [x.numerator * 2**64 // x.denominator for x in chances]
-        return RealAlias.of(floors, lambda: [*([ball(self._inside)] * self.length), *([ball(self._outside)] * self.n)])
-
-    @cached_property
-    def _circle(self) -> NDArray[np.int64]:
-        """Positions modulo the number of reports, as a look-up: faster than dividing."""
-        return frozen(np.arange(2 * self.reports) % self.reports)
+    def _circle(self) -> Circle:
+        return Circle.of(np.arange(self.reports) < self.length, self._inside, self._outside)
 
     @cached_property
     def _coin(self) -> RealAlias:
         """0: outside the window, 1: inside."""
-        chances = [self._outside * self.n, self._inside * self.length]
-        return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+        return coin(self._inside * self.length)
 
     def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         if self.reports <= _CIRCLE:
-            moved = self._turn.draw(stream, np.empty_like(out))
-            moved += places
-            return looked_up(self._circle, moved, out)
+            return self._circle.draw(places, stream, out)
         # all three are drawn for every value: the number of words depends neither on the truth nor on the report
-        coin = self._coin.draw(stream, np.empty_like(out))
+        chosen = self._coin.draw(stream, np.empty_like(out))
         uniform_integers(self.n, stream, out)
         out += self.length
-        np.copyto(out, uniform_integers(self.length, stream, np.empty_like(out)), where=coin == 1)
+        np.copyto(out, uniform_integers(self.length, stream, np.empty_like(out)), where=chosen == 1)
         out += places
         np.subtract(out, self.reports, out=out, where=out >= self.reports)
         return out
 
     def _draw_one(self, place: int, stream: Stream) -> int:
         if self.reports <= _CIRCLE:
-            return (place + self._turn.one(stream)) % self.reports
-        coin = self._coin.one(stream)
+            return self._circle.one(place, stream)
+        chosen = self._coin.one(stream)
         outside, inside = self.length + uniform_integer(self.n, stream), uniform_integer(self.length, stream)
-        return (place + (inside if coin == 1 else outside)) % self.reports
+        return (place + (inside if chosen == 1 else outside)) % self.reports
 
     # As a linear operator
 
-    def _matrix(self) -> Floats:
-        return np.where(self._near(), float(self._inside), float(self._outside))
-
-    @property
-    def _step(self) -> float:
-        """What a report gains by lying in the window."""
-        return float(self._inside - self._outside)
-
-    def push_rows(self, laws: Floats) -> Floats:
+    def _gathered(self, masses: Floats) -> Floats:
         """Report j gathers the mass of the truths j - 2 width..j: a difference of two running sums."""
-        sums = np.zeros((len(laws), self.reports + self.length))
-        np.cumsum(laws, axis=1, out=sums[:, self.length : self.length + self.rows])
-        sums[:, self.length + self.rows :] = sums[:, self.length + self.rows - 1, None]
-        gathered = sums[:, self.length :] - sums[:, : self.reports]
-        return np.asarray(float(self._outside) * laws.sum(axis=1, keepdims=True) + self._step * gathered)
+        sums = np.zeros((*masses.shape[:-1], self.reports + self.length))
+        np.cumsum(masses, axis=-1, out=sums[..., self.length : self.length + self.rows])
+        sums[..., self.length + self.rows :] = sums[..., self.length + self.rows - 1, None]
+        return np.asarray(sums[..., self.length :] - sums[..., : self.reports])
 
-    def pull_rows(self, functions: Floats) -> Floats:
-        sums = np.zeros((len(functions), self.reports + 1))
-        np.cumsum(functions, axis=1, out=sums[:, 1:])
-        inside = sums[:, self.length :] - sums[:, : self.rows]
-        return np.asarray(float(self._outside) * functions.sum(axis=1, keepdims=True) + self._step * inside)
-
-    def push(self, p: ArrayLike) -> Floats:
-        return np.asarray(self.push_rows(self._vector(p, self.rows, "The distribution of the true value")[None])[0])
-
-    def pull(self, v: ArrayLike) -> Floats:
-        return np.asarray(self.pull_rows(self._vector(v, self.reports, "The values of the reports")[None])[0])
-
-    def pull_squares(self, v: Floats) -> Floats:
-        """Squares of two levels are two levels again: outside^2 everywhere, and the rest in the window."""
-        least = float(self._outside) ** 2 * v.sum()
-        share = float(self._inside + self._outside)  # inside^2 - outside^2 = (inside - outside) (inside + outside)
-        return np.asarray(least + share * (self.pull(v) - float(self._outside) * v.sum()))
+    def _summed(self, numbers: Floats) -> Floats:
+        sums = np.zeros((*numbers.shape[:-1], self.reports + 1))
+        np.cumsum(numbers, axis=-1, out=sums[..., 1:])
+        return np.asarray(sums[..., self.length :] - sums[..., : self.rows])
 
     def solve(self, q: ArrayLike) -> Floats:
         """There are more reports than true values, hence no inverse; `unpull` has the estimates."""
@@ -224,12 +168,6 @@ class Window(Finite):
         above, below = np.cumsum(high[: far + 1]), np.cumsum(low[: far + 1])
         room = above[w:][::-1] + below[w:] - high[0]  # the truth itself stands in both sums
         return np.asarray(float(self._outside) * room + self._step * (above[w] + below[w] - high[0]))
-
-    def log_moment(self, t: float) -> float:
-        if self.rows * self.reports <= MATRIX_ENTRIES:
-            return super().log_moment(t)
-        far = abs(t) * float(np.ptp(self._estimates))  # Hoeffding: the estimate lies in an interval of this width
-        return far**2 / 8
 
     def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         """Report j stands for the value j - width: within k lie so many reports of the window, and beyond it as many as

@@ -20,6 +20,7 @@ from ..engines.settling import without_values
 from ..errors import FileError, SourceError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
+from ..exact.names import Names
 from ..exact.positions import values_at
 from ..files import check_writable, file_name, whole_file
 from ..mechanism import Mechanism
@@ -179,15 +180,20 @@ def report_array(grid: Grid, places: Indices, kind: Any = None) -> Any:
     """Reports as an Arrow array: of the column's own type where that holds every report, else 64-bit integers or floats."""
     import pyarrow as pa
 
+    if isinstance(grid, Names):
+        return pa.array(grid.names, report_type(grid, kind)).take(pa.array(places))
     return without_values(lambda: pa.array(values_at(grid, places)).cast(report_type(grid, kind), safe=True), _FAR)
 
 
 def report_type(grid: Grid, kind: Any) -> Any:
     import pyarrow as pa
 
+    kind = None if kind is None else plain_type(kind)
+    if isinstance(grid, Names):  # views cannot be chosen from
+        wide = kind is not None and (pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+        return pa.large_string() if wide else pa.string()
     if not grid.is_integer:
         return pa.float64()
-    kind = None if kind is None else plain_type(kind)
     if kind is None or not pa.types.is_integer(kind):
         return pa.int64()
     span = np.iinfo(kind.to_pandas_dtype())

@@ -1,7 +1,8 @@
 """Columns of true values as positions on a mechanism's grid, and what to do with values that have none.
 
 Unlike `sample`, nothing is rounded here unless that is asked for: 37.5 on a grid of whole years is a bad value, as a null, a
-text or a number beyond the ends is. A float counts for the grid's value that it is nearest to among floats.
+text or a number beyond the ends is. A float counts for the grid's value that it is nearest to among floats. Where answers are
+names, a column of texts is looked up as it is; a true value that is not declared is the mechanism's other answer, or a bad value.
 """
 
 from __future__ import annotations
@@ -32,18 +33,25 @@ from ..engines.arrow_columns import (
 from ..errors import OutOfRangeError, TableInputError
 from ..exact.arithmetic import parse_entry, parse_value, show
 from ..exact.grid import Grid
+from ..exact.names import Names
 from ..exact.positions import positions, values_at
 
-Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next three
+Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next four
 
-_MISSING, _NO_NUMBER, _OFF_GRID = 1, 2, 3
+_MISSING, _NO_NUMBER, _OFF_GRID, _NO_NAME = 1, 2, 3, 4
 _NOWHERE = 0  # stands for the position of a bad value until a rule says what becomes of it
-_WORDS = {_MISSING: "is missing", _NO_NUMBER: "is not a number", _OFF_GRID: "is not on the grid"}
+_WORDS = {
+    _MISSING: "is missing",
+    _NO_NUMBER: "is not a number",
+    _OFF_GRID: "is not on the grid",
+    _NO_NAME: "is none of the declared names",
+}
 
 NOT_PRIVATE = "not private: leaving a value out reveals that it was a bad one"
 UNREADABLE = "The columns cannot be handed over as Arrow data; give them plain types. Nothing was drawn."
 DAMAGED = "The table could not be read: it is damaged, or its reader broke off. Nothing was drawn."
 _WAYS = 'use "error", "clamp", "map=VALUE", "clamp,map=VALUE" or "drop"'
+_NAME_WAYS = 'for names use "error", "map=NAME" or "drop"'
 
 
 class BadValueError(OutOfRangeError):
@@ -63,9 +71,12 @@ class BadValueError(OutOfRangeError):
             ways = 'on_bad="clamp", "map=VALUE",'  # nothing but a number has a nearest value
         elif why == _WORDS[_NO_NUMBER]:
             correct = "Choose a column of numbers, correct the value"
+        ways += ' "clamp,map=VALUE" or "drop"'
+        if why == _WORDS[_NO_NAME]:
+            correct, ways = "Declare it, or an answer for all others (other=)", 'on_bad="map=NAME" or "drop"'
         message = (
             f"The value in {where or f'row {row + 1}'} {why}; nothing was written. {correct}, or say what becomes of "
-            f'such values: {ways} "clamp,map=VALUE" or "drop".'
+            f"such values: {ways}."
         )
         return cls(message, row=row, why=why)
 
@@ -73,16 +84,19 @@ class BadValueError(OutOfRangeError):
 @dataclass(frozen=True)
 class BadValueRule:
     """What to do with bad values: an error; `clamp` takes numbers to the nearest value of the grid; the rest goes to `place`,
-    or is left out with `drop`."""
+    or is left out with `drop`. A name that is not declared goes to `other` where there is such an answer, and is no bad value."""
 
     clamp: bool = False
     place: int | None = None
     drop: bool = False
     text: str = "error"
+    other: int | None = None
 
     @classmethod
     def of(cls, given: object, grid: Grid) -> BadValueRule:
-        """From what people write: error, clamp, map=VALUE, clamp,map=VALUE or drop."""
+        """From what people write: error, clamp, map=VALUE, clamp,map=VALUE or drop; of true values, not of reports."""
+        if isinstance(grid, Names):
+            return cls._of_names(given, grid)
         text = given.replace(" ", "") if isinstance(given, str) else ""
         if text in ("error", "clamp", "drop"):
             return cls(clamp=text == "clamp", drop=text == "drop", text=text)
@@ -92,6 +106,20 @@ class BadValueRule:
         place = grid.place_of(words.removeprefix("map="), "The value that bad ones are mapped to,", TableInputError)
         mapped = f"map={grid.value(place)}"
         return cls(words != text, place, False, mapped if words == text else f"clamp,{mapped}")
+
+    @classmethod
+    def _of_names(cls, given: object, names: Names) -> BadValueRule:
+        text, other = (
+            given.strip() if isinstance(given, str) else "",
+            names.unknown if names.other is not None else None,
+        )
+        if text in ("error", "drop"):
+            return cls(drop=text == "drop", text=text, other=other)
+        if not text.startswith("map="):
+            raise TableInputError(f"on_bad = {show(given)} is not known; {_NAME_WAYS}.")
+        name = text.removeprefix("map=").strip()
+        place = names.place_of(name, "The name that bad values are mapped to,", TableInputError)
+        return cls(place=place, text=f"map={name}", other=other)
 
     @property
     def never_fails(self) -> bool:
@@ -103,9 +131,12 @@ def places_of(
     grid: Grid, column: Any, rule: BadValueRule, decimal: str = ".", start: int = 0
 ) -> tuple[Indices, Flags | None]:
     """The positions of an Arrow column's values, and which rows stay (None: all of them). `start` is its first row's number."""
-    check_type(column.type)
+    check_type(column.type, grid=grid)
     words, codes = validated_words(column)
-    places, flaws = _read(grid, words, rule.clamp, decimal)
+    if isinstance(grid, Names):
+        places, flaws = _read_names(grid, words, rule.other)
+    else:
+        places, flaws = _read(grid, words, rule.clamp, decimal)
     if codes is not None:  # the last word is for rows that have none
         places = np.append(places, _NOWHERE)[codes]
         flaws = np.append(np.zeros(len(words), np.uint8) if flaws is None else flaws, np.uint8(_MISSING))[codes]
@@ -128,11 +159,30 @@ def can_hold_numbers(kind: Any) -> bool:
     return bool(is_number(inner) or is_text(inner) or kinds.is_decimal(inner) or kinds.is_null(inner))
 
 
-def check_type(kind: Any, name: str | None = None) -> None:
-    """Refuse a column that cannot hold numbers, by its type alone."""
-    if not can_hold_numbers(kind):
+def check_type(kind: Any, name: str | None = None, grid: Grid | None = None) -> None:
+    """Refuse a column that cannot hold numbers, or texts where answers are names, by its type alone."""
+    import pyarrow.types as kinds
+
+    names, plain = isinstance(grid, Names), plain_type(kind)
+    if not (is_text(plain) or kinds.is_null(plain) if names else can_hold_numbers(kind)):
         which = "The column" if name is None else f"The column {show(name)}"
-        raise TableInputError(f"{which} holds {kind_name(kind)}, not numbers; choose a column of numbers.")
+        what = "texts, and names are" if names else "numbers"
+        choose = "choose a column of texts, or turn it into one" if names else "choose a column of numbers"
+        raise TableInputError(f"{which} holds {kind_name(kind)}, not {what}; {choose}.")
+
+
+def _read_names(names: Names, words: Any, other: int | None) -> tuple[Indices, Flaws | None]:
+    """The positions of texts among names, and what is wrong with each; an empty text is a missing one."""
+    import pyarrow.types as kinds
+
+    if kinds.is_null(words.type):
+        return np.full(len(words), _NOWHERE), np.full(len(words), _MISSING, np.uint8)
+    given, codes = different(as_bytes(words))
+    unknown = -1 if other is None else other
+    each = np.array([*(names.encoded.get(word, unknown) for word in given), _NOWHERE], dtype=np.int64)
+    flaws = np.where(each < 0, np.uint8(_NO_NAME), np.uint8(0))
+    flaws[[k for k, word in enumerate(given) if not word] + [len(given)]] = _MISSING
+    return np.maximum(each, _NOWHERE)[codes], flaws[codes]
 
 
 def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, Flaws | None]:

@@ -19,6 +19,7 @@ export class RefusedError extends Error {}
 const FAR = 2n ** 61n - 1n; // where every grid ends
 const BITS = 2n ** 18n; // of the powers that noise is drawn with
 const LONGEST = 2n ** 10n; // turns of a loop to be expected
+const POINTS = 2n ** 21n; // of a projective space
 
 function need(condition, why) {
   if (!condition) throw new RefusedError(`The mechanism file cannot be used: ${why}. Check it with verify.py.`);
@@ -235,6 +236,34 @@ const KINDS = {
     };
     return { draw, rows: n + 1n, reports: n + length };
   }],
+  // points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0
+  projective: [["size", "p", "m", "t", "recurrence", "a"], (part) => {
+    const [size, p, m, t] = ["size", "p", "m", "t"].map((name) => whole(part.get(name), 1n));
+    const [low, high] = inside(part.get("a"));
+    const small = p > 1n && t > 1n && p < POINTS && m * t < 64n && m * p ** (m * (t - 1n)) < 2n * POINTS;
+    need(small, "its space is larger than this program draws");
+    const points = Number((p ** (m * t) - 1n) / (p ** m - 1n));
+    const factors = words(part.get("recurrence")).map((r) => Number(whole(r, 0n) % p));
+    need(BigInt(factors.length) === m * t && size >= 2n && size <= BigInt(points), "its parts do not fit");
+    const [field, turns] = [Number(p), Number(m) * points]; // whole numbers below 2^48: sums of at most 63 products
+    const terms = [...factors.slice(1).fill(0), 1];
+    const zero = Array(points).fill(true);
+    const used = factors.flatMap((r, k) => (r === 0 ? [] : [[k, field - r]]));
+    for (let i = 0; i < turns; i++) {
+      if (terms[i] !== 0) zero[i % points] = false;
+      terms.push(used.reduce((sum, [k, r]) => sum + r * terms[i + k], 0) % field);
+    }
+    const first = zero.indexOf(true);
+    const near = zero.flatMap((here, i) => (here ? [BigInt(i - first)] : []));
+    need(BigInt(near.length) === (BigInt(points) - 1n) / p ** m, "its parts do not fit");
+    const [many, all] = [BigInt(near.length), BigInt(points)];
+    const [more, even] = [many * (high - low), all * low]; // beyond any point's own, and of all points
+    const draw = (i, chances) => {
+      const [chosen, j, k] = [chances.chance(more, more + even), chances.below(many), chances.below(all)];
+      return chosen ? (i + near[Number(j)]) % all : k;
+    };
+    return { draw, rows: size, reports: all };
+  }],
   geometric: [["n", "a"], (part) => closed(part.get("n"), new Map([["family", "geometric"], ["a", part.get("a")]]))],
   clamped: [["n", "noise"], (part) => closed(part.get("n"), part.get("noise"))],
   additive: [["noise", "low", "high"], (part) => {
@@ -364,17 +393,45 @@ class Grid {
   }
 }
 
+// Answers that are names; one of them may be for all that are not declared.
+class Names {
+  constructor(part) {
+    const [names, other] = [part.get("names"), part.get("other")];
+    const texts = Array.isArray(names) && names.every((name) => typeof name === "string" && name !== "");
+    need(texts && part.size === 2 && part.has("other"), "its names are no texts");
+    this.names = names;
+    this.places = new Map(names.map((name, k) => [name, BigInt(k)]));
+    this.size = BigInt(names.length);
+    need(BigInt(this.places.size) === this.size && (other === null || this.places.has(other)), "its names do not fit");
+    this.other = other === null ? undefined : this.places.get(other);
+  }
+
+  position(value) {
+    const place = typeof value === "string" && value !== "" ? this.places.get(value) ?? this.other : undefined;
+    if (place === undefined) throw new RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.");
+    return place;
+  }
+
+  value(place) {
+    return this.names[Number(place)];
+  }
+}
+
+function answers(part) {
+  return part instanceof Map && part.has("names") ? new Names(part) : new Grid(part);
+}
+
 export class Reporter {
   constructor(document, digest) {
     this.digest = digest;
     this.channel = channel(document.get("channel"));
-    this.inputs = new Grid(document.get("inputs"));
-    this.outputs = new Grid(document.get("outputs"));
+    this.inputs = answers(document.get("inputs"));
+    this.outputs = answers(document.get("outputs"));
     const fits = this.inputs.size === this.channel.rows && this.outputs.size === this.channel.reports;
     need(fits, "its grids do not fit its distribution");
   }
 
-  // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, or a fraction such as 1/2.
+  // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, a fraction such as 1/2, or a name.
   report(value, chances = new Chances()) {
     return this.outputs.value(this.channel.draw(this.inputs.position(value), chances));
   }
@@ -404,6 +461,7 @@ export class Reporter {
         throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
       }
     }
+    known.reports = Object.assign(Object.create(null), known.reports); // a name may be "__proto__"
     const came = Object.hasOwn(known.reports, key);
     if (!known.frozen && !came && Object.keys(known.reports).length < most) {
       known.last = known.reports[key] = this.report(value, chances);

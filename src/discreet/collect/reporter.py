@@ -12,8 +12,8 @@ at most 5 times the epsilon between any two values (once for each different valu
 that a report changes, or comes back, tells that the value did. A lost memo counts as new values. The memo holds true values:
 it stays here.
 
-VALUE may be - to read it from standard input, where other users of the machine do not see it. Exit codes: 0, and 2 for an
-error.
+VALUE is a number, or a name where the mechanism's answers are names. It may be - to read it from standard input, where other
+users of the machine do not see it. Exit codes: 0, and 2 for an error.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _BLANKS = " \t\n\v\f\r"  # may stand about a value
 _FAR = 2**61 - 1  # where every grid ends
 _BITS = 2**18  # of the powers that noise is drawn with
 _LONGEST = 2**10  # turns of a loop to be expected
+_POINTS = 2**21  # of a projective space
 
 Place = int
 Draw = Callable[[Place, "Chances"], Place]
@@ -154,6 +155,35 @@ def _window(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return draw, n + 1, n + length
 
 
+def _projective(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+    """Points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0."""
+    size, p, m, t, a = *(_whole(part[name], 1) for name in ("size", "p", "m", "t")), _inside(part["a"])
+    _need(
+        p > 1 and t > 1 and m * t < 64 and m * p ** (m * (t - 1)) < 2 * _POINTS,
+        "its space is larger than this program draws",
+    )
+    points, q = (p ** (m * t) - 1) // (p**m - 1), p**m
+    factors = [_whole(r, 0) for r in part["recurrence"].split()]
+    _need(len(factors) == m * t and 2 <= size <= points, "its parts do not fit")
+    terms, zero = [0] * (m * t - 1) + [1], [True] * points
+    used = [(k - m * t, r) for k, r in enumerate(factors) if r]
+    for i in range(m * points):
+        zero[i % points] &= terms[i] == 0
+        terms.append(-sum(r * terms[k] for k, r in used) % p)
+    near = [i - zero.index(True) for i, here in enumerate(zero) if here]
+    _need(len(near) == (points - 1) // q, "its parts do not fit")
+    more, whole = (
+        len(near) * (a.denominator - a.numerator),
+        points * a.numerator,
+    )  # beyond any point's own, and of all points
+
+    def draw(i: int, chances: Chances) -> int:
+        inside, j, k = chances.chance(more, more + whole), chances.below(len(near)), chances.below(points)
+        return (i + near[j]) % points if inside else k
+
+    return draw, size, points
+
+
 def _geometric(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return _clamped({"n": part["n"], "noise": {"family": "geometric", "a": part["a"]}})
 
@@ -186,6 +216,7 @@ _KINDS = {
     "table": _table,
     "mixture": _mixture,
     "window": _window,
+    "projective": _projective,
     "geometric": _geometric,
     "clamped": _clamped,
     "additive": _additive,
@@ -196,6 +227,7 @@ _KEYS = {
     "table": "kind total rows",
     "mixture": "kind size keep ends other",
     "window": "kind n width a",
+    "projective": "kind size p m t recurrence a",
     "geometric": "kind n a",
     "clamped": "kind n noise",
     "additive": "kind noise low high",
@@ -299,7 +331,7 @@ class Reporter:
         _need(document.get("digest") == self.digest, "it was changed after it was saved")
         try:
             self._draw, self.rows, self.reports = channel(document["channel"])
-            self._inputs, self._outputs = (_Grid(document[name]) for name in ("inputs", "outputs"))
+            self._inputs, self._outputs = (_answers(document[name]) for name in ("inputs", "outputs"))
             private = (
                 document["level"]["alpha"] != "0"
             )  # a traditional method is saved with the level that it has, none
@@ -322,7 +354,7 @@ class Reporter:
             raise RefusedError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
 
     def report(self, value: object, chances: Chances | None = None) -> str:
-        """A report for a true value, as a text: a whole number, or a fraction such as 1/2."""
+        """A report for a true value, as a text: a whole number, a fraction such as 1/2, or a name."""
         return self._outputs.value(self._draw(self._inputs.position(value), chances or Chances()))
 
     def remembered(self, value: object, memo: str, most: int, chances: Chances | None = None) -> str:
@@ -416,6 +448,31 @@ class _Grid:
         return str(self.anchor + place * self.step)
 
 
+class _Names:
+    """Answers that are names; one of them may be for all that are not declared."""
+
+    def __init__(self, part: dict[str, Any]) -> None:
+        self.names, other = part["names"], part["other"]
+        texts = isinstance(self.names, list) and all(isinstance(name, str) and name for name in self.names)
+        _need(texts and set(part) == {"names", "other"}, "its names are no texts")
+        self.places, self.size = {name: k for k, name in enumerate(self.names)}, len(self.names)
+        _need(len(self.places) == self.size and (other is None or other in self.places), "its names do not fit")
+        self.other = None if other is None else self.places[other]
+
+    def position(self, value: object) -> int:
+        place = self.places.get(value, self.other) if isinstance(value, str) and value else None
+        if place is None:
+            raise RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.")
+        return place
+
+    def value(self, place: int) -> str:
+        return str(self.names[place])
+
+
+def _answers(part: dict[str, Any]) -> _Grid | _Names:
+    return _Names(part) if "names" in part else _Grid(part)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     _need(len({key for key, _ in pairs}) == len(pairs), "a key stands twice in it")
     return dict(pairs)
@@ -487,7 +544,7 @@ def main() -> int:
                 "--memo and --most, the number of different values that get a report of their own, go together."
             )
         reporter = Reporter.load(given.mechanism)
-        value = sys.stdin.read() if given.value == "-" else given.value
+        value = sys.stdin.read().strip(_BLANKS) if given.value == "-" else given.value
         print(reporter.report(value) if given.memo is None else reporter.remembered(value, given.memo, given.most))
     except RefusedError as error:
         print(f"reporter: {error}", file=sys.stderr)

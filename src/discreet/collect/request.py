@@ -39,9 +39,13 @@ class ReportLevels:
     @classmethod
     def of(cls, mechanism: Mechanism) -> ReportLevels:
         far = math.inf if mechanism.inputs.size is None else check_privacy(mechanism, neighbours="any").epsilon
+        if not mechanism.inputs.is_ordered:
+            return cls(far, far)
         return cls(check_privacy(mechanism, neighbours=1).epsilon, far)
 
     def __str__(self) -> str:
+        if self.near == self.far != math.inf:
+            return f"Each report: epsilon {show_above(self.far)} between any two values."
         near, far = ("no bound" if x == math.inf else f"epsilon {show_above(x)}" for x in (self.near, self.far))
         return f"Each report: {near} between values one step apart, {far} between any two."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engines.arrow_columns import Indices, is_boolean
+from ..engines.arrow_columns import Indices, is_boolean, is_text, kind_name, plain_type
 from ..engines.held_file import held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
@@ -19,9 +20,11 @@ from ..engines.sources import open_table
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
+from ..exact.names import Names
 from ..mechanism import Procedure, procedure_of
 from ..progress import Progress, tell
 from ..randomness.source import is_marked, marked
+from .batches import handed_on
 from .placing import (
     DAMAGED,
     UNREADABLE,
@@ -37,7 +40,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class ReportCounts(Counter[int | Fraction]):
+Report = Any  # a whole number, a Fraction or a name
+Group = tuple[Any, ...]  # the values of the columns by which reports are counted; empty: all together
+
+
+class ReportCounts(Counter[Report]):
     """How often each report was collected; `insecure`: some of them were drawn from a seed, as a table said of itself."""
 
     insecure = False
@@ -53,6 +60,7 @@ def tally(
     column: str,
     mechanism: Procedure | None = None,
     *,
+    by: str | Sequence[str] = (),
     counts: str | None = "count",
     encoding: str = "utf-8",
     separator: str | None = None,
@@ -65,30 +73,56 @@ def tally(
 
     A list of tables or files is added up. A table that has a column `counts` beside the reports is a tally already, and
     counts as what it says; with counts=None every row is one report. With a mechanism, what it cannot have reported is
-    refused. Reports are private already: this costs nothing.
+    refused; reports that are names need it. With `by`, reports are counted for each group: the columns of the groups come
+    first. Reports are private already: this costs nothing.
 
     >>> import pyarrow as pa, discreet as dt
     >>> rows, more = pa.table({"age": [3, 0, 3]}), pa.table({"age": [3, 9], "count": [10, 1]})
     >>> dt.tally([rows, more], column="age").to_pydict()
     {'age': [0, 3, 9], 'count': [1, 12, 1]}
+    >>> dt.tally(pa.table({"sex": ["f", "m", "f"], "age": [3, 3, 0]}), column="age", by="sex").to_pydict()
+    {'sex': ['f', 'f', 'm'], 'age': [0, 3, 3], 'count': [1, 1, 1]}
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
-    counted = tally_of(tables, column, mechanism, counts, reading, progress)
-    import pyarrow as pa  # tally_of says what to install where it is missing
+    groups = [by] if isinstance(by, str) else list(by)
+    if len({*groups, column, "count"}) < len(groups) + 2:
+        raise TableInputError(
+            'Reports, groups and counts stand in columns of their own, the counts in "count"; rename one.'
+        )
+    found = _tallied(tables, column, mechanism, groups, counts, reading, progress)
+    import pyarrow as pa  # _tallied says what to install where it is missing
 
-    if any(count >= 2**63 or not -(2**63) <= report < 2**63 for report, count in counted.items()):
+    listed = None if mechanism is None or not isinstance(mechanism.outputs, Names) else mechanism.outputs
+    ordered = sorted(found, key=_in_order)
+    rows = [(*group, *pair) for group in ordered for pair in _histogram(found[group], column, listed)]
+    names = [*groups, column, "count"]
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    whole = all(isinstance(report, int) for report in columns[-2])
+    kind = pa.string() if listed is not None else pa.int64() if whole else pa.float64()
+    arrays = [*map(pa.array, columns[:-2]), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
+    schema = pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
+    insecure = any(counted.insecure for counted in found.values())
+    return pa.table(arrays, schema=marked(schema) if insecure else schema)
+
+
+def _in_order(group: Group) -> tuple[Any, ...]:
+    return tuple((value is None, value) for value in group)
+
+
+def _histogram(counted: ReportCounts, column: str, names: Names | None) -> list[tuple[Any, int]]:
+    """Reports with their counts, in order: numbers by their size, names as they were declared."""
+    if any(count >= 2**63 or (names is None and not -(2**63) <= report < 2**63) for report, count in counted.items()):
         raise TableInputError(
             f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them."
         )
+    if names is not None:
+        return sorted(counted.items(), key=lambda pair: names.places[pair[0]])
     whole = all(isinstance(report, int) for report in counted)
     histogram: Counter[int | float] = Counter()
     for report, count in counted.items():  # a text and a float may be one number in a column of floats
         histogram[int(report) if whole else float(report)] += count
-    reports = pa.array(sorted(histogram), pa.int64() if whole else pa.float64())
-    counts_of = pa.array([histogram[report] for report in sorted(histogram)], pa.int64())
-    schema = pa.schema([(column, reports.type), ("count", pa.int64())])
-    return pa.table([reports, counts_of], schema=marked(schema) if counted.insecure else schema)
+    return sorted(histogram.items())
 
 
 def tally_of(
@@ -100,6 +134,19 @@ def tally_of(
     progress: Progress | None = None,
 ) -> ReportCounts:
     """The same as a mapping from exact reports to counts."""
+    return _tallied(tables, column, mechanism, (), counts, reading, progress).get((), ReportCounts())
+
+
+def _tallied(
+    tables: Sequence[Any],
+    column: str,
+    mechanism: Procedure | None,
+    by: Sequence[str],
+    counts: str | None,
+    reading: Reading | None,
+    progress: Progress | None,
+) -> dict[Group, ReportCounts]:
+    """For each group how often each report stands in some tables."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -107,63 +154,111 @@ def tally_of(
     if not tables:
         raise TableInputError("There is nothing to count: give at least one table.")
     grid = None if mechanism is None else procedure_of(mechanism).outputs
-    counted = ReportCounts()
+    found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        counted.take(_read(table, column, counts, grid, reading, where, progress))
-    return counted
+        _read(found, table, column, by, counts, grid, reading, where, progress)
+    return found
 
 
 def _read(
+    found: dict[Group, ReportCounts],
     table: Any,
     column: str,
+    by: Sequence[str],
     counts: str | None,
     grid: Grid | None,
     reading: Reading | None,
     where: str,
     progress: Progress | None,
-) -> ReportCounts:
+) -> None:
     table = held(table)
     source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
-    if column not in source.names:
-        listed = f"the columns are {', '.join(map(str, source.names))}"
-        advice = listed if source.quotable else "check its name in the first line"
-        raise TableInputError(f"There is no column {show(column)}{where}; {advice}.")
-    often = counts if counts != column and counts in source.names else None
-    without_values(lambda: source.bind([column, *([] if often is None else [often])]), UNREADABLE)
+    for name in (column, *by):
+        if name not in source.names:
+            listed = f"the columns are {', '.join(map(str, source.names))}"
+            advice = listed if source.quotable else "check its name in the first line"
+            raise TableInputError(f"There is no column {show(name)}{where}; {advice}.")
+    often = counts if counts not in (column, *by) and counts in source.names else None
+    without_values(lambda: source.bind([column, *by, *([] if often is None else [often])]), UNREADABLE)
     source.at_once = 2**20
-    check_type(source.declared.field(column).type, column)
-    counted = ReportCounts()
-    counted.insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
+    check_type(source.declared.field(column).type, column, grid)
+    for name in by:
+        _check_group(source.declared.field(name).type, name)
+    insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
     batches, rows = without_values(lambda: iter(source.batches()), DAMAGED), 0
     while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
-        part = without_values(partial(_counted, batch, column, often, grid, source.decimal, rows, where), DAMAGED)
-        for report, number in part.items():
-            counted[report] += number
+        count = partial(_counted, batch, column, by, often, grid, source.decimal, rows, where)
+        for group, report, number in without_values(count, DAMAGED):
+            found.setdefault(group, ReportCounts())[report] += number
         rows += batch.num_rows
         tell(progress, f"{rows:,} rows", min(source.done / source.total, 1.0) if source.total else None)
-    return counted
+    for counted in found.values():
+        counted.insecure = counted.insecure or insecure
+
+
+def _check_group(kind: Any, name: str) -> None:
+    import pyarrow.types as kinds
+
+    plain = plain_type(kind)
+    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain) or kinds.is_null(plain)):
+        raise TableInputError(
+            f"The column {show(name)} holds {kind_name(kind)}; groups are texts, whole numbers or booleans."
+        )
 
 
 def _counted(
-    batch: Any, column: str, often: str | None, grid: Grid | None, decimal: str, start: int, where: str
-) -> Counter[int | Fraction]:
-    """How often each report stands in some rows, of which the first has the number `start`."""
+    batch: Any,
+    column: str,
+    by: Sequence[str],
+    often: str | None,
+    grid: Grid | None,
+    decimal: str,
+    start: int,
+    where: str,
+) -> list[tuple[Group, Report, int]]:
+    """How often each report stands in each group of some rows, of which the first has the number `start`."""
     reports, codes = _reports(batch.column(column), grid, decimal, start, f"the column {show(column)}{where}")
-    counted: Counter[int | Fraction] = Counter()
+    groups = [_groups(batch.column(name)) for name in by]
+    sizes = [*(len(words) for words, _ in groups), len(reports)]
+    if math.prod(sizes) >= 2**62:
+        raise TableInputError("There are too many groups to count; count by fewer columns.")
+    keys = codes
+    for k, (_, inner) in enumerate(groups):
+        keys = keys + inner * math.prod(sizes[k + 1 :])
+    found: tuple[Any, Any]
     if often is None:
-        codes, numbers = np.unique(codes, return_counts=True)
+        found = np.unique(keys, return_counts=True) if math.prod(sizes) > 2**20 else _often(keys)
     else:
+        found = np.unique(keys, return_inverse=True)
+        numbers = [0] * len(found[0])
         counts = _counts(batch.column(often), decimal, start, f"the column {show(often)}{where}")
-        numbers = np.array(counts, dtype=object)
-    for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
-        counted[reports[code]] += number
-    return counted
+        for place, count in zip(found[1].tolist(), counts, strict=True):
+            numbers[place] += count
+        found = found[0], np.array(numbers, dtype=object)
+    return [
+        (tuple(words[i] for (words, _), i in zip(groups, key, strict=False)), reports[key[-1]], int(number))
+        for key, number in zip(zip(*np.unravel_index(found[0], sizes), strict=True), found[1].tolist(), strict=True)
+    ]
 
 
-def _reports(
-    column: Any, grid: Grid | None, decimal: str, start: int, where: str
-) -> tuple[list[int | Fraction], Indices]:
+def _often(keys: Indices) -> tuple[Indices, Indices]:
+    """Small numbers that occur, and how often each does."""
+    often = np.bincount(keys)
+    return np.flatnonzero(often), often[often > 0]
+
+
+def _groups(column: Any) -> tuple[list[Any], Indices]:
+    """The different values of a column of groups, None for missing ones, and which one stands in each row."""
+    import pyarrow as pa
+
+    plain = handed_on(column)
+    coded = (pa.nulls(len(plain), pa.string()) if pa.types.is_null(plain.type) else plain).dictionary_encode()
+    codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    return [*coded.dictionary.to_pylist(), None], codes.astype(np.int64)
+
+
+def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[list[Report], Indices]:
     """The different reports of a column, and which one stands in each row."""
     if grid is None:
         numbers, codes = numbers_of(column, decimal)
@@ -171,13 +266,14 @@ def _reports(
         if bad.any():
             raise TableInputError(
                 f"The value in row {start + int(np.flatnonzero(bad)[0]) + 1} of {where} is missing or not a number, "
-                "so it is not a report; leave such rows out."
+                "so it is not a report; leave such rows out. Reports that are names need their mechanism."
             )
         return [_tidy(number or Fraction(0)) for number in numbers], codes
     try:
         places, _ = places_of(grid, column, BadValueRule(), decimal, start)
     except BadValueError as error:
-        why = f"is not a report on {grid}; use the mechanism that made the reports"
+        what = f"is not a report on {grid}" if grid.is_ordered else f"is not {grid.among}, so it is not a report"
+        why = f"{what}; use the mechanism that made the reports"
         if error.is_missing:
             why = "is missing; leave such rows out"
         raise TableInputError(f"The value in row {error.row + 1} of {where} {why}.") from None

@@ -109,7 +109,7 @@ class Work:
         opened = engine.handed_over(lambda: engine.opened(stack, table, reading))
         unit = None if charge is None else charge.terms.unit
         _bind(engine, opened, [column, *request.keep, *([] if unit is None else [unit])])
-        check_type(opened.declared.field(column).type, column)
+        check_type(opened.declared.field(column).type, column, request.mechanism.inputs)
         for name in request.keep:
             check_kept(opened.declared.field(name).type, name)
         if unit is not None:

@@ -89,10 +89,15 @@ class Grid:
     @classmethod
     def of(cls, n: Any) -> Grid:
         """A grid as it is, or the grid 0, 1, ..., n for an integer n >= 1."""
-        if isinstance(n, Grid):
+        if isinstance(n, Grid) and n.is_ordered:
             return n
         if type(n) is int and 1 <= n <= FARTHEST:
             return _counts(n)
+        if isinstance(n, (Grid, list, tuple)) or (isinstance(n, str) and n.startswith("file:")):
+            raise GridError(
+                "Names have no order, and this needs one; randomized_response and projective_response take names. For "
+                "counts give the largest one, an integer, for example n=100, or a Grid."
+            )
         odd = misread(n, whole=True)
         if odd is not None:
             raise GridError(f"n = {show(n)} {odd}.", value=n)
@@ -117,6 +122,16 @@ class Grid:
     def size(self) -> int | None:
         """The number of values, n + 1; None when an end is open."""
         return None if self.n is None else self.n + 1
+
+    @property
+    def is_ordered(self) -> bool:
+        """Are these numbers in their order? Else they are names; see discreet.exact.names."""
+        return True
+
+    @property
+    def among(self) -> str:
+        """After "is" or "is not", for people."""
+        return f"on the grid {self}"
 
     @property
     def is_integer(self) -> bool:
@@ -251,6 +266,11 @@ class Grid:
         return (self.low is None or (other.low is not None and other.low >= self.low)) and (
             self.high is None or (other.high is not None and other.high <= self.high)
         )
+
+    def written(self) -> dict[str, Any]:
+        """As files have it."""
+        low, high = (None if end is None else str(end) for end in (self.low, self.high))
+        return {"low": low, "high": high, "step": str(self.step)}
 
     def __str__(self) -> str:
         low = "-inf" if self.low is None else str(_tidy(self.low))

@@ -1,4 +1,4 @@
-"""True values of any kind in, as arrays; reports of the same kind back.
+"""True values of any kind in, as arrays; reports of the same kind back. Numbers are one way in, texts (names) the other.
 
 What is not a number is refused by its kind before anything is converted, so that no library's own error can quote a
 value. A missing or masked value is refused by its position.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -53,6 +54,102 @@ def as_array(values: Any) -> tuple[Kind, Array]:
         f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, "
         "or a Series. Nothing was drawn."
     )
+
+
+def as_texts(values: Any) -> tuple[Kind, Array]:
+    """The same for names: an array of Python's texts. Reports are texts as well, or numbers."""
+    library = type(values).__module__.split(".")[0]
+    if isinstance(values, np.ndarray):
+        listed = values.reshape(-1).tolist() if values.dtype.kind in "UTO" else None
+        if isinstance(values, np.ma.MaskedArray):
+            _none_missing(np.ma.getmaskarray(values).reshape(-1))
+        return partial(_like, values), _texts(listed, "an array of something else").reshape(values.shape)
+    if library == "pyarrow" and hasattr(values, "null_count"):
+        return _arrow_back(values), _texts(_arrow_texts(values), f"an Arrow array of {_arrow_name(values.type)}")
+    if library in ("pandas", "polars") and getattr(values, "ndim", 1) == 1 and hasattr(values, "to_list"):
+        missing = values.isna() if library == "pandas" else values.is_null()
+        _none_missing(missing.to_numpy() if hasattr(missing, "to_numpy") else missing)
+        back = _pandas_back(values) if library == "pandas" else _polars_back(values)
+        return back, _texts(list(values.to_list()), f"a Series of {_arrow_name(str(values.dtype))}")
+    if isinstance(values, (list, tuple)):
+        return (list if isinstance(values, list) else tuple), _texts(values, "a list of something else")
+    raise OutOfRangeError(
+        f"Cannot read true values from {type(values).__name__}; give a name, a list of names, or a column of texts. "
+        "Nothing was drawn."
+    )
+
+
+def _texts(listed: Any, what: str) -> Array:
+    """An array of texts; what is missing is named by its position, and so is what is no text."""
+    if listed is None:
+        raise OutOfRangeError(f"Cannot read names from {what}; give texts. Nothing was drawn.")
+    array = np.empty(len(listed), dtype=object)
+    for k, value in enumerate(listed):
+        if not isinstance(value, str):
+            missing = value is None or value is np.ma.masked or (isinstance(value, float) and value != value)
+            raise OutOfRangeError(
+                f"The true value at position {k} is {'missing' if missing else 'no text'}; leave it out or fill it in "
+                "before sampling. Nothing was drawn.",
+                value=value,
+                position=k,
+            )
+        array[k] = value
+    return array
+
+
+def _like(values: Array, drawn: Array) -> Array:
+    """Names in an array of the kind that the true ones had; numbers as they are."""
+    dtype = values.dtype
+    made = drawn if drawn.dtype != object or dtype.kind == "O" else drawn.astype("U" if dtype.kind == "U" else dtype)
+    return np.ma.asarray(made) if isinstance(values, np.ma.MaskedArray) else made
+
+
+def _arrow_texts(values: Any) -> list[Any] | None:
+    arrow = sys.modules["pyarrow"]
+    kind, is_a = _bottom(arrow, values.type), arrow.types
+    if not (is_a.is_string(kind) or is_a.is_large_string(kind) or is_a.is_string_view(kind) or is_a.is_null(kind)):
+        return None
+    plain = _unwrapped(arrow, values)
+    try:
+        if plain is not None:
+            plain.validate(full=True)  # of where each text begins and ends
+    except arrow.ArrowException:
+        return None
+    return None if plain is None else _listed(plain)
+
+
+def _arrow_back(values: Any) -> Kind:
+    """Names as plain texts, in the same width; not in somebody's own dictionary, which may lack one."""
+    arrow = sys.modules["pyarrow"]
+    kind, chunked = _bottom(arrow, values.type), hasattr(values, "num_chunks")
+
+    def back(drawn: Array) -> Any:
+        made = arrow.array(drawn.tolist(), kind) if drawn.dtype == object else arrow.array(drawn)
+        return arrow.chunked_array([made]) if chunked else made
+
+    return back
+
+
+def _pandas_back(values: Any) -> Kind:
+    def back(drawn: Array) -> Any:
+        made = sys.modules["pandas"].Series(
+            drawn, index=getattr(values, "index", None), name=getattr(values, "name", None)
+        )
+        return (
+            made if drawn.dtype != object else made.astype("category" if values.dtype == "category" else values.dtype)
+        )
+
+    return back
+
+
+def _polars_back(values: Any) -> Kind:
+    polars = sys.modules["polars"]
+
+    def back(drawn: Array) -> Any:
+        made = polars.Series(values.name, drawn.tolist() if drawn.dtype == object else drawn)
+        return made if drawn.dtype != object or values.dtype == polars.String else made.cast(polars.Categorical)
+
+    return back
 
 
 def plain_scalar(value: Any) -> Any:

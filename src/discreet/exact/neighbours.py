@@ -171,6 +171,7 @@ class Neighbours:
 
     def span(self, grid: Grid) -> int | None:
         """The number of steps, where all true values at most so many steps apart are meant; None for pairs and distances."""
+        self._fit(grid)
         if self.kind == "any" and grid.n is None:
             raise MetricError(
                 "On an open grid two values may be any distance apart, and no noise hides that; "
@@ -178,6 +179,12 @@ class Neighbours:
             )
         reach = grid.n if self.kind == "any" else self.reach
         return reach if grid.n is None or reach is None else min(reach, grid.n)
+
+    def _fit(self, grid: Grid) -> None:
+        if not grid.is_ordered and self.kind != "any":
+            raise MetricError(
+                'Names have no order and no distances, so that any two are neighbours; give neighbours="any", or leave it out.'
+            )
 
     def farthest(self, grid: Grid) -> int | None:
         """How many steps apart the farthest neighbours are; None where they have distances."""
@@ -238,6 +245,7 @@ class Neighbours:
 
         For steps and any two values a channel knows the worst pair itself; written out they must be few.
         """
+        self._fit(grid)
         if self.kind in ("steps", "any"):
             yield from self._near(grid)
         elif self.table:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .grid import FARTHEST, NOT_A_NUMBER, Grid
+from .names import Names
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,6 +30,8 @@ def positions(grid: Grid, values: NDArray[Any], *, clamp: bool = False, offset: 
 
     `offset` is added to the position that an error names.
     """
+    if isinstance(grid, Names):
+        return grid.positions(values.tolist(), clamp=clamp, offset=offset)
     if values.dtype.kind in "iub" and (_is_plain(grid) or _fits_integers(grid)):
         return _of_integers(grid, values, clamp, offset)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8 and (_is_plain(grid) or _fits_floats(grid)):
@@ -186,8 +189,10 @@ def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     """The grid values at positions, each the same as `grid.value` gives.
 
     Integers where the grid has only those (64 bits where all of these fit, else Python's own in an array of objects);
-    floats where it has others: the nearest ones.
+    floats where it has others: the nearest ones. Python's texts where it has names.
     """
+    if isinstance(grid, Names):
+        return grid.array[places]
     farthest = max(int(places.max(initial=0)), -int(places.min(initial=0)))
     common = math.lcm(grid.anchor.denominator, grid.step.denominator)
     anchor, step = int(grid.anchor * common), int(grid.step * common)

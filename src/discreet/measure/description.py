@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..channels import Finite, PropertyFault
-from ..channels.properties import LETTERS, WORDS, shape_faults
+from ..channels.properties import LETTERS, WITHOUT_ORDER, WORDS, shape_faults
 from ..errors import DiscreetError, SizeError, StructureError
 from ..exact.arithmetic import show_above, show_rational
 from ..exact.concentrated import epsilon_above
@@ -24,13 +24,18 @@ from .utility import bias, loss_per_value
 
 
 def properties(mechanism: Procedure) -> frozenset[str]:
-    """The letters of the properties that hold, decided exactly.
+    """The letters of the properties that hold, decided exactly; of names, those that need no order: RH, CH, F and WH.
 
     >>> import discreet as dt
     >>> sorted(dt.properties(dt.geometric(5, alpha="9/10")))
     ['RH', 'RM', 'S']
     """
-    return frozenset(LETTERS) - faults(mechanism).keys()
+    failing = faults(mechanism)
+    return frozenset(_letters(mechanism)) - failing.keys()
+
+
+def _letters(m: Procedure) -> tuple[str, ...]:
+    return LETTERS if m.inputs.is_ordered else WITHOUT_ORDER
 
 
 def explain(mechanism: Procedure) -> dict[str, str]:
@@ -62,14 +67,14 @@ def faults(m: Procedure) -> dict[str, PropertyFault]:
         )
     known = channel.faults()
     if known is not None:
-        return {letter: known[letter] for letter in LETTERS if letter in known}
+        return {letter: known[letter] for letter in _letters(m) if letter in known}
     exact = channel.integers()
     if exact is None:
         raise SizeError(
             f"The properties of a mechanism of {channel.rows} x {channel.reports} are too many to check entry by "
             "entry, and no theorem covers it; use a smaller grid."
         )
-    return shape_faults(*exact)
+    return shape_faults(*exact, _letters(m))
 
 
 _MOST_ENTRIES = 2**22  # of a channel whose values are gone through one by one
@@ -126,7 +131,8 @@ class Description(Result):
             where = tuple(f"  {letter:2}  {sentence}" for letter, sentence in failing.items())
             parts.append(View("Properties that fail, and where:", notes=where))
         if rows:
-            words = "For each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):"
+            distances = ", l1: mean distance, l2: mean square" if "l1" in rows[0] else ""
+            words = f"For each true value (l0: chance of a wrong report{distances}):"
             parts.append(View.of(words, rows))
         return View(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
 
@@ -195,9 +201,15 @@ def property_letters(m: Procedure) -> list[str] | None:
 
 
 def per_value_rows(m: Procedure) -> list[dict[str, Any]]:
-    """For each true value: the chance of the truth, bias and expected losses."""
+    """For each true value: the chance of the truth, bias and expected losses; of names, what needs no order."""
     channel = m.finite()
     diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
+    if not m.inputs.is_ordered:
+        wrong = loss_per_value(m, "l0") if m.inputs == m.outputs else diagonal
+        return [
+            {"true": m.inputs.value(i), "truthful": plain(t), "l0": plain(l0)}
+            for i, (t, l0) in enumerate(zip(diagonal, wrong, strict=True))
+        ]
     columns = zip(diagonal, bias(m), *(loss_per_value(m, loss) for loss in ("l0", "l1", "l2")), strict=True)
     return [
         {
@@ -214,9 +226,10 @@ def per_value_rows(m: Procedure) -> list[dict[str, Any]]:
 
 def _noise_words(m: Procedure) -> str:
     """The size of unbounded noise, in the answer's units; nothing where reports have an end."""
-    noise, step = m.channel.noise, float(m.inputs.step)
+    noise = m.channel.noise
     if noise is None or m.channel.finite() is not None:
         return ""
+    step = float(m.inputs.step)
     mean, deviation = float(noise.mean_absolute) * step, math.sqrt(noise.variance) * step
     reach = float(noise.quantile(0.975)) * step
     return f"noise: mean distance {mean:.6g}, standard deviation {deviation:.6g}; 95 % of it within {reach:.6g} of the truth"

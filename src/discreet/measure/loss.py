@@ -148,6 +148,8 @@ def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
         return None
     kind, numbers = _parsed(loss)
     steps = np.arange(grid.size)
+    if not grid.is_ordered:
+        return None if kind != "l0" else ((steps > 0).astype(np.float64), (steps > 0).astype(np.float64))
     distance: Floats = float(grid.step) * steps.astype(np.float64)
     side: Floats
     match kind:
@@ -187,6 +189,13 @@ def _parsed(text: str) -> tuple[str, list[Fraction]]:
 
 def _named(text: str, inputs: Grid, outputs: Grid, rows: int, reports: int) -> Loss:
     kind, numbers = _parsed(text)
+    if not (inputs.is_ordered and outputs.is_ordered):
+        if kind != "l0" or inputs != outputs:
+            raise LossError(
+                f"loss = {show(text)} needs numbers, and names have none; of names use l0 where true values and reports are the "
+                "same names, a function of a name and a report, or a matrix."
+            )
+        return Loss(kind, 1 - np.eye(rows, dtype=np.int64), 1)
     # distances in whole units of 1/unit
     unit = math.lcm(*(x.denominator for g in (inputs, outputs) for x in (g.anchor, g.step)))
     truth, report = inputs.scaled(rows, unit)[:, None], outputs.scaled(reports, unit)[None, :]

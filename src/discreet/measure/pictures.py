@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show, show_above
+from ..exact.grid import Grid
 from ..mechanism import Procedure
 from ..present import plot
 from .loss import loss_of
@@ -15,6 +16,7 @@ from .utility import loss_per_value
 
 KINDS = ("channel", "distribution", "loss")
 _CELLS = 2**21  # entries of a channel that are put together into a picture: about 1400 values
+_NAMED = 60  # names that a picture has room for
 _BARS = 2000  # reports of a distribution, or values of a curve, that a picture has room for
 
 
@@ -28,7 +30,7 @@ def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
     level = m.privacy if m.is_concentrated else f"epsilon <= {show_above(m.claim.epsilon)}"
     what = f"{m.recipe.family} on {m.inputs}, {level}"
     if kind == "channel":
-        if channel.rows * channel.reports > _CELLS:
+        if channel.rows * channel.reports > _CELLS or (channel.rows > _NAMED and not m.inputs.is_ordered):
             raise SizeError(
                 'A channel of this size is too large for a picture; use kind="distribution" at one truth, or a coarser grid.'
             )
@@ -43,15 +45,26 @@ def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
             raise SizeError(
                 f"A distribution over {len(row)} reports is too large for a picture; truncate the mechanism, or use a coarser grid."
             )
-        reports = m.outputs.floats(len(row))
         told = title or f"Reports when the truth is {truth}: most often {m.outputs.value(int(row.argmax()))}"
-        return plot.law(reports, row, told, what, mark=truth)
+        if not m.outputs.is_ordered:
+            return _by_name(m.outputs, row, told, what, "probability")
+        reports = m.outputs.floats(len(row))
+        return plot.law(reports, row, told, what, mark=truth if m.inputs.is_ordered else None)
     if channel.rows > _BARS:
         raise SizeError(f"{channel.rows} true values have no picture; use a coarser grid.")
     losses, name = loss_per_value(m, loss), loss_of(loss, m.inputs, m.outputs).name
     told = title or f"The mean {name} of a report is {_span(losses)}"
+    if not m.inputs.is_ordered:
+        return _by_name(m.inputs, losses, told, what, f"mean {name}")
     series = {m.recipe.family: (m.inputs.floats(channel.rows), losses)}
     return plot.curves(series, told, what, x="true value", y=f"mean {name}", points=channel.rows <= 60, zero=True)
+
+
+def _by_name(grid: Grid, numbers: Any, title: str, what: str, x: str) -> Any:
+    if len(numbers) > _NAMED:
+        raise SizeError(f"{len(numbers)} names have no picture; look at the numbers.")
+    rows = [{"name": str(grid.value(k)), "series": x, "value": float(v)} for k, v in enumerate(numbers)]
+    return plot.dots(rows, title, what, x=x, what="name")
 
 
 def _honesty(shares: Any, truths: int) -> str:

@@ -77,6 +77,7 @@ def credible_interval(
     """
     wanted = share(confidence, "confidence", "the part of the posterior that the interval holds")
     column, law = procedure_of(mechanism).outputs.place_of(report, "The report"), prior_of(prior, mechanism.inputs)
+    _has_order(mechanism)
     exact = _exact_weights(mechanism.finite(), column, law)
     if exact is None:
         low, high = _shortest(posterior(mechanism, report, law), min(float(wanted) + _SLACK, 1 - _SLACK))
@@ -105,6 +106,7 @@ def confidence_interval(
     """
     error = 1 - share(confidence, "confidence", "how often the interval covers the truth")
     place = procedure_of(mechanism).outputs.place_of(report, "The report")
+    _has_order(mechanism)
     low, high = mechanism.channel.interval(np.array([place], dtype=np.int64), error)
     ends = mechanism.inputs.value(int(low[0])), mechanism.inputs.value(int(high[0]))
     if not between:
@@ -158,6 +160,11 @@ def coverage(
         for i in range(max(low, 0), min(high, channel.rows - 1) + 1):
             covered[i] += int(weights[i, j])
     return [Fraction(c, total) for c in covered]
+
+
+def _has_order(mechanism: Procedure) -> None:
+    if not mechanism.inputs.is_ordered:
+        raise DiscreetError("Names have no order, so that no interval holds them; see the posterior for each name.")
 
 
 def _balls(channel: Finite, row: int) -> list[flint.arb] | None:

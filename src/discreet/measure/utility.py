@@ -51,6 +51,8 @@ def loss_per_value(m: Procedure, loss: Any) -> Floats:
 def _centred(m: Procedure) -> bool:
     """Do the reports reach as far beyond the true values at both ends, or are they the same?"""
     truth, reports = m.inputs, m.outputs
+    if not (truth.is_ordered and reports.is_ordered):
+        return truth == reports
     if truth.low is None or truth.high is None or reports.low is None or reports.high is None:
         return False
     return truth.step == reports.step and truth.low + truth.high == reports.low + reports.high

@@ -156,7 +156,7 @@ def _fine_grid(
     if isinstance(n, Grid):
         if step is not None:
             raise GridError(f"The grid {n} has its own step; leave out step={show(step)}.")
-        return n
+        return Grid.of(n)
     fitting = step is None
     width = (
         _fine_step(sensitivity, level, fine) if fitting else positive(step, "step", example="1/1024", error=GridError)

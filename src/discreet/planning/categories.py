@@ -32,6 +32,7 @@ from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.level import Epsilon, Level
+from ..exact.names import answers_of, is_list_of_names
 from ..measure.prior import prior_of
 from ..recovery.likelihood import Floats
 from .choices import Choice, Plan
@@ -46,24 +47,19 @@ _ANY_TWO = "any two values"
 _BOUND = "the optimum, for comparison: no mechanism of discreet"
 
 
-def answers_of(n: Any) -> int:
-    """How many answers there are: a list of names, or n for 0..n."""
-    if isinstance(n, (list, tuple)):
-        if len(n) < 2 or not all(isinstance(name, str) for name in n) or len(set(n)) < len(n):
-            raise DiscreetError(
-                "Names of answers are at least two different texts; give a list of them, or n for 0..n."
-            )
-        size: int | None = len(n)
-    else:
-        size = Grid.of(n).size
-    if size is None or size > MOST_ANSWERS:
-        raise SizeError(f"Shares are planned for 2 to {MOST_ANSWERS} answers; pool rare ones.")
-    return size
+def named_answers(n: Any) -> Grid:
+    """The answers: names, or n for 0..n."""
+    grid = answers_of(n)
+    if grid.size is None or grid.size > MOST_ANSWERS:
+        raise SizeError(f"Shares are planned for 2 to {MOST_ANSWERS} answers, not {grid}; pool rare ones.")
+    return grid
 
 
 def is_named(n: Any) -> bool:
-    """Is this a list of names?"""
-    return isinstance(n, (list, tuple)) and bool(n) and all(isinstance(name, str) for name in n)
+    """Are these names, or a file with them?"""
+    if isinstance(n, (Grid, str)):
+        return is_list_of_names(n) if isinstance(n, str) else not n.is_ordered
+    return is_list_of_names(n) and not isinstance(n, Mapping) and all(isinstance(name, str) for name in n)
 
 
 def shares_of(answers: int, alpha: Fraction) -> dict[str, Shares]:
@@ -94,8 +90,9 @@ def plan_shares(
 ) -> Plan:
     """Randomised response, projective response and the optimum side by side, the recommended one first: how many reports each
     needs, or how near it comes with so many."""
-    answers = answers_of(n)
-    law, guess = _guess(prior, answers)
+    grid = named_answers(n)
+    answers = grid.size or 0
+    law, guess = _guess(prior, grid)
     known = shares_of(answers, level.alpha)
     first = recommended(known)
     wanted = _wanted(families)
@@ -143,11 +140,11 @@ def _wanted(families: Sequence[str] | None) -> Sequence[str]:
     return wanted
 
 
-def _guess(prior: Any, answers: int) -> tuple[Floats | None, str]:
+def _guess(prior: Any, grid: Grid) -> tuple[Floats | None, str]:
     """The guessed shares, and in words; without a guess what is said holds whatever they are."""
     if prior is None:
         return None, "whatever they are"
-    law = prior_of(prior, Grid(0, answers - 1))
+    law = prior_of(prior, grid)
     return law.floats, f"guessed to be {law}"
 
 
@@ -200,17 +197,18 @@ def _choice(family: str, level: Level, variance: Variance, answers: int, law: Fl
 
 def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = None) -> Plan:
     """All questions at epsilon/d each, or one of them for each person at the whole epsilon: the better way first."""
-    sizes = _questions(questions)
-    d = len(sizes)
-    guesses = {} if priors is None else _priors(priors, sizes)
+    asked = _questions(questions)
+    d = len(asked)
+    guesses = {} if priors is None else _priors(priors, asked)
     part = Level.of(alpha=level.per_step(d))
     if level.asked is not None:
         part = Level.of(epsilon=Epsilon(level.asked.factor / d, level.asked.base))
     ways = []
     for way, one in (("sampled", level), ("split", part)):
         found = []
-        for name, answers in sizes.items():
-            law, _ = _guess(guesses.get(name), answers)
+        for name, grid in asked.items():
+            answers = grid.size or 0
+            law, _ = _guess(guesses.get(name), grid)
             known = shares_of(answers, one.alpha)
             family = recommended(known)
             told = known[family].variance
@@ -250,8 +248,8 @@ def _sampled(told: Variance, d: int) -> Variance:
     return lambda f: d * told(f) + (d - 1) * f * (1 - f)
 
 
-def _questions(questions: Any) -> dict[str, int]:
-    """The questions by name, with how many answers each has."""
+def _questions(questions: Any) -> dict[str, Grid]:
+    """The questions by name, with the answers of each."""
     named = questions if isinstance(questions, Mapping) else None
     if named is None:
         if not isinstance(questions, (list, tuple)) or is_named(questions):
@@ -261,10 +259,10 @@ def _questions(questions: Any) -> dict[str, int]:
         named = {f"question {k}": n for k, n in enumerate(questions, start=1)}
     if len(named) < 2:
         raise DiscreetError("There is nothing to split among fewer than two questions; give more, or n for one alone.")
-    return {str(name): answers_of(n) for name, n in named.items()}
+    return {str(name): named_answers(n) for name, n in named.items()}
 
 
-def _priors(priors: Any, sizes: Mapping[str, int]) -> Mapping[str, Any]:
-    if not isinstance(priors, Mapping) or not set(priors) <= set(sizes):
-        raise DiscreetError(f"With several questions prior has a guess by name; choose from {', '.join(sizes)}.")
+def _priors(priors: Any, asked: Mapping[str, Grid]) -> Mapping[str, Any]:
+    if not isinstance(priors, Mapping) or not set(priors) <= set(asked):
+        raise DiscreetError(f"With several questions prior has a guess by name; choose from {', '.join(asked)}.")
     return priors

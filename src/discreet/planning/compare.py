@@ -39,6 +39,7 @@ from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
 from ..mechanisms.additive import geometric
+from ..mechanisms.categories import projective_response
 from ..mechanisms.guessing import randomized_response
 from ..mechanisms.wave import square_wave
 from ..present.views import Result, View, plain
@@ -47,7 +48,7 @@ from ..queries.candidates import answer_grid, candidates, no_data
 from ..queries.curves import tradeoff
 from ..queries.queries import query_of
 from ..registry import FAMILIES, legend
-from .categories import OPTIMUM, RESPONSE, advice, answers_of, is_named, shares_of
+from .categories import OPTIMUM, PROJECTIVE, RESPONSE, advice, is_named, named_answers, shares_of
 from .choices import named
 
 _WRITTEN = 2**12  # values up to which a loss is written out
@@ -274,7 +275,8 @@ def compare_names(n: Any, level: Level) -> Comparison:
     Columns: how many different reports there are; the variance of the estimate of a rare share from one report, N times that
     from N; the same over the optimum's; and the standard error with 10,000 reports.
     """
-    answers = answers_of(n)
+    grid = named_answers(n)
+    answers = grid.size or 0
     known = shares_of(answers, level.alpha)
     best = known[OPTIMUM].variance()
     rows = tuple(
@@ -294,7 +296,9 @@ def compare_names(n: Any, level: Level) -> Comparison:
         f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; no mechanism of discreet",
     )
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
-    made = {RESPONSE: randomized_response(answers - 1, alpha=level)}
+    made: dict[str, Procedure] = {RESPONSE: randomized_response(grid, alpha=level)}
+    with suppress(GridError):  # while it takes no names
+        made[PROJECTIVE] = projective_response(grid, alpha=level)
     return Comparison(question, rows, notes, MappingProxyType(made), "variance")
 
 

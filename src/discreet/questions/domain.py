@@ -37,7 +37,7 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
-from .code_lists import MARK, code_list_files, with_code_lists
+from ..exact.code_lists import MARK, code_list_files, with_code_lists
 from .predicate import LONGEST_TEXT
 from .recoding import Recoding
 

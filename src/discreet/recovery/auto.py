@@ -114,7 +114,9 @@ def _fit(
 
 def _has_direct_estimates(channel: Finite) -> bool:
     """Can the probability of each value be estimated from the reports alone, in a reasonable time?"""
-    return channel.kept_and_guessed is not None or (channel.rows <= _SINGLE and is_injective_at_all(channel))
+    if channel.kept_and_guessed is not None or channel.hits(np.zeros(channel.reports)) is not None:
+        return True
+    return channel.rows <= _SINGLE and is_injective_at_all(channel)
 
 
 def _with_exchangeable(

@@ -178,6 +178,8 @@ class Estimate(Frozen, Result):
                     return _Direct(estimate, step * found.error, step * found.one_more, step * found.lean, least, most)
                 case "variance":
                     return self._variance()
+                case "cells" if (hits := self._channel.hits(self._q)) is not None:
+                    return self._of_hits(*hits)
                 case "cells" | "cdf":
                     parts = [self._linear(block) for block in self._blocks(of == "cdf")]
                     return _Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
@@ -270,6 +272,13 @@ class Estimate(Frozen, Result):
         one_more, lean = np.ptp(h, axis=0) / self.reports, leaning(self._q, h)
         found = *moments(self._q, h, self.reports), one_more, lean, f.min(axis=0), f.max(axis=0)
         return _Direct(*found) if f.ndim > 1 else _Direct(*map(float, found))
+
+    def _of_hits(self, seen: Floats, hit: float, miss: float) -> _Direct:
+        """The same for the indicator of each value, where it has a set of reports of its own: all at once."""
+        gain, number = hit - miss, self.reports
+        error = np.sqrt(seen * (1 - seen) / (number - 1)) / gain
+        same = np.ones_like(seen)
+        return _Direct((seen - miss) / gain, error, same / (gain * number), (1 - 2 * seen) / gain, 0 * same, same)
 
     def _variance(self) -> _Direct:
         mean = self._linear(self._positions)

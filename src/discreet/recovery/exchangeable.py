@@ -233,14 +233,13 @@ def _groups(channel: Finite, counts: NDArray[Any]) -> Groups:
     return _of_directs(channel, counts) if kept is None else _of_counts(counts, *kept)
 
 
-def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
-    """Values with the same count, where the report y has the probability g + k p_y.
+def _gathered(counts: NDArray[Any]) -> tuple[Floats, Floats, Callable[[Floats], Floats]]:
+    """Values with the same count in one group: the counts, the sizes, and how numbers of the groups become numbers of the values.
 
-    The peaks are the maximum likelihood estimate p_y = c_y/t - g/k where that is positive (see Mixture.likeliest). Of more
-    than so many different counts, those between two groups are divided between these, so that size and sum stay.
+    Of more than so many different counts, those between two groups are divided between these, so that size and sum stay.
     """
     seen, places, times = np.unique(counts, return_inverse=True, return_counts=True)
-    own, size = seen.astype(np.float64), len(counts)
+    own = seen.astype(np.float64)
     middles: Floats = own
     sizes: Floats = times.astype(np.float64)
     if len(own) > _GROUPS:
@@ -251,6 +250,22 @@ def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
         part = (own - middles[right - 1]) / (middles[right] - middles[right - 1])
         upper = np.bincount(right, times * part, len(middles))
         sizes = np.asarray(upper + np.bincount(right - 1, times * (1 - part), len(middles)), dtype=np.float64)
+
+    def spread_out(numbers: Floats) -> Floats:
+        each: Floats = np.interp(own, middles, numbers)
+        each = each / float(times @ each) * float(sizes @ numbers)
+        return np.asarray(each[places.ravel()])
+
+    return middles, sizes, spread_out
+
+
+def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
+    """Values with the same count, where the report y has the probability g + k p_y.
+
+    The peaks are the maximum likelihood estimate p_y = c_y/t - g/k where that is positive (see Mixture.likeliest).
+    """
+    size = len(counts)
+    middles, sizes, spread_out = _gathered(counts)
     numbers, sums = np.cumsum(sizes[::-1]), np.cumsum((sizes * middles)[::-1])
     tilts = sums / (1 + numbers * g / k)
     tilt = float(tilts[np.flatnonzero(middles[::-1] > tilts * g / k)[-1]])
@@ -261,11 +276,6 @@ def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
     def likelihood(apart: Floats) -> Floats:
         return np.asarray(middles[:, None] * np.log1p(k * apart / implied[:, None]))
 
-    def spread_out(numbers: Floats) -> Floats:
-        each: Floats = np.interp(own, middles, numbers)
-        each = each / float(times @ each) * float(sizes @ numbers)
-        return np.asarray(each[places])
-
     spreads = np.where(middles > 0, implied / (k * np.sqrt(np.maximum(middles, 1.0))), 1 / tilt)
     return Groups(sizes, peaks, spreads, likelihood, -float(sizes @ (middles * np.log(flat))), tilt, spread_out)
 
@@ -273,12 +283,24 @@ def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
 def _of_directs(channel: Finite, counts: NDArray[Any]) -> Groups:
     """Values with the same direct estimate and standard error, by normal distributions around them."""
     number, size = int(counts.sum()), channel.rows
-    solved = channel.unpull(np.eye(size))
-    estimates, errors = moments(counts / number, solved, max(number, 2))
-    errors = np.hypot(errors, np.ptp(solved, axis=0) / number)
-    pairs = np.column_stack([estimates, np.log(np.maximum(errors, _FINEST))]).round(_DIGITS)
-    seen, places, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    own, variances, sizes = seen[:, 0], np.exp(2 * seen[:, 1]), times.astype(np.float64)
+    hits = channel.hits(np.asarray(counts, dtype=np.float64))
+    if hits is None:
+        solved = channel.unpull(np.eye(size))
+        estimates, errors = moments(counts / number, solved, max(number, 2))
+        errors = np.hypot(errors, np.ptp(solved, axis=0) / number)
+        pairs = np.column_stack([estimates, np.log(np.maximum(errors, _FINEST))]).round(_DIGITS)
+        seen, places, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+        own, variances, sizes = seen[:, 0], np.exp(2 * seen[:, 1]), times.astype(np.float64)
+        return _around(own, variances, sizes, size, lambda numbers: np.asarray(numbers[places.ravel()]))
+    inside, hit, miss = hits  # how many reports lie in the set of each value: whole numbers
+    middles, sizes, spread_out = _gathered(np.rint(inside))
+    part = middles / number
+    spread = part * (1 - part) / max(number - 1, 1) + 1 / number**2
+    return _around((part - miss) / (hit - miss), spread / (hit - miss) ** 2, sizes, size, spread_out)
+
+
+def _around(own: Floats, variances: Floats, sizes: Floats, size: int, spread_out: Callable[[Floats], Floats]) -> Groups:
+    """Groups with these direct estimates and their variances."""
     order = np.argsort(own)[::-1]
     shifts = (np.cumsum((sizes * own)[order]) - 1) / np.cumsum(sizes[order])
     shift = shifts[np.flatnonzero(own[order] > shifts)[-1]]
@@ -290,6 +312,4 @@ def _of_directs(channel: Finite, counts: NDArray[Any]) -> Groups:
         return np.asarray(-apart * (apart + 2 * beyond) / (2 * variances[:, None]))
 
     flat = float(sizes @ likelihood((1 / size - peaks)[:, None])[:, 0])
-    return Groups(
-        sizes, peaks, np.sqrt(variances), likelihood, -flat, 0.0, lambda numbers: np.asarray(numbers[places.ravel()])
-    )
+    return Groups(sizes, peaks, np.sqrt(variances), likelihood, -flat, 0.0, spread_out)

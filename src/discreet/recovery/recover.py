@@ -1,7 +1,8 @@
 """recover: the distribution of the true values from many reports.
 
 One of the ways is the inverse: r = q C^-1, the distribution that would imply exactly the frequencies seen, brought back
-to a distribution where it is none.
+to a distribution where it is none. With more reports than values there need be no such distribution; then r is the unbiased
+estimate of each probability, where the channel has one in closed form.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     if projection not in PROJECTIONS:
         raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
     raw = channel.solve(q)
-    if not np.abs(channel.push(raw) - q).max() <= _SOLVED:
+    implies = bool(np.abs(channel.push(raw) - q).max() <= _SOLVED)
+    if channel.rows == channel.reports and not implies:
         raise SingularError(
             "The reports do not determine the distribution of the true value: the channel has no inverse that floats can hold; "
             "use a maximum likelihood estimate."
@@ -50,6 +52,9 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     if negative == 0:
         law = np.maximum(raw, 0.0)
         law /= law.sum()
+        if not implies:
+            note = "No estimate is negative. There are more reports than values, so the likelihood may be higher by the gap."
+            return Fit(law, certificate(channel, q, law), notes=(note,))
         note = "The inverse has no negative entry, so it is the maximum likelihood estimate (Proposition 3)."
         return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
     entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"

@@ -29,7 +29,7 @@ from ..exact.grid import Grid
 from ..exact.intake import Kind
 from ..exact.level import Epsilon, Level
 from ..exact.positions import values_at
-from ..files import file_name, write_whole, written_grid, written_level
+from ..files import file_name, write_whole, written_level
 from ..formats import VERSION, check_version
 from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
@@ -212,7 +212,7 @@ class CascadeReports(Result):
             "format": FORMAT,
             "version": VERSION,
             "note": _SECRET,
-            "grid": written_grid(cascade.grid),
+            "grid": cascade.grid.written(),
             "sensitivity": str(cascade.sensitivity),
             "levels": [written_level(level) for level in cascade.levels],
             "fingerprint": self.fingerprint,

@@ -18,9 +18,9 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import DiscreetError, TableInputError
+from ..exact.code_lists import has_code_lists
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
-from ..questions.code_lists import has_code_lists
 from ..questions.question import Question
 from ..tables.count import admitting
 from ..tables.publish.presentation import Presentation, PresentationParts

@@ -8,6 +8,7 @@ its data come by name.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -66,8 +67,8 @@ def heat_map(
     most = float(shares.max()) if top is None else top
     height = size * min(len(down) / len(across), 1.4)
     base = alt.Chart(data(cells)).encode(
-        x=alt.X("report:O", title="report", axis=_ticks(across, labelAngle=0)),
-        y=alt.Y("truth:O", title="true value", axis=_ticks(down)),
+        x=alt.X("report:O", title="report", axis=_ticks(list(map(str, columns))[::wide], labelAngle=0)),
+        y=alt.Y("truth:O", title="true value", axis=_ticks(list(map(str, rows))[::tall])),
     )
     shades = alt.Scale(range=_SHADES, domain=[0, most], interpolate="lab")
     named = "probability" if wide == 1 else "of a block"
@@ -320,10 +321,10 @@ def _named(values: list[Any], together: int) -> list[str]:
 
 
 def _ticks(names: Sequence[str], **more: Any) -> Any:
-    """An axis over cells that names some of them: of a block its first value."""
+    """An axis over cells that names some of them."""
     step = -(-len(names) // _TICKS)
     kept = list(range(0, len(names), step))
-    words = "{" + ",".join(f"{k}: {names[k].partition(' to ')[0]!r}" for k in kept) + "}"
+    words = "{" + ",".join(f"{k}: {json.dumps(names[k])}" for k in kept) + "}"
     return altair().Axis(
         values=kept, labelExpr=f"({words})[datum.value]", labelOverlap=False, ticks=False, domain=False, **more
     )

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import TableInputError
-from discreet.questions.code_lists import read_code_list
+from discreet.exact.code_lists import read_code_list
 from discreet.questions.domain import Domain, read_groups
 
 LIST = """code;label;parent

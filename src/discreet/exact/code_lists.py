@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import TableInputError
-from ..exact.arithmetic import show
+from .arithmetic import show
 
 MARK = "file:"
 _COLUMNS = ("code", "label", "parent", "level")
