@@ -399,6 +399,12 @@ class Finite(Channel):
             return None
         return float(kept[0] - guessed[0]), float(guessed[0])
 
+    def hits(self, q: Floats) -> tuple[Floats, float, float] | None:
+        """(Q, A, B) where each true value has a set of reports of its own, in which the report lies with the probability A if
+        that value is the truth and B if it is any other: for each value the sum Q of q over its set, so that (Q - B)/(A - B) is
+        the unbiased estimate of its probability. None for other channels."""
+        return None
+
     def total_variation(self) -> tuple[Fraction, bool] | None:
         """The largest total variation distance between two rows, exact, and whether any two are as far apart; None when too
         large to look at."""
@@ -408,12 +414,6 @@ class Finite(Channel):
         weights = exact[0].astype(object)
         apart = {int(np.maximum(x - y, 0).sum()) for k, x in enumerate(weights) for y in weights[:k]} or {0}
         return Fraction(max(apart), exact[1]), len(apart) == 1
-
-    def hits(self, q: Floats) -> tuple[Floats, float, float] | None:
-        """(Q, A, B) where each true value has a set of reports of its own, in which the report lies with the probability A if
-        that value is the truth and B if it is any other: for each value the sum Q of q over its set, so that (Q - B)/(A - B) is
-        the unbiased estimate of its probability. None for other channels."""
-        return None
 
     def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""

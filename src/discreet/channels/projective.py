@@ -113,9 +113,7 @@ class Projective(TwoLevels):
         return np.asarray(self._set[apart % self.reports])
 
     def total_variation(self) -> tuple[Fraction, bool]:
-        """Two hyperplanes share c (c - 1) / (K - 1) points."""
-        apart = self.length - Fraction(self.length * (self.length - 1), self.reports - 1)
-        return apart * (self._inside - self._outside), True
+        return self.shares.hit - self.shares.miss, True
 
     # Drawing
 
