@@ -51,6 +51,7 @@ MEANINGS = {
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
+    "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
     "--epsilons": 2,  # levels of a cascade, of a table of errors
     "--out": 7,
     "--part": 2,  # what is counted and charged, what is only charged

@@ -33,8 +33,13 @@ from .options import (
     Required,
     Runs,
     described,
+    entry,
 )
 
+Ordered = Annotated[
+    bool | None,
+    Parameter(negative="--names", help="Values are numbers in their order, as by default, or only names."),
+]
 Sets = Annotated[
     str | None,
     described(
@@ -141,6 +146,7 @@ def compare(
     require: Required = "",
     sensitivity: OneSensitivity = None,
     neighbours: Neighbours = None,
+    ordered: Ordered = None,
 ) -> Output:
     """Put known mechanisms and the best one side by side.
 
@@ -154,6 +160,8 @@ def compare(
     Example: discreet compare --n 20 --epsilon 2 --sensitivity 3
 
     Example: discreet compare --n 20 --neighbours any --epsilon 1 --prior binomial(0.3)
+
+    Example: discreet compare --n 299 --names --epsilon 1
     """
     from ..planning.compare import compare as make
     from . import terminal
@@ -168,6 +176,7 @@ def compare(
             require=require,
             sensitivity=sensitivity,
             neighbours=neighbours,
+            ordered=ordered,
             progress=progress,
         )
     return Output(found, part="rows")
@@ -288,29 +297,49 @@ def plan_reports(
     method: Annotated[str | None, described(PLAN_REPORTS, "method")] = None,
     runs: Runs = None,
     seed: Annotated[Number | None, SEED] = None,
+    total_variation: Annotated[Number | None, described(PLAN_REPORTS, "total_variation")] = None,
+    ordered: Ordered = None,
+    questions: Annotated[
+        str | None,
+        entry(
+            "Instead of --n: several questions of each person, by name with the largest value of each, such as "
+            "brand=299,region=15: split epsilon, or ask each person one?"
+        ),
+    ] = None,
 ) -> Output:
     """Find how many reports a recovery needs, or how near it comes.
 
-    For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
+    For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well. Answers without
+    an order (--names) are planned by formula, beside the optimum.
 
     Example: discreet plan-reports --n 100 --standard-error 0.1 --epsilon ln(2)/10 --prior binomial(0.3)
 
     Example: discreet plan-reports --n 100 --reports 100000 --epsilon 1 --neighbours any --prior binomial(0.3)
+
+    Example: discreet plan-reports --n 299 --names --reports 100000 --epsilon 1
+
+    Example: discreet plan-reports --questions brand=299,region=15 --reports 100000 --epsilon 1
     """
     from ..planning.reports import plan_reports as make
+    from . import terminal
 
-    plan = make(
-        _count(counts.n),
-        standard_error=standard_error,
-        kantorovich=kantorovich,
-        reports=reports,
-        alpha=alpha,
-        epsilon=epsilon,
-        method=method,
-        runs=runs,
-        seed=seed,
-        **counts.keywords(),
-    )
+    with terminal.progress("planning") as progress:
+        plan = make(
+            _count(counts.n) if questions is None else counts.n,
+            standard_error=standard_error,
+            kantorovich=kantorovich,
+            reports=reports,
+            total_variation=total_variation,
+            ordered=ordered,
+            questions=None if questions is None else _questions(questions),
+            alpha=alpha,
+            epsilon=epsilon,
+            method=method,
+            runs=runs,
+            seed=seed,
+            progress=progress,
+            **counts.keywords(),
+        )
     return Output(plan, text=str(plan))
 
 
@@ -339,6 +368,20 @@ def plan_tables(
         plot.save(plan.plot(), out)
         return Output(plan, notes=(f"Written: {out}.",))
     return Output(plan)
+
+
+def _questions(text: str) -> dict[str, str]:
+    """Questions by name: brand=299,region=15."""
+    from ..errors import DiscreetError
+
+    found = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and sign for name, sign, _ in found) or len({name.strip() for name, *_ in found}) < len(
+        found
+    ):
+        raise DiscreetError(
+            f"--questions {text} is not read; write a name and its largest value each, as in brand=299,region=15."
+        )
+    return {name.strip(): n.strip() for name, _, n in found}
 
 
 def _truths(n: str | None, values: str | None, edges: str | None) -> Any:

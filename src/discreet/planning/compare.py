@@ -2,6 +2,7 @@
 
     compare          for one count
     compare_local    for local privacy, all at one level between any two values
+    compare_names    for local privacy and answers without an order: the variance of a share
     compare_query    for the answer to one query (mean, sum, maximum, ...), beside the best one for what is known
 
 The same local epsilon is not the same promise. Randomised response and square wave treat any two values alike: whoever sees the
@@ -38,6 +39,7 @@ from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
 from ..mechanisms.additive import geometric
+from ..mechanisms.categories import projective_response
 from ..mechanisms.guessing import randomized_response
 from ..mechanisms.wave import square_wave
 from ..present.views import Result, View, plain
@@ -46,6 +48,7 @@ from ..queries.candidates import answer_grid, candidates, no_data
 from ..queries.curves import tradeoff
 from ..queries.queries import query_of
 from ..registry import FAMILIES, legend
+from .categories import OPTIMUM, PROJECTIVE, RESPONSE, advice, is_named, named_answers, shares_of
 from .choices import named
 
 _WRITTEN = 2**12  # values up to which a loss is written out
@@ -76,7 +79,9 @@ class Comparison(Result):
         """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""
         from ..present import plot
 
-        cost = next(key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0])
+        cost = next((key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0]), None)
+        if cost is None:
+            raise DiscreetError("Names have no losses of a report that a picture could show; print the comparison.")
         series = {cost: "mean", "worst": "worst truth", "best use": "best use"}
         known = [row for row in self.table if None not in (row[key] for key in series)]
         if not known:
@@ -105,6 +110,7 @@ def compare(
     mechanisms: Procedure | Sequence[Procedure] | Mapping[str, Procedure] | None = None,
     sensitivity: Rational | None = None,
     neighbours: NeighboursLike | None = None,
+    ordered: bool | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
@@ -119,7 +125,8 @@ def compare(
     loss (Ghosh, Roughgarden, Sundararajan 2009).
 
     With neighbours="any" the mechanisms for local privacy, all at one level between any two values, and which promise each
-    keeps (see compare_local). How near a distribution recovered from many reports comes is for plan_reports; the
+    keeps (see compare_local). With ordered=False, or a list of names as n, those for answers without an order (see
+    compare_names). How near a distribution recovered from many reports comes is for plan_reports; the
     mechanisms for the answer to a mean, a maximum and so on are compared by queries.compare_query.
 
     >>> import discreet as dt
@@ -127,6 +134,10 @@ def compare(
     >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
     ('all seven', True)
     """
+    if ordered is False or (mechanisms is None and is_named(n)):
+        if ordered or mechanisms is not None or prior is not None or sensitivity is not None or require or loss != "l1":
+            raise DiscreetError("Names have no order, and no loss by distance; give n or names, and a level, alone.")
+        return compare_names(n, Level.of(alpha=alpha, epsilon=epsilon))
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         procedure_of(n)  # a design: says to give its mechanism
     if mechanisms is None and (isinstance(n, (Procedure, list, tuple, Mapping)) or getattr(n, "ndim", 0) > 0):
@@ -255,6 +266,40 @@ def _row(
         "worst": worst_loss(m, loss),
         "best use": bayes_risk(m, prior=prior, loss=loss),
     }
+
+
+def compare_names(n: Any, level: Level) -> Comparison:
+    """Randomised response and projective response for answers without an order, beside the optimum of all mechanisms (subset
+    selection with the best size; Ye and Barg 2018), which is analysis: its reports are sets of answers.
+
+    Columns: how many different reports there are; the variance of the estimate of a rare share from one report, N times that
+    from N; the same over the optimum's; and the standard error with 10,000 reports.
+    """
+    grid = named_answers(n)
+    answers = grid.size or 0
+    known = shares_of(answers, level.alpha)
+    best = known[OPTIMUM].variance()
+    rows = tuple(
+        MappingProxyType(
+            {
+                "mechanism": family,
+                "different reports": None if family == OPTIMUM else told.size,
+                "N x variance": float(told.variance()),
+                "/ optimum": float(told.variance() / best),
+                "error at N = 10000": math.sqrt(told.variance() / 10_000),
+            }
+        )
+        for family, told in known.items()
+    )
+    notes = (
+        advice(known),
+        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; no mechanism of discreet",
+    )
+    question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
+    made: dict[str, Procedure] = {RESPONSE: randomized_response(grid, alpha=level)}
+    with suppress(GridError):  # while it takes no names
+        made[PROJECTIVE] = projective_response(grid, alpha=level)
+    return Comparison(question, rows, notes, MappingProxyType(made), "variance")
 
 
 def compare_local(

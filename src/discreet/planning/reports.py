@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -45,16 +45,19 @@ from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.prior import PriorLike, prior_of
-from ..mechanism import Procedure
+from ..mechanism import Mechanism, Procedure
 from ..mechanisms.wave import square_wave, usual_width
+from ..progress import Progress, part, tell
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
+from .categories import is_named, plan_questions, plan_shares
 from .choices import Choice, Plan, hidden_by, makers_for, named, span_of
 from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
 
 _AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
+_DESIGNED = 128  # steps of a grid up to which the best mechanism for one report stands beside the others
 _LONGEST = 2**16  # values for which distances are predicted
 _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of itself above a whole number
 _FINEST = 512  # values that are looked at one by one; a longer grid is looked at in so many cells
@@ -64,12 +67,15 @@ _RATIO = 2 ** (1 / 4)  # between two widths that are tried: it matters little
 
 
 def plan_reports(
-    n: GridLike | None = None,
+    n: GridLike | Sequence[str] | None = None,
     *,
     standard_error: Rational | None = None,
     of: Any = None,
     kantorovich: Rational | None = None,
     reports: Rational | None = None,
+    total_variation: Rational | None = None,
+    ordered: bool | None = None,
+    questions: Sequence[Any] | Mapping[str, Any] | None = None,
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
     prior: PriorLike | None = None,
@@ -81,6 +87,7 @@ def plan_reports(
     iterations: Rational | None = None,
     runs: Rational | None = None,
     seed: Rational | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """How many reports a recovery needs, fewest first; or how near it comes with so many, nearest first.
 
@@ -99,6 +106,15 @@ def plan_reports(
                         Predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
                         wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
                         the truth is the guess itself is simulated beside it: it may be up to four times smaller
+        total_variation  the mean total variation distance to reach, of shares of answers without an order
+
+    Brands and diagnoses have no order, so no Kantorovich distance either: with a list of names as n, or with ordered=False,
+    randomised response and projective response stand beside the optimum (subset selection; Ye and Barg 2018), by closed forms
+    (discreet.planning.categories).
+
+        ordered         whether the values are numbers in their order (the default for n) or only names: False
+        questions       several questions of each person in place of n, as a list of n or of names, or by name: whether to split
+                        epsilon among them or to ask each person one, and how near the shares come with so many `reports`
 
     What is simulated is recover:
 
@@ -116,7 +132,25 @@ def plan_reports(
     ... )
     >>> near.winner.width, round(near.winner.distance, 1)
     (15, 0.5)
+    >>> brands = dt.plan_reports(999, reports=100_000, epsilon=1, ordered=False)
+    >>> [(choice.family, f"{float(choice.variance):.4g}") for choice in brands]
+    [('projective_response', '3.682'), ('randomized_response', '338.9'), ('subset_selection', '3.674')]
     """
+    if ordered is not None and not isinstance(ordered, (bool, np.bool_)):
+        raise DiscreetError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
+    if is_named(n) or questions is not None:
+        if ordered:
+            raise DiscreetError("Names have no order; leave ordered out, or give n for numbers.")
+        ordered = False
+    if ordered is False:
+        simulated = {"method": method, "iterations": iterations, "runs": runs, "seed": seed, "of": of}
+        unfit = {"sensitivity": sensitivity, "mechanism": mechanism, "kantorovich": kantorovich} | simulated
+        _only_for_order(unfit, neighbours)
+        return _plan_names(n, questions, alpha, epsilon, prior, families, reports, standard_error, total_variation)
+    if total_variation is not None:
+        raise DiscreetError(
+            "total_variation is for answers without an order; say ordered=False, or ask for kantorovich."
+        )
     if sum(question is not None for question in (standard_error, kantorovich, reports)) != 1:
         raise DiscreetError("Give one of standard_error, kantorovich and reports: one plan answers one question.")
     simulates = {"method": method, "iterations": iterations, "runs": runs, "seed": seed}
@@ -130,13 +164,54 @@ def plan_reports(
     elif neighbours is not None:
         raise DiscreetError("A mechanism has neighbours of its own; leave neighbours out.")
     any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
-    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior)
+    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior, progress)
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
     way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
-        return plan_kantorovich(*made, kantorovich, prior, way)
-    return plan_distance(*made, reports, prior, None if stray is None else way)
+        return plan_kantorovich(*made, kantorovich, prior, way, progress)
+    return plan_distance(*made, reports, prior, None if stray is None else way, progress)
+
+
+def _only_for_order(stray: Mapping[str, Any], neighbours: Any) -> None:
+    """Refuse what says nothing about names."""
+    for name, value in stray.items():
+        if value is not None:
+            raise DiscreetError(
+                f"{name} is for values in their order, and names have none; leave it out. Shares are planned by formula: give "
+                "reports, standard_error or total_variation."
+            )
+    if neighbours is not None and neighbours not in ("any", Neighbours.any()):
+        raise DiscreetError('Names are hidden from each other, any two of them; leave neighbours out, or say "any".')
+
+
+def _plan_names(
+    n: Any,
+    questions: Any,
+    alpha: Any,
+    epsilon: Any,
+    prior: Any,
+    families: Any,
+    reports: Any,
+    standard_error: Any,
+    total_variation: Any,
+) -> Plan:
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    if sum(goal is not None for goal in (reports, standard_error, total_variation)) != 1:
+        raise DiscreetError("Give one of reports, standard_error and total_variation: one plan answers one question.")
+    if questions is not None:
+        if n is not None or families is not None or reports is None:
+            raise DiscreetError("Of several questions the errors are planned for a number of reports; give that alone.")
+        return plan_questions(questions, level, reports=number_of(reports), priors=prior)
+    return plan_shares(
+        n,
+        level,
+        reports=None if reports is None else number_of(reports),
+        standard_error=None if standard_error is None else _positive(standard_error, "standard_error"),
+        total_variation=None if total_variation is None else _positive(total_variation, "total_variation"),
+        prior=prior,
+        families=families,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +287,7 @@ def made_of(
     mechanism: Any,
     local: bool = False,
     prior: Any = None,
+    progress: Progress | None = None,
 ) -> tuple[Grid, str, Compared]:
     """The grid, the question's beginning, and what is compared; between any two values with the design for the prior."""
     if mechanism is None:
@@ -221,7 +297,7 @@ def made_of(
         found: Compared = []
         makers = makers_for(grid, families, sensitivity, COLLECTED)
         if local and families is None:
-            makers["design"] = lambda level: design(grid, alpha=level, prior=prior, neighbours="any").mechanism
+            makers["design"] = lambda level: _designed(grid, level, prior, part(progress, 0.0, 0.5))
         for name, make in makers.items():
             try:
                 found.append((name, make(level)))
@@ -234,6 +310,15 @@ def made_of(
         )
     grid, several = named(n, mechanism)
     return grid, str(grid), list(several.items())
+
+
+def _designed(grid: Grid, level: Level, prior: Any, progress: Progress | None) -> Mechanism:
+    """The best for one report, which stands beside the others where it is quickly made."""
+    if (grid.n or 0) > _DESIGNED:
+        raise SizeError(
+            f"the best mechanism for one report is looked for with up to {_DESIGNED + 1} values; see design."
+        )
+    return design(grid, alpha=level, prior=prior, neighbours="any", progress=progress).mechanism
 
 
 def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of: Any, prior: Any) -> Plan:
@@ -249,7 +334,15 @@ def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of:
     return _ranked(question, made, lambda m: for_standard_error(m, f, goal, floats))
 
 
-def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior: Any, way: Simulation) -> Plan:
+def plan_kantorovich(
+    grid: Grid,
+    where: str,
+    made: Compared,
+    wanted: Any,
+    prior: Any,
+    way: Simulation,
+    progress: Progress | None = None,
+) -> Plan:
     goal = _positive(wanted, "kantorovich")
     if prior is None:
         raise DiscreetError(
@@ -257,11 +350,17 @@ def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior:
         )
     law = prior_of(prior, grid)
     question = f"{where}: reports for a mean Kantorovich distance of {goal} by {way}, when the truth is {law}"
-    return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way))
+    return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way), progress)
 
 
 def plan_distance(
-    grid: Grid, where: str, made: Compared, reports: Any, prior: Any, way: Simulation | None = None
+    grid: Grid,
+    where: str,
+    made: Compared,
+    reports: Any,
+    prior: Any,
+    way: Simulation | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """How near the distribution recovered from so many reports comes, predicted, nearest first; a square wave by its best width.
 
@@ -274,7 +373,8 @@ def plan_distance(
         )
     law, unit = prior_of(prior, grid), float(grid.step)
     chosen = []
-    for name, m in made:
+    for k, (name, m) in enumerate(made):
+        tell(progress, f"planning {name}", 0.5 + k / (2 * len(made)))
         if isinstance(m, str):
             chosen.append(Choice(name, refused=m))
             continue
@@ -315,10 +415,11 @@ def _same_promise(able: list[Choice]) -> tuple[str, ...]:
     return ("These levels do not promise the same: see between which values, and at which epsilon.",)
 
 
-def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size]) -> Plan:
+def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], progress: Progress | None = None) -> Plan:
     """The choices, fewest reports first, and what to keep in mind when they are compared."""
     chosen = []
-    for name, m in made:
+    for k, (name, m) in enumerate(made):
+        tell(progress, f"planning {name}", 0.5 + k / (2 * len(made)))
         if isinstance(m, str):
             chosen.append(Choice(name, refused=m))
             continue

@@ -1,0 +1,268 @@
+"""Planning for answers without an order (brands, diagnoses): how many reports, by which mechanism, and several questions at once.
+
+Everything is a closed form (discreet.channels.shares). With V(f) the variance of the estimate of a share f from one report,
+N reports give the share of an answer among the people themselves with
+
+    a standard error   sqrt(V(f) / N)
+    all k within       z sqrt(max V / N) of their shares, in 95 % of all collections; z the normal quantile of 0.025/k
+    total variation    1/2 sum over the answers of sqrt(2/pi) sqrt(V(f) / N), on average
+
+for the unbiased estimates. Without a guess of the shares the numbers hold whatever they are: V is linear in f, so that it is
+largest at f = 0 or 1, and its mean over all answers is the same for every distribution, so that the sum of roots is largest where
+all are alike.
+
+Of d questions either all are answered, each at epsilon/d, or each person answers one of them at the whole epsilon: which one must
+not depend on any answer. Then N/d people stand for all, so that N times the variance is d V(f) + (d - 1) f (1 - f): the second
+part is what a sample without noise has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ..channels.shares import MOST_ANSWERS, Shares, of_projective_response, of_randomized_response, of_subset_selection
+from ..errors import DiscreetError, SizeError
+from ..exact.arithmetic import show
+from ..exact.grid import Grid
+from ..exact.level import Epsilon, Level
+from ..exact.names import answers_of, is_list_of_names
+from ..measure.prior import prior_of
+from ..recovery.likelihood import Floats
+from .choices import Choice, Plan
+
+Variance = Callable[[Fraction], Fraction]  # N times that of the estimate of a share
+
+RESPONSE, PROJECTIVE, OPTIMUM = "randomized_response", "projective_response", "subset_selection"
+NAMED = (RESPONSE, PROJECTIVE)  # the families for answers without an order
+_MISSED = 0.05  # how often one of all shares is farther off than is said
+_ALIKE = Fraction(21, 20)  # a variance up to so many times the least: the simpler mechanism stays
+_ANY_TWO = "any two values"
+_BOUND = "the optimum, for comparison: no mechanism of discreet"
+
+
+def named_answers(n: Any) -> Grid:
+    """The answers: names, or n for 0..n."""
+    grid = answers_of(n)
+    if grid.size is None or grid.size > MOST_ANSWERS:
+        raise SizeError(f"Shares are planned for 2 to {MOST_ANSWERS} answers, not {grid}; pool rare ones.")
+    return grid
+
+
+def is_named(n: Any) -> bool:
+    """Are these names, or a file with them?"""
+    if isinstance(n, (Grid, str)):
+        return is_list_of_names(n) if isinstance(n, str) else not n.is_ordered
+    return is_list_of_names(n) and not isinstance(n, Mapping) and all(isinstance(name, str) for name in n)
+
+
+def shares_of(answers: int, alpha: Fraction) -> dict[str, Shares]:
+    """What each family tells, and the optimum of all."""
+    return {
+        RESPONSE: of_randomized_response(answers, alpha),
+        PROJECTIVE: of_projective_response(answers, alpha)[1],
+        OPTIMUM: of_subset_selection(answers, alpha),
+    }
+
+
+def recommended(known: Mapping[str, Shares]) -> str:
+    """The family to use: randomised response, whose report is an answer, unless projective response is better by a twentieth."""
+    if known[RESPONSE].variance() <= _ALIKE * known[PROJECTIVE].variance():
+        return RESPONSE
+    return PROJECTIVE
+
+
+def plan_shares(
+    n: Any,
+    level: Level,
+    *,
+    reports: int | None = None,
+    standard_error: Fraction | None = None,
+    total_variation: Fraction | None = None,
+    prior: Any = None,
+    families: Sequence[str] | None = None,
+) -> Plan:
+    """Randomised response, projective response and the optimum side by side, the recommended one first: how many reports each
+    needs, or how near it comes with so many."""
+    grid = named_answers(n)
+    answers = grid.size or 0
+    law, guess = _guess(prior, grid)
+    known = shares_of(answers, level.alpha)
+    first = recommended(known)
+    wanted = _wanted(families)
+    chosen = []
+    for family, told in known.items():
+        if family in wanted or family == OPTIMUM:
+            number = reports or _needed(told.variance, answers, law, standard_error, total_variation)
+            choice = _choice(family, level, told.variance, answers, law, number)
+            chosen.append(replace(choice, is_bound=True, note=_BOUND) if family == OPTIMUM else choice)
+    chosen.sort(key=lambda c: (c.is_bound, c.family != first, c.variance))
+    goal = (
+        f"shares from {reports} reports"
+        if reports is not None
+        else f"reports for a standard error of {standard_error} of every share"
+        if standard_error is not None
+        else f"reports for a mean total variation distance of {total_variation}"
+    )
+    question = f"{answers} answers without an order, {level} between {_ANY_TWO}: {goal}, {guess}"
+    return Plan(question, tuple(chosen), (advice(known), _MEANING))
+
+
+_MEANING = (
+    "Of the unbiased estimates of the people's own shares; all shares within: in 95 % of all collections. recover comes nearer "
+    "where few answers are frequent."
+)
+
+
+def advice(known: Mapping[str, Shares]) -> str:
+    """Which mechanism, and why."""
+    response, projective, best = (known[family].variance() for family in (RESPONSE, PROJECTIVE, OPTIMUM))
+    if recommended(known) == RESPONSE:
+        than = f"its variance is {float(response / best):.3g} times that of the optimum"
+        return f"Use {RESPONSE}: with so few answers, or so large an epsilon, {than}, and its report is an answer."
+    return (
+        f"Use {PROJECTIVE}: {RESPONSE} needs {float(response / projective):.3g} times as many reports for the same error, the "
+        f"optimum {float(best / projective):.3g} times."
+    )
+
+
+def _wanted(families: Sequence[str] | None) -> Sequence[str]:
+    wanted = NAMED if families is None else (families,) if isinstance(families, str) else tuple(families)
+    for name in wanted:
+        if name not in NAMED:
+            raise DiscreetError(f"{show(name)} is not for answers without an order; choose from {', '.join(NAMED)}.")
+    return wanted
+
+
+def _guess(prior: Any, grid: Grid) -> tuple[Floats | None, str]:
+    """The guessed shares, and in words; without a guess what is said holds whatever they are."""
+    if prior is None:
+        return None, "whatever they are"
+    law = prior_of(prior, grid)
+    return law.floats, f"guessed to be {law}"
+
+
+def _largest(variance: Variance, law: Floats | None) -> Fraction:
+    """Of all shares, or of those guessed: V(f) is V(0) + slope f + bend f (1 - f), with a bend of 0 or more."""
+    rare, half, all_ = (variance(Fraction(k, 2)) for k in range(3))
+    slope, bend = all_ - rare, 4 * half - 2 * rare - 2 * all_
+    if law is not None:
+        return variance(Fraction(float(law[np.argmax(float(slope) * law + float(bend) * law * (1 - law))])))
+    top = Fraction(1, 2) + slope / (2 * bend) if bend else Fraction(slope > 0)
+    return variance(min(max(top, Fraction(0)), Fraction(1)))
+
+
+def _roots(variance: Variance, answers: int, law: Floats | None) -> float:
+    """The sum over all answers of sqrt(V)."""
+    if law is None:
+        return answers * math.sqrt(variance(Fraction(1, answers)))
+    rare, half, all_ = (float(variance(Fraction(k, 2))) for k in range(3))
+    return float(np.sqrt(rare + law * (all_ - rare) + (4 * half - 2 * rare - 2 * all_) * law * (1 - law)).sum())
+
+
+def _needed(
+    variance: Variance,
+    answers: int,
+    law: Floats | None,
+    standard_error: Fraction | None,
+    total_variation: Fraction | None,
+) -> int:
+    if standard_error is not None:
+        return max(1, math.ceil(_largest(variance, law) / standard_error**2))
+    assert total_variation is not None
+    return max(1, math.ceil(_roots(variance, answers, law) ** 2 / (2 * math.pi * float(total_variation) ** 2)))
+
+
+def _choice(family: str, level: Level, variance: Variance, answers: int, law: Floats | None, reports: int) -> Choice:
+    quantile = -NormalDist().inv_cdf(_MISSED / (2 * answers))
+    return Choice(
+        family,
+        level,
+        hidden=_ANY_TWO,
+        reports=reports,
+        variance=variance(Fraction(0)),
+        share_error=quantile * math.sqrt(_largest(variance, law) / reports),
+        total_variation=min(1.0, _roots(variance, answers, law) / math.sqrt(2 * math.pi * reports)),
+    )
+
+
+# Several questions of one person at once
+
+
+def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = None) -> Plan:
+    """All questions at epsilon/d each, or one of them for each person at the whole epsilon: the better way first."""
+    asked = _questions(questions)
+    d = len(asked)
+    guesses = {} if priors is None else _priors(priors, asked)
+    part = Level.of(alpha=level.per_step(d))
+    if level.asked is not None:
+        part = Level.of(epsilon=Epsilon(level.asked.factor / d, level.asked.base))
+    ways = []
+    for way, one in (("sampled", level), ("split", part)):
+        found = []
+        for name, grid in asked.items():
+            answers = grid.size or 0
+            law, _ = _guess(guesses.get(name), grid)
+            known = shares_of(answers, one.alpha)
+            family = recommended(known)
+            told = known[family].variance
+            variance = _sampled(told, d) if way == "sampled" else told
+            found.append(replace(_choice(family, one, variance, answers, law, reports), note=name))
+        worst = max(found, key=lambda c: c.share_error)
+        words = (
+            f"each person answers one of {d} questions"
+            if way == "sampled"
+            else f"each person answers all {d} questions, each at epsilon/{d}"
+        )
+        ways.append(
+            Choice(
+                way,
+                level,
+                hidden=_ANY_TWO,
+                reports=reports,
+                variance=max(c.variance for c in found if c.variance is not None),
+                share_error=worst.share_error,
+                total_variation=max(c.total_variation for c in found),
+                questions=tuple(found),
+                note=words,
+            )
+        )
+    ways.sort(key=lambda c: c.share_error)
+    better, other = ways
+    times = (other.share_error / better.share_error) ** 2
+    notes = (
+        f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share.",
+        "sampled: who answers what is drawn beforehand, and depends on no answer.",
+        _MEANING,
+    )
+    return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", tuple(ways), notes)
+
+
+def _sampled(told: Variance, d: int) -> Variance:
+    return lambda f: d * told(f) + (d - 1) * f * (1 - f)
+
+
+def _questions(questions: Any) -> dict[str, Grid]:
+    """The questions by name, with the answers of each."""
+    named = questions if isinstance(questions, Mapping) else None
+    if named is None:
+        if not isinstance(questions, (list, tuple)) or is_named(questions):
+            raise DiscreetError(
+                'questions is a list, with n or a list of names for each; write for example {"brand": 299, "sex": ["f", "m"]}.'
+            )
+        named = {f"question {k}": n for k, n in enumerate(questions, start=1)}
+    if len(named) < 2:
+        raise DiscreetError("There is nothing to split among fewer than two questions; give more, or n for one alone.")
+    return {str(name): named_answers(n) for name, n in named.items()}
+
+
+def _priors(priors: Any, asked: Mapping[str, Grid]) -> Mapping[str, Any]:
+    if not isinstance(priors, Mapping) or not set(priors) <= set(asked):
+        raise DiscreetError(f"With several questions prior has a guess by name; choose from {', '.join(asked)}.")
+    return priors

@@ -1,0 +1,214 @@
+"""Plans for answers without an order: closed forms against the channel and draws, split questions against sampled ones."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.channels.shares import of_projective_response
+from discreet.errors import DiscreetError
+from discreet.planning.categories import plan_questions, recommended, shares_of
+from tests.cli.test_cli import assert_one_good_error, run  # noqa: F401
+
+# epsilon, answers: N times the variance of a rare share by randomised response, subset selection, projective response, to the
+# digits that were computed elsewhere
+TABLE = [(1, 10, 3.63, 2.82, 3.05), (1, 100, 34.1, 3.59, 3.66), (1, 1000, 339, 3.67, 3.68), (2, 1000, 24.6, 0.72, 0.72)]
+
+
+@pytest.mark.parametrize(("epsilon", "answers", "response", "best", "projective"), TABLE)
+def test_the_three_stand_side_by_side(epsilon, answers, response, best, projective):
+    plan = dt.plan_reports(answers - 1, epsilon=epsilon, ordered=False, reports=10_000)
+    numbers = {choice.family: float(choice.variance) for choice in plan}
+    expected = {"projective_response": projective, "randomized_response": response, "subset_selection": best}
+    assert numbers == pytest.approx(expected, rel=7e-3)
+    assert [c.family for c in plan] == list(expected)
+    assert plan.winner.family == "projective_response"
+    compared = dt.compare(answers - 1, epsilon=epsilon, ordered=False)
+    assert {r["mechanism"]: r["N x variance"] for r in compared.table} == pytest.approx(numbers)
+    assert compared["subset_selection"]["/ optimum"] == 1
+    for m in compared.mechanisms.values():
+        assert dt.check_privacy(m, epsilon=epsilon, neighbours="any")
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(1, "1/2"), (2, 1), (9, 2), (99, 6)])
+def test_few_answers_or_a_large_epsilon_keep_randomised_response(n, epsilon):
+    plan = dt.plan_reports(n, epsilon=epsilon, ordered=False, reports=1000)
+    assert plan.winner.family == "randomized_response"
+    assert "Use randomized_response" in str(plan)
+    least = min(choice.variance for choice in plan if not choice.is_bound)
+    assert plan.winner.variance <= Fraction(21, 20) * least
+
+
+def variance_of(m, f):
+    """The exact variance of the estimate of the first answer's share, from the channel's own entries."""
+    channel = m.finite()
+    hit, miss = channel.entry(0, 0), channel.entry(1, 0)
+    return ((1 - f) * miss * (1 - miss) + f * hit * (1 - hit)) / (hit - miss) ** 2
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(1, "1/2"), (4, "1/3"), (30, "1/5")])
+def test_the_formula_is_that_of_the_channel(n, alpha):
+    m = dt.randomized_response(n, alpha=alpha)
+    told = shares_of(n + 1, Fraction(alpha))["randomized_response"]
+    for f in map(Fraction, ("0", "1/7", "1/2", "1")):
+        assert told.variance(f) == variance_of(m, f)
+    goal = Fraction(1, 50)
+    choice = dt.plan_reports(n, alpha=alpha, ordered=False, standard_error=goal)["randomized_response"]
+    by_channel = dt.plan_reports(n, alpha=alpha, standard_error=goal, of="cell(0)", families="randomized_response")
+    assert choice.reports == by_channel["randomized_response"].reports
+    at = max(variance_of(m, Fraction(0)), variance_of(m, Fraction(1))) / choice.reports
+    assert at <= goal**2 < at * choice.reports / (choice.reports - 1)
+
+
+def estimates(m, truths, rng):
+    """Unbiased shares of all answers, from the reports of people with these answers."""
+    k = m.inputs.size
+    counts = np.zeros(k)
+    for x, people in enumerate(np.bincount(truths, minlength=k)):
+        counts += rng.multinomial(people, m.finite().row(x))
+    hit, miss = float(m.finite().entry(0, 0)), float(m.finite().entry(1, 0))
+    return (counts / len(truths) - miss) / (hit - miss)
+
+
+def test_errors_are_those_of_drawn_collections():
+    """600 collections: mean total variation within 3 %, all shares within what is said in 95 % of them."""
+    rng, m, number = np.random.default_rng(3), dt.randomized_response(11, epsilon=1), 20_000
+    shares = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.02, 0.01, 0.0])
+    truths = np.repeat(np.arange(12), np.round(shares * number).astype(int))
+    errors = np.array([estimates(m, truths, rng) - shares for _ in range(600)])
+    plan = dt.plan_reports(11, epsilon=1, ordered=False, reports=number, prior=[str(x) for x in shares])
+    told = plan["randomized_response"]
+    seen = np.abs(errors).sum(axis=1).mean() / 2
+    assert told.total_variation == pytest.approx(seen, rel=0.03)
+    within = (np.abs(errors).max(axis=1) <= told.share_error).mean()
+    assert 0.93 <= within <= 1
+    assert (np.abs(errors).max(axis=1) <= 0.7 * told.share_error).mean() < 0.8  # the control
+    anyway = dt.plan_reports(11, epsilon=1, ordered=False, reports=number)["randomized_response"]
+    assert told.total_variation <= anyway.total_variation
+    assert told.share_error <= anyway.share_error
+
+
+def test_a_distance_is_reached_with_the_reports_that_are_planned():
+    plan = dt.plan_reports(49, epsilon=1, total_variation="0.05", ordered=False)
+    for choice in plan:
+        assert choice.total_variation == pytest.approx(0.05, rel=1e-3)
+    assert plan["randomized_response"].reports > 4 * plan["projective_response"].reports
+
+
+# Several questions
+
+
+def test_questions_split_or_sampled_against_draws():
+    """Two questions of 30,000 people. The variance of a share over 500 collections meets the formula within 5 standard errors
+    of a variance, sqrt(2/500); without the sample's own part it would not."""
+    rng, number, f = np.random.default_rng(11), 30_000, 0.4
+    plan = dt.plan_reports(questions={"a": 3, "b": 3}, epsilon=6, reports=number)
+    full = dt.randomized_response(3, epsilon=6)
+    half = dt.randomized_response(3, epsilon=3)
+    truths = np.repeat(np.arange(4), [int(f * number), int(0.3 * number), int(0.2 * number), int(0.1 * number)])
+    sampled, split = [], []
+    for _ in range(500):
+        asked = rng.permutation(number) % 2 == 0  # who answers the first question: drawn without a look at anything
+        sampled.append(estimates(full, truths[asked], rng)[0])
+        split.append(estimates(half, truths, rng)[0])
+    exact = Fraction(f).limit_denominator()
+    noise = shares_of(4, full.alpha)["randomized_response"].variance(exact)
+    expected = {
+        "sampled": 2 * noise + exact * (1 - exact),
+        "split": shares_of(4, half.alpha)["randomized_response"].variance(exact),
+    }
+    bound = 5 * math.sqrt(2 / 500)
+    for way, seen in (("sampled", sampled), ("split", split)):
+        assert np.mean(seen) == pytest.approx(f, abs=5 * math.sqrt(float(expected[way]) / number / 500))
+        assert np.var(seen, ddof=1) * number == pytest.approx(float(expected[way]), rel=bound)
+    assert np.var(sampled, ddof=1) * number != pytest.approx(float(2 * noise), rel=bound)  # the control
+    assert {choice.family for choice in plan} == {"sampled", "split"}
+
+
+def test_small_levels_are_for_sampling_and_large_ones_for_splitting():
+    """In the limit of a small epsilon the variance is c / epsilon^2: d^2 c when it is split, d c when it is sampled."""
+    small = dt.plan_reports(questions=[9, 9, 9], epsilon="1/100", reports=10**6)
+    assert small.winner.family == "sampled"
+    ratio = small["split"].variance / small["sampled"].variance
+    assert float(ratio) == pytest.approx(3, rel=0.05)
+    large = dt.plan_reports(questions=[9, 9, 9], epsilon=20, reports=10**6)
+    assert large.winner.family == "split"
+    assert "Use split" in str(large)
+
+
+def test_questions_are_each_planned_at_their_own_size_and_level():
+    level = dt.Level.of(epsilon=1)
+    plan = plan_questions({"brand": 299, "sex": ["f", "m"]}, level, reports=50_000)
+    sampled, split = plan["sampled"], plan["split"]
+    assert [(c.note, c.family) for c in sampled.questions] == [
+        ("brand", "projective_response"),
+        ("sex", "randomized_response"),
+    ]
+    assert [c.level.asked.factor for c in split.questions] == [Fraction(1, 2)] * 2
+    brand = of_projective_response(300, dt.Level.of(epsilon="1/2").alpha)[1]
+    assert split.questions[0].variance == brand.variance()
+    assert sampled.questions[1].variance == 2 * shares_of(2, level.alpha)["randomized_response"].variance()
+    guessed = plan_questions([299, 1], level, reports=50_000, priors={"question 2": ["1/2", "1/2"]})
+    assert guessed["split"].questions[1].share_error <= split.questions[1].share_error
+
+
+def test_the_recommendation_has_its_margin():
+    known = shares_of(10, Fraction(1, 5))
+    assert recommended(known) == "randomized_response"
+    assert recommended(shares_of(300, Fraction(1, 3))) == "projective_response"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n": 9, "ordered": False, "kantorovich": 1}, "kantorovich is for values in their order"),
+        ({"n": 9, "ordered": False, "reports": 10, "runs": 4}, "runs is for"),
+        ({"n": 9, "ordered": False, "reports": 10, "sensitivity": 2}, "sensitivity is for"),
+        ({"n": 9, "ordered": False, "reports": 10, "neighbours": 1}, "any two of them"),
+        ({"n": 9, "ordered": False, "reports": 10, "families": ["square_wave"]}, "square_wave"),
+        ({"n": 9, "ordered": False}, "one of reports"),
+        ({"n": 9, "ordered": "no", "reports": 1}, "ordered ="),
+        ({"n": ["a", "b"], "ordered": True, "reports": 1}, "no order"),
+        ({"n": ["a", "a"], "reports": 1}, "each once"),
+        ({"n": dt.Grid(0, None), "ordered": False, "reports": 1}, "answers, not"),
+        ({"n": 2**21, "ordered": False, "reports": 1}, "answers"),
+        ({"n": 9, "total_variation": "0.1"}, "ordered=False"),
+        ({"questions": [9], "reports": 1}, "fewer than two"),
+        ({"questions": ["a", "b"], "reports": 1}, "questions is a list"),
+        ({"questions": [9, 9], "n": 3, "reports": 1}, "several questions"),
+        ({"questions": [9, 9], "standard_error": 1}, "several questions"),
+        ({"questions": [9, 9], "reports": 1, "prior": "uniform"}, "by name"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_words(given, words):
+    with pytest.raises(DiscreetError, match=words):
+        dt.plan_reports(epsilon=1, **given)
+
+
+def test_names_are_compared_alone():
+    for wrong in ({"prior": "uniform"}, {"loss": "l2"}, {"require": "WH"}, {"sensitivity": 2}):
+        with pytest.raises(DiscreetError, match="no order"):
+            dt.compare(9, epsilon=1, ordered=False, **wrong)
+    found = dt.compare(["Fiat", "VW", "Volvo"], epsilon=1)
+    assert "3 answers without an order" in str(found)
+    with pytest.raises(DiscreetError, match="picture"):
+        found.plot()
+
+
+def test_the_command_line_plans_the_same(run):  # noqa: F811
+    plan = dt.plan_reports(299, epsilon=1, ordered=False, reports=1000)
+    told = json.loads(run("plan-reports", "--n", 299, "--names", "--epsilon", 1, "--reports", 1000, "--json").out)
+    assert told == plan.to_dict()
+    several = run("plan-reports", "--questions", "brand=299,region=15", "--epsilon", 1, "--reports", 1000, "--json")
+    assert (
+        json.loads(several.out)
+        == dt.plan_reports(questions={"brand": 299, "region": 15}, epsilon=1, reports=1000).to_dict()
+    )
+    assert "subset_selection" in run("compare", "--n", 299, "--names", "--epsilon", 1).out
+    for wrong in ("brand", "a=1,a=2", "=3"):
+        assert_one_good_error(run("plan-reports", "--questions", wrong, "--epsilon", 1, "--reports", 10))
