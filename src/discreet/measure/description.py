@@ -111,7 +111,19 @@ class Description(Result):
             )
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))
+        if self.share_error is not None:
+            lines.append(
+                f"of N reports, the share of a rare answer is found with the standard error {self.share_error:.4g}/sqrt(N)"
+            )
         return "\n".join(lines)
+
+    @property
+    def share_error(self) -> float | None:
+        """The standard error of a rare answer's share, times the root of the number of reports; None where the channel
+        knows distances between values, or has no set of reports for each value (see discreet.channels.shares)."""
+        channel = self.mechanism.channel.finite()
+        hits = None if channel is None else channel.hits(np.zeros(channel.reports))
+        return None if hits is None else math.sqrt(hits[2] * (1 - hits[2])) / (hits[1] - hits[2])
 
     def _without_level(self) -> str:
         m = self.mechanism
@@ -143,7 +155,10 @@ class Description(Result):
         """As `per_value_rows`; empty where the mechanism is too large to go through its values, or unbounded."""
         channel = self.mechanism.channel.finite()
         small = channel is not None and channel.rows * channel.reports <= _MOST_ENTRIES
-        return per_value_rows(self.mechanism) if small else []
+        points = (
+            self.share_error is not None and self.mechanism.inputs != self.mechanism.outputs
+        )  # reports are no answers
+        return per_value_rows(self.mechanism) if small and not points else []
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the headline; the matrix where it was asked for (null where it is large or unbounded)."""
@@ -162,6 +177,7 @@ class Description(Result):
             "tight_epsilon": self.tight.epsilon,
             "local_epsilon": None if self.local is None else self.local.epsilon,
             "properties": self.properties,
+            "share_error": self.share_error,
             "distance_from_law": m.recipe.distance,
             "citation": m.recipe.citation,
             "digest": m.digest,
