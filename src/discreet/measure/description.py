@@ -144,7 +144,8 @@ class Description(Result):
             parts.append(View("Properties that fail, and where:", notes=where))
         if rows:
             distances = ", l1: mean distance, l2: mean square" if "l1" in rows[0] else ""
-            words = f"For each true value (l0: chance of a wrong report{distances}):"
+            told = "how often a report lies in its own set, and in that of another value"
+            words = f"For each true value ({f'l0: chance of a wrong report{distances}' if 'l0' in rows[0] else told}):"
             parts.append(View.of(words, rows))
         return View(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
 
@@ -155,10 +156,7 @@ class Description(Result):
         """As `per_value_rows`; empty where the mechanism is too large to go through its values, or unbounded."""
         channel = self.mechanism.channel.finite()
         small = channel is not None and channel.rows * channel.reports <= _MOST_ENTRIES
-        points = (
-            self.share_error is not None and self.mechanism.inputs != self.mechanism.outputs
-        )  # reports are no answers
-        return per_value_rows(self.mechanism) if small and not points else []
+        return per_value_rows(self.mechanism) if small else []
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the headline; the matrix where it was asked for (null where it is large or unbounded)."""
@@ -217,8 +215,12 @@ def property_letters(m: Procedure) -> list[str] | None:
 
 
 def per_value_rows(m: Procedure) -> list[dict[str, Any]]:
-    """For each true value: the chance of the truth, bias and expected losses; of names, what needs no order."""
+    """For each true value: the chance of the truth, bias and expected losses; of names, what needs no order. Where reports are no
+    values, but each value has a set of them, how often that is hit."""
     channel = m.finite()
+    hits = None if m.inputs == m.outputs else channel.hits(np.zeros(channel.reports))
+    if hits is not None:
+        return [{"true": m.inputs.value(i), "hit": hits[1], "miss": hits[2]} for i in range(channel.rows)]
     diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
     if not m.inputs.is_ordered:
         wrong = loss_per_value(m, "l0") if m.inputs == m.outputs else diagonal
