@@ -39,20 +39,21 @@ help:  ## list the targets
 demo: $(VENV)/.run-stamp  ## install what runs, then write the demonstration to demo-out/
 	$(BIN)/discreet demo --out $(OUT)
 
+test: CHOSEN ?= not campaign and not outside and not long
 test: $(VENV)/.dev-stamp  ## run the tests that need nothing but Python
-	$(PYTEST) --dist worksteal -m "not campaign and not outside"
+	$(PYTEST) --dist worksteal -m "$(CHOSEN)"
 
 check: $(VENV)/.dev-stamp  ## lint, format, types, `make test`, and the tests with a browser, PostgreSQL, Java, Node, notebooks, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) test
-	HYPOTHESIS_PROFILE=check $(PYTEST) --dist loadscope -m "outside and not campaign"
+	HYPOTHESIS_PROFILE=check $(PYTEST) --dist loadscope -m "(outside or long) and not campaign"
 
 oldest:  ## `make test` with the oldest versions that pyproject.toml allows
 	$(MAKE) VENV=$(VENV)/oldest $(VENV)/oldest/.dev-stamp
 	$(VENV)/oldest/bin/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r $(REQ)/oldest.txt
-	$(MAKE) VENV=$(VENV)/oldest test
+	$(MAKE) VENV=$(VENV)/oldest test CHOSEN="not campaign and not outside"
 
 bare: $(VENV)/bare/.bare-stamp  ## the tests of the core, where no extra is installed
 	PYTHONDONTWRITEBYTECODE= $(VENV)/bare/bin/python -m pytest -n $(WORKERS) --dist worksteal \

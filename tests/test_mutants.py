@@ -194,6 +194,7 @@ def test_what_is_listed_as_no_change_is_not_run(tiny):
         survivors(tiny, "room", 1, 1, say=said.append)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("whole", "left"), [(False, 2), (True, 0)])
 def test_the_whole_suite_may_notice_what_the_rooms_own_tests_do_not(tiny, whole, left):
     (tiny.source / "room.py").write_text("def unseen(a):\n    return a * 3\n")

@@ -164,8 +164,8 @@ def test() -> None:
         # as `make check` does: a worker for each core, with one thread of linear algebra, and what is outside one by one
         os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="")
         for spread, chosen in (
-            ("worksteal", "not campaign and not outside"),
-            ("loadscope", "outside and not campaign"),
+            ("worksteal", "not campaign and not outside and not long"),
+            ("loadscope", "(outside or long) and not campaign"),
         ):
             run(python, "-m", "pytest", "-q", "-n", "auto", "--dist", spread, "-m", chosen, cwd=place)
 

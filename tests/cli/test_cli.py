@@ -593,6 +593,7 @@ def test_show_does_not_read_markup_in_a_file(run, gm):
 # demo
 
 
+@pytest.mark.long
 def test_the_tour_compares_releases_repeats_and_refuses(run):
     told = run("demo", "--out", "some/where")
     assert (told.code, told.err) == (0, "")
@@ -661,6 +662,7 @@ def examples(help_text: str) -> list[str]:
     return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_every_help_has_an_example_and_every_example_runs(run, months, monkeypatch):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
     monkeypatch.setattr(

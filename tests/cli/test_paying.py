@@ -214,6 +214,7 @@ def test_what_was_not_read_is_said_beside_an_answer_for_machines(run, survey):  
         assert "was not read" not in again.out
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
 def test_a_real_terminal(run, asked, answer, code):  # noqa: F811

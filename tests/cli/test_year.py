@@ -642,6 +642,7 @@ def nothing_private(office: Office, people: Iterable[Person]) -> None:
 LARGE = "HH99999"
 
 
+@pytest.mark.long
 def test_the_year_of_an_office(office, clock):
     draw = random.Random(2026)
     january = residents(draw, range(1800))

@@ -63,7 +63,7 @@ def test_a_tally_is_the_counts_of_the_rows(small_batches):
         dt.projective_response(9, epsilon=1),
         dt.geometric(dt.Grid(None, None), alpha="1/3"),
     ],
-    ids=["geometric", "response", "wave", "open"],
+    ids=["geometric", "response", "wave", "projective", "open"],
 )
 @pytest.mark.parametrize("way", ["tally", "kept"])
 def test_reports_follow_the_law_of_the_truth(m, way):

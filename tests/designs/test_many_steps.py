@@ -209,6 +209,7 @@ def long() -> dt.Mechanism:
     return d.mechanism
 
 
+@pytest.mark.long
 def test_two_hundred_values_are_saved_and_proved_elsewhere(long, tmp_path, monkeypatch):
     long.save(tmp_path / "long.json")
     # with a sixteenth of the effort that a reader may take

@@ -329,6 +329,7 @@ def test_progress_is_in_percent(tmp_path):
     assert (done[0], done[-1], done) == (0, 1, sorted(done))
 
 
+@pytest.mark.long
 def test_more_people_than_memory(tmp_path, monkeypatch):
     """People fit in memory part by part, whether their number was guessed right or not."""
     from discreet.engines import duckdb as counting
@@ -410,6 +411,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.long
 def test_a_killed_count_leaves_nothing_on_the_disk(tmp_path):
     """Ids beyond memory, killed at several moments: neither the temporary folder nor the working one has a new file."""
     with duckdb.connect() as connection:

@@ -177,6 +177,7 @@ def test_a_change_between_two_reads_is_refused_or_has_no_part_in_the_count(tmp_p
         assert seen[0].counts[0].counts.tolist() == [20, 20]
 
 
+@pytest.mark.long
 def test_every_byte_is_guarded_or_not_read(tmp_path, monkeypatch):
     """Of a Parquet file in small blocks: whichever byte is turned after the hash, the count is refused or the same."""
     monkeypatch.setattr(held_file, "_BLOCK", 64)

@@ -124,6 +124,7 @@ positive = st.fractions(Fraction(1, 1000), Fraction(30), max_denominator=1000)
 deltas = st.integers(2, 30).map(lambda k: Fraction(1, 10**k))
 
 
+@pytest.mark.long
 @given(positive, deltas)
 def test_epsilon_is_rounded_up_and_no_order_gives_much_less(rho, delta):
     epsilon = epsilon_above(rho, delta)
@@ -137,6 +138,7 @@ def test_epsilon_is_rounded_up_and_no_order_gives_much_less(rho, delta):
     assert best_delta(rho, epsilon * (1 - Fraction(1, 10**6))) > decimal(delta)
 
 
+@pytest.mark.long
 @given(positive, deltas)
 def test_the_largest_rho_is_rounded_down_and_no_larger_one_will_do(epsilon, delta):
     rho = largest(epsilon, delta)

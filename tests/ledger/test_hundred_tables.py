@@ -37,6 +37,7 @@ def checked(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
 
 
+@pytest.mark.long
 def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(ledger, people, tmp_path):
     terms = ledger.create("census", 4, delta="1e-9", relation="add-remove")
     made = [

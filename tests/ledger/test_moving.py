@@ -104,6 +104,7 @@ def histories() -> Iterator[Events]:
                 yield (*questions[:first], "w", *questions[first:second], "x", *questions[second:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_nobody_is_in_more_than_is_counted(relation):
     """All people against all histories; negative controls: the rule of before, one part fewer, and one that knows two versions."""

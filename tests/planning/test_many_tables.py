@@ -51,6 +51,7 @@ def test_tables_at_one_standard_error(epsilon, error):
     assert gaussian_error(float(plan.rho) / gaussian) <= error < gaussian_error(float(plan.rho) / (gaussian + 1))
 
 
+@pytest.mark.long
 @for_each("budget, tables", [(1, 17), (2, 18), (4, 20), (8, 23), ("1/10", 15)])
 def test_the_break_even_is_where_sums_over_both_distributions_cross(budget, tables):
     """It is epsilon^2 / (4 rho) but for the width of a step; 1/rho is another number at every budget but 2."""

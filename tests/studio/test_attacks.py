@@ -154,6 +154,7 @@ def test_the_log_holds_nothing(studio):
     assert (studio.folder / "log").read_text() == ""
 
 
+@pytest.mark.long
 def test_no_command_line_holds_the_key_and_nothing_is_left_when_the_terminal_is_closed(tmp_path):
     """In place of a browser a script notes what it is called with: all users of the machine can read it. SIGHUP goes the way of
     SIGTERM. The file of a studio that was killed outright goes when the next one starts."""
@@ -188,6 +189,7 @@ def _ended_process():
     return process.pid
 
 
+@pytest.mark.long
 def test_a_folder_that_goes_while_what_was_left_is_swept_stops_no_studio(tmp_path, monkeypatch):
     """Everybody may make folders of such names beside ours and take them away: another studio does, or another user."""
     monkeypatch.setattr(server.tempfile, "gettempdir", lambda: str(tmp_path))

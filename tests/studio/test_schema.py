@@ -34,6 +34,7 @@ def api(tmp_path, request):
 schema = schemathesis.pytest.from_fixture("api")
 
 
+@pytest.mark.long
 @schema.parametrize()
 @settings(max_examples=examples(25), derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_answer_is_as_described(case):

@@ -84,6 +84,7 @@ def items(rows, counted):
     return len({(g, p) for g, p, *_ in rows if p is not None}) if counted == "person" else len(rows)
 
 
+@pytest.mark.long
 @for_each("relation, counted, k", CELLS)
 def test_a_unit_moves_all_numbers_together_by_what_was_charged_and_no_more(relation, counted, k):
     pairs = neighbours(relation)

@@ -301,6 +301,7 @@ def held(made_rows, known, shift=0.0):
     return hits / cells
 
 
+@pytest.mark.long
 def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys):
     """50,000 people: admitted, released, asked again, checked, over the month's cap; the numbers against the truth."""
     monkeypatch.chdir(tmp_path)

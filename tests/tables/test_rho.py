@@ -164,6 +164,7 @@ def test_what_the_purpose_chooses_costs_no_more_either(relation, asked, rho):
     assert rho < 60 or families & {"geometric", "explicit_fair", "staircase"}
 
 
+@pytest.mark.long
 @for_each("relation", ["add-remove", "change-one"])
 @for_each("max_groups", [1, 2])
 def test_units_in_several_groups_cost_no_more_than_was_charged(relation, max_groups):
@@ -206,6 +207,7 @@ def spoiled(m):
     return replace(m, plan=dict.fromkeys(m.plan, share.noise(*m.moved)))
 
 
+@pytest.mark.long
 @for_each("relation, counted, k", test_counted.CELLS)
 def test_rows_of_a_unit_may_all_be_in_one_group(relation, counted, k):
     """k rows in all are (k, k): no root of k is saved. By the worlds of test_counted, and by (k, sqrt(k)) as a mistake."""

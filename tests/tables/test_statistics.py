@@ -138,6 +138,7 @@ def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much
             check(question, halved, truths, pairs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(relation, max_groups):

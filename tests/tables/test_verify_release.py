@@ -197,6 +197,7 @@ BEYOND = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_every_field_of_a_record_is_checked_or_known_to_be_beyond(shelf):
     """Each is changed as somebody would who deceives or slips, and the digest made anew."""
     unnoticed, noticed, tried = set(), set(), 0
@@ -440,6 +441,7 @@ JUNK = [
 ]
 
 
+@pytest.mark.long
 def test_every_value_may_be_anything_and_there_is_a_verdict(shelf, small):
     """No exception, and never a long wait: of every kind of value several are tried, others in each release."""
     turns, seen = itertools.cycle(JUNK), set[tuple[str, ...]]()
