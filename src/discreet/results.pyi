@@ -42,6 +42,7 @@ from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
 from .sharing.composition import Recalibration as Recalibration
+from .sharing.lifetimes import Lifetime as Lifetime
 from .sharing.promises import Approximate as Approximate
 from .sharing.shuffling import Shuffled as Shuffled
 from .tables.count.admitting import Profile as Profile

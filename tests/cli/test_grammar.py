@@ -25,6 +25,7 @@ from discreet.cli.options import (
     COLLUDE,
     COMPARE_QUERY,
     DESIGN,
+    LIFETIME,
     PLAN_EPSILON,
     PLAN_REPORTS,
     PROFILE,
@@ -43,7 +44,7 @@ MEANINGS = {
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 4,  # of all intervals, of each of a difference, of a bound, of an error
     "--counts": 2,
-    "--delta": 5,  # of terms for good, of a plan, of what is checked, of what is composed, of what is mixed
+    "--delta": 6,  # of terms for good, of a plan, of what is checked, is composed, is mixed, is asked again
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
@@ -52,7 +53,7 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
-    "--epsilons": 2,  # levels of a cascade, of a table of errors
+    "--epsilons": 3,  # levels of a cascade, of a table of errors, of questions
     "--out": 7,
     "--part": 2,  # what is counted and charged, what is only charged
     "--reports": 2,  # how many there are, how many are mixed
@@ -187,6 +188,7 @@ def test_help_is_what_the_library_says():
         (COLLUDE, dt.sharing.collude),
         (COMPARE_QUERY, dt.queries.compare_query),
         (DESIGN, dt.design),
+        (LIFETIME, dt.sharing.lifetime),
         (PLAN_EPSILON, dt.plan_epsilon),
         (PLAN_REPORTS, dt.plan_reports),
         (PROFILE, dt.profile),

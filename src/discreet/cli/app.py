@@ -55,6 +55,7 @@ KINDS = {
         "plan-epsilon": "designs",
         "plan-error": "designs",
         "plan-reports": "designs",
+        "lifetime": "sharing",
         "shuffled": "sharing",
         "perturb": "collecting",
         "tally": "collecting",

@@ -32,6 +32,7 @@ from .options import (
     Records,
     Required,
     Runs,
+    by_name,
     described,
     entry,
 )
@@ -331,7 +332,7 @@ def plan_reports(
             reports=reports,
             total_variation=total_variation,
             ordered=ordered,
-            questions=None if questions is None else _questions(questions),
+            questions=None if questions is None else by_name("--questions", questions, "brand=299,region=15"),
             alpha=alpha,
             epsilon=epsilon,
             method=method,
@@ -368,20 +369,6 @@ def plan_tables(
         plot.save(plan.plot(), out)
         return Output(plan, notes=(f"Written: {out}.",))
     return Output(plan)
-
-
-def _questions(text: str) -> dict[str, str]:
-    """Questions by name: brand=299,region=15."""
-    from ..errors import DiscreetError
-
-    found = [part.partition("=") for part in text.split(",")]
-    if not all(name.strip() and sign for name, sign, _ in found) or len({name.strip() for name, *_ in found}) < len(
-        found
-    ):
-        raise DiscreetError(
-            f"--questions {text} is not read; write a name and its largest value each, as in brand=299,region=15."
-        )
-    return {name.strip(): n.strip() for name, _, n in found}
 
 
 def _truths(n: str | None, values: str | None, edges: str | None) -> Any:

@@ -63,6 +63,20 @@ def described(place: str, parameter: str, written: str = "") -> Parameter:
     return entry(meaning(place, parameter, written))
 
 
+def by_name(option: str, text: str, example: str) -> dict[str, Any]:
+    """What an option gives by name, such as brand=299,region=15."""
+    from ..errors import DiscreetError
+
+    found = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and sign for name, sign, _ in found) or len({name.strip() for name, *_ in found}) < len(
+        found
+    ):
+        raise DiscreetError(
+            f"{option} {text} is not read; write each name once with its number, as in {option} {example}."
+        )
+    return {name.strip(): value.strip() for name, _, value in found}
+
+
 def switch(help: str) -> Parameter:
     return Parameter(negative=(), help=help)
 
@@ -80,6 +94,7 @@ CASCADE = "sharing.cascades:cascade"
 COLLUDE = "sharing.collusion:collude"
 COMPARE_QUERY = "planning.compare:compare_query"
 DESIGN = "designs.design:design"
+LIFETIME = "sharing.lifetimes:lifetime"
 PLAN_EPSILON = "planning.one_report:plan_epsilon"
 PLAN_REPORTS = "planning.reports:plan_reports"
 PLAN_TABLES = "planning.many_tables:plan_tables"

@@ -1,4 +1,4 @@
-"""Commands about several reports: of one count (collude, compose, cascade), of many people (shuffled)."""
+"""Commands about several reports: of one count (collude, compose, cascade), of many people (shuffled), of one (lifetime)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .options import (
     CASCADE,
     COLLUDE,
     HIGH,
+    LIFETIME,
     LOW,
     SEED,
     SHUFFLED,
@@ -185,6 +186,42 @@ def shuffled(
     m = None if mechanism is None else load_procedure(mechanism)
     with terminal.progress("mixing") as progress:
         return Output(make(m, reports=reports, delta=delta, alpha=alpha, epsilon=epsilon, progress=progress))
+
+
+@command("json", "csv")
+def lifetime(
+    *mechanisms: Annotated[str, entry("Files of mechanisms, one for each question.")],
+    epsilons: Annotated[
+        str | None, entry("Instead of files: questions by name, each with its epsilon, such as brand=1,hours=1/2.")
+    ] = None,
+    times: Annotated[Number, described(LIFETIME, "times")] = "1",
+    most: Annotated[Number | None, described(LIFETIME, "most")] = None,
+    permanent: Annotated[
+        Number | None, entry("With permanent answers, from which each report is drawn: the epsilon of these.")
+    ] = None,
+    delta: Annotated[Number | None, described(LIFETIME, "delta")] = None,
+) -> Output:
+    """Tell what the reports of one person reveal in all.
+
+    For several questions, asked so often, before anything is collected: fresh noise adds up, a memo costs --most times epsilon,
+    a permanent answer bounds all that is drawn from it.
+
+    Example: discreet lifetime g.json --times 52 --most 5
+
+    Example: discreet lifetime --epsilons brand=1,hours=1/2 --times 52 --most 5 --delta 1e-6
+    """
+    from ..errors import DiscreetError
+    from ..sharing.lifetimes import lifetime as make
+    from .options import by_name
+
+    if bool(mechanisms) == (epsilons is not None):
+        raise DiscreetError("Say what is asked: files of mechanisms, or --epsilons brand=1,hours=1/2.")
+    asked = by_name("--epsilons", epsilons, "brand=1,hours=1/2") if epsilons is not None else {}
+    for file in mechanisms:
+        if file in asked:
+            raise DiscreetError(f"{file} is given twice; give each file once, and --times for how often it is used.")
+        asked[file] = load_procedure(file)
+    return Output(make(asked, times=times, most=most, permanent=permanent, delta=delta))
 
 
 @command()

@@ -1,0 +1,135 @@
+"""What a person reveals in all: sums, memos and permanent answers against every history of reports of small mechanisms."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+import discreet as dt
+from discreet.errors import DiscreetError
+from tests.cli.test_cli import assert_one_good_error, run  # noqa: F401
+
+lifetime = dt.sharing.lifetime
+
+
+def law(m, x):
+    channel = m.finite()
+    return [channel.entry(x, y) for y in range(channel.reports)]
+
+
+def worst(laws):
+    """The largest ln of a ratio between two of these distributions."""
+    return max(
+        math.log(p / q) for one, other in itertools.permutations(laws, 2) for p, q in zip(one, other, strict=True)
+    )
+
+
+def from_permanent(first, second, k):
+    """For each value the distribution of k reports, all drawn from one permanent answer, by going through everything."""
+    answers = [law(second, z) for z in range(first.outputs.size)]
+    every = list(itertools.product(range(second.outputs.size), repeat=k))
+    return [
+        [
+            sum(p * math.prod((answers[z][y] for y in ys), start=Fraction(1)) for z, p in enumerate(law(first, x)))
+            for ys in every
+        ]
+        for x in range(first.inputs.size)
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize(("n", "first", "second"), [(1, "1/3", "1/2"), (1, "1/9", "2/3"), (2, "1/4", "1/3")])
+def test_reports_from_a_permanent_answer_keep_what_is_said(n, first, second, k):
+    permanent, each = dt.randomized_response(n, alpha=first), dt.randomized_response(n, alpha=second)
+    row = lifetime(each, times=k, permanent=permanent)["one question"]
+    exact = worst(from_permanent(permanent, each, k))
+    assert exact <= row["permanent <="] * (1 + 1e-12)
+    assert row["permanent <="] <= row["fresh <="]
+    assert row["permanent <="] <= permanent.epsilon * (1 + 1e-9)
+    if n == 1:  # binary randomised response twice is the worst of all
+        assert row["permanent <="] == pytest.approx(exact, rel=1e-9)
+    if k == 1:
+        assert row["of it <="] == row["permanent <="]
+        assert exact > 0.9 * row["of it <="] or n > 1
+    else:
+        assert exact > row["of it <="]  # the control: one report's epsilon does not cover several
+
+
+def test_fresh_reports_of_several_questions_add_up():
+    """Every sequence of two reports of one question and one of another, of both values of each."""
+    a, b = dt.randomized_response(1, alpha="1/3"), dt.randomized_response(2, alpha="2/5")
+    found = lifetime({"a": a, "b": b}, times={"a": 2, "b": 1})
+    laws = [
+        [p * q * r for p in law(a, x) for q in law(a, x) for r in law(b, y)]
+        for x, y in itertools.product((0, 1), (0, 1))
+    ]
+    exact = worst(laws)
+    assert exact == pytest.approx(found["all questions"]["fresh <="], rel=1e-9)
+    assert exact <= found["all questions"]["fresh <="]
+    assert [row["reports"] for row in found.table] == [2, 1, 3]
+    assert found["a"]["fresh <="] == pytest.approx(2 * math.log(3))
+
+
+def test_the_year_of_a_person():
+    year = lifetime({"brand": 1, "hours": "1/2"}, times=52, most=3, permanent=2, delta="1e-6")
+    brand, both = year["brand"], year["all questions"]
+    assert (brand["fresh <="], brand["memo <="], brand["permanent <="]) == (52, 3, 6)
+    assert (both["each <="], both["fresh <="], both["memo <="]) == (1.5, 78, 4.5)
+    assert 11.999 < both["permanent <="] < 12  # ln((1 + e^(p + kq)) / (e^p + e^(kq))) is a little below p
+    composed = dt.sharing.compose(
+        [dt.sharing.approximate_dp(epsilon=1, delta=0), dt.sharing.approximate_dp(epsilon="1/2", delta=0)],
+        [52, 52],
+        of="different counts",
+    )
+    assert both["with delta 0.000001 <="] == composed.epsilon("1e-6") < 78
+    once = lifetime(1, times=2, most=5)["one question"]
+    assert once["memo <="] == 2  # no more than there are reports
+    for words in ("fresh: ", "a lost memo", "permanent: ", "analysis, never charged"):
+        assert words in str(year)
+
+
+def test_a_mechanism_counts_between_any_two_values():
+    """Geometric noise for neighbours one step apart tells more between the ends."""
+    row = lifetime(dt.geometric(4, alpha="1/2"), times=3)["one question"]
+    assert row["each <="] == pytest.approx(4 * math.log(2))
+    assert lifetime(dt.randomized_response(9, epsilon="0.1"), times=3)["one question"]["fresh <="] == 0.3
+    known = dt.sharing.compose(dt.randomized_response(9, epsilon=1), 52, of="different counts", neighbours="any")
+    with_delta = lifetime(dt.randomized_response(9, epsilon=1), times=52, delta="1e-6")["one question"]
+    assert with_delta["with delta 0.000001 <="] == known.epsilon("1e-6") < 30
+    large = lifetime(dt.randomized_response(10**5, epsilon=1), times=52, delta="1e-6")["one question"]
+    assert 30 < large["with delta 0.000001 <="] < 52  # too large to look at: by its level
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"questions": {}}, "what is asked"),
+        ({"questions": "much"}, "epsilon"),
+        ({"questions": 0}, "epsilon"),
+        ({"questions": 1, "times": 0}, "times = 0"),
+        ({"questions": 1, "most": "some"}, "most = 'some'"),
+        ({"questions": {"a": 1, "b": 1}, "times": {"a": 2}}, "one for each question: a, b"),
+        ({"questions": 1, "delta": 2}, "delta = 2"),
+        ({"questions": dt.uniform(3)}, "reveals nothing"),
+        ({"questions": dt.traditional.suppression(8)}, "does not hide"),
+        ({"questions": 1, "permanent": dt.uniform(3)}, "permanent answer"),
+    ],
+)
+def test_what_cannot_be_summed_is_refused_in_words(given, words):
+    with pytest.raises(DiscreetError, match=words):
+        lifetime(**given)
+    with pytest.raises(DiscreetError, match="choose from"):
+        lifetime(1)["brand"]
+
+
+def test_the_command_line_says_the_same(run):  # noqa: F811
+    told = run("lifetime", "--epsilons", "brand=1,hours=1/2", "--times", 52, "--most", 3, "--permanent", 2, "--json")
+    assert json.loads(told.out) == lifetime({"brand": 1, "hours": "1/2"}, times=52, most=3, permanent=2).to_dict()
+    run("make", "randomized-response", "--n", 9, "--epsilon", 1, "-o", "rr.json")
+    assert "rr.json" in run("lifetime", "rr.json", "--times", 52).out
+    for wrong in ([], ["rr.json", "--epsilons", "a=1"], ["--epsilons", "a"], ["rr.json", "rr.json"]):
+        assert_one_good_error(run("lifetime", *wrong))
