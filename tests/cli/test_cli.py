@@ -98,6 +98,10 @@ def test_make_saves_what_the_library_makes(run, family, made):
 
 # Every family besides: the words on the command line, and the same from the library
 NEW = {
+    "names": (
+        ["randomized-response", "--names", "Fiat, Alfa Romeo,VW", "--other", "another", "--epsilon", "1"],
+        dt.randomized_response(dt.Names(["Fiat", "Alfa Romeo", "VW"], other="another"), epsilon=1),
+    ),
     "weakly honest": (
         ["weakly-honest", "--n", "4", "--alpha", "9/10", "--require", "CM"],
         dt.weakly_honest(4, alpha="9/10", require={"CM"}),
