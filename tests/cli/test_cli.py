@@ -615,6 +615,9 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert sum(int(r["count"]) for r in csv.DictReader((folder / "ages.csv").read_text().splitlines())) == 200_000
     assert "in truth 41.8" in told.out
     assert run("recover", folder / "ages.csv", "-m", folder / "wave.json").code == 0
+    assert "where they live, by name" in page
+    named = run("recover", folder / "districts.csv", "-m", folder / "names.json", "--csv")
+    assert named.out.splitlines()[1].startswith("D01,0.4")
     assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "change-one"
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
     assert run("check", folder / "kRR.json", "--neighbours", "any").code == 0

@@ -452,8 +452,8 @@ def _tallied(
             raise RecoveryError(f"Line {line} of {name} {_no_number(report)}.")
         if not often.isdecimal() or len(often) > 16:
             raise RecoveryError(f"Line {line} of {name} has the count {often[:40]!r}; give whole counts of 0 or more.")
-        key = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
-        seen[key] += int(often) * times
+        seen_as = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
+        seen[seen_as] += int(often) * times
     if not seen:
         raise RecoveryError(f"{name} has no report below its first line; give one in each line.")
     return dict(seen)
