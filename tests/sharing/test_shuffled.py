@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
@@ -123,10 +124,11 @@ def test_the_theorem_for_any_mechanism_term_by_term(n, e, power):
     assert exact <= found <= exact * (1 + Fraction(1, 10**5)) + Fraction(1, 10**12)
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_the_three_kinds_of_clones_term_by_term(alike):
-    n, e, telling, power = 9, Fraction(4), Fraction(1, 3), Fraction(5, 4)
-    clones = Clones(e, telling, alike)
+@pytest.mark.parametrize("seed", range(24))
+def test_the_three_kinds_of_clones_term_by_term(seed):
+    rng = random.Random(seed)
+    n, e, telling = rng.randint(1, 6), Fraction(rng.randint(11, 90), 10), Fraction(rng.randint(1, 20), 20)
+    clones, power = Clones(e, telling, seed % 2 == 0), 1 + (e - 1) * Fraction(rng.randint(1, 99), 100)
     a = telling / (e + 1)
     chances = (clones.each, clones.each, clones.others, 1 - clones.all)
     person = ((e * a, a, 1 - telling), (a, e * a, 1 - telling))
@@ -180,6 +182,10 @@ def test_few_reports_hide_nobody_and_that_is_said():
     assert (found.epsilon, found.helps) == (1.0, False)
     assert "hide nobody" in str(found)
     assert "nothing links" in str(found)
+    far = shuffled(
+        dt.geometric(1000, epsilon=1), reports=10**9, delta="1e-6"
+    )  # between the ends a local epsilon of 1000
+    assert (far.epsilon, far.helps) == (far.local, False)
     alone = shuffled(
         epsilon=1, reports=1, delta="1/10"
     )  # a single report: (e - e^epsilon) / (e + 1) is the delta of its own
