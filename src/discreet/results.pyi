@@ -33,6 +33,9 @@ from .queries.smooth_noise import SmoothNoise as SmoothNoise
 from .queries.smooth_noise import SmoothReport as SmoothReport
 from .queries.splits import Admissible as Admissible
 from .recovery.estimate import Estimate as Estimate
+from .recovery.groups import GroupEstimates as GroupEstimates
+from .recovery.shares import ShareDifferences as ShareDifferences
+from .recovery.shares import Shares as Shares
 from .sharing.cascade_reports import CascadeReports as CascadeReports
 from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion

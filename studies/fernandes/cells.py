@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,8 +89,8 @@ def reports_of(m: Mechanism, counts: NDArray[np.int64], seed: int) -> NDArray[np
 
 def recovered(m: Mechanism, histogram: NDArray[np.int64], method: str) -> Estimate:
     """By the paper's 5000 steps ("ibu"), "mle" or "auto"."""
-    more: dict[str, Any] = {"iterations": STEPS} if method == "ibu" else {}
-    return recover(histogram, m, method, kind="counts", ordered=True, **more)
+    steps = STEPS if method == "ibu" else None
+    return recover(histogram, m, method, kind="counts", ordered=True, iterations=steps)
 
 
 def off(e: Estimate, counts: NDArray[np.int64]) -> float:

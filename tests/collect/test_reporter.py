@@ -38,6 +38,7 @@ KINDS = {
     "square wave": dt.square_wave(5, epsilon="ln 3"),
     "projective response": dt.projective_response(9, epsilon="ln 3"),
     "projective response, field of four": dt.projective_response(17, epsilon=1),
+    "projective response to names": dt.projective_response(["red", "green", "blue", "white", "black"], epsilon="1/4"),
     "projective response, a line": dt.projective_response(4, epsilon=3),
     "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
     "explicit fair": dt.explicit_fair(4, alpha="9/10"),

@@ -72,7 +72,8 @@ def as_texts(values: Any) -> tuple[Kind, Array]:
         back = _pandas_back(values) if library == "pandas" else _polars_back(values)
         return back, _texts(list(values.to_list()), f"a Series of {_arrow_name(str(values.dtype))}")
     if isinstance(values, (list, tuple)):
-        return (list if isinstance(values, list) else tuple), _texts(values, "a list of something else")
+        make = list if isinstance(values, list) else tuple
+        return (lambda drawn: make(drawn.tolist())), _texts(values, "a list of something else")
     raise OutOfRangeError(
         f"Cannot read true values from {type(values).__name__}; give a name, a list of names, or a column of texts. "
         "Nothing was drawn."

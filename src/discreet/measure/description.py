@@ -111,7 +111,19 @@ class Description(Result):
             )
         if self.properties is not None:
             lines.append("properties: " + (" ".join(self.properties) or "none"))
+        if self.share_error is not None:
+            lines.append(
+                f"of N reports, the share of a rare answer is found with the standard error {self.share_error:.4g}/sqrt(N)"
+            )
         return "\n".join(lines)
+
+    @property
+    def share_error(self) -> float | None:
+        """The standard error of a rare answer's share, times the root of the number of reports; None where the channel
+        knows distances between values, or has no set of reports for each value (see discreet.channels.shares)."""
+        channel = self.mechanism.channel.finite()
+        hits = None if channel is None else channel.hits(np.zeros(channel.reports))
+        return None if hits is None else math.sqrt(hits[2] * (1 - hits[2])) / (hits[1] - hits[2])
 
     def _without_level(self) -> str:
         m = self.mechanism
@@ -132,7 +144,8 @@ class Description(Result):
             parts.append(View("Properties that fail, and where:", notes=where))
         if rows:
             distances = ", l1: mean distance, l2: mean square" if "l1" in rows[0] else ""
-            words = f"For each true value (l0: chance of a wrong report{distances}):"
+            told = "how often a report lies in its own set, and in that of another value"
+            words = f"For each true value ({f'l0: chance of a wrong report{distances}' if 'l0' in rows[0] else told}):"
             parts.append(View.of(words, rows))
         return View(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
 
@@ -162,6 +175,7 @@ class Description(Result):
             "tight_epsilon": self.tight.epsilon,
             "local_epsilon": None if self.local is None else self.local.epsilon,
             "properties": self.properties,
+            "share_error": self.share_error,
             "distance_from_law": m.recipe.distance,
             "citation": m.recipe.citation,
             "digest": m.digest,
@@ -201,8 +215,12 @@ def property_letters(m: Procedure) -> list[str] | None:
 
 
 def per_value_rows(m: Procedure) -> list[dict[str, Any]]:
-    """For each true value: the chance of the truth, bias and expected losses; of names, what needs no order."""
+    """For each true value: the chance of the truth, bias and expected losses; of names, what needs no order. Where reports are no
+    values, but each value has a set of them, how often that is hit."""
     channel = m.finite()
+    hits = None if m.inputs == m.outputs else channel.hits(np.zeros(channel.reports))
+    if hits is not None:
+        return [{"true": m.inputs.value(i), "hit": hits[1], "miss": hits[2]} for i in range(channel.rows)]
     diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
     if not m.inputs.is_ordered:
         wrong = loss_per_value(m, "l0") if m.inputs == m.outputs else diagonal

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..channels import Projective
 from ..channels.shares import MOST_ANSWERS, of_projective_response
 from ..errors import GridError
-from ..exact.grid import Grid, GridLike
+from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
+from ..exact.names import AnswersLike, answers_of
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
 
@@ -16,12 +17,14 @@ _FELDMAN = (
 )
 
 
-def projective_response(n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None) -> Mechanism:
-    """One of many answers under local privacy, as well as can be: the report is a point of a projective space, from 0 on.
+def projective_response(
+    n: AnswersLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None
+) -> Mechanism:
+    """One of the answers 0..n under local privacy, as well as can be: the report is a point of a projective space, from 0 on.
 
     Each answer has a set of reports, a hyperplane, whose points are e^epsilon times as likely as all others. A report is no
     answer and says little; from many, `recover` finds how frequent each answer is. Any two answers are neighbours, and no
-    order between them is used.
+    order between them is used. In place of n, a list of names (see Names).
 
     The variance of a rare answer's share hardly grows with the number of answers, where that of randomised response grows in
     proportion: at epsilon 1 it is 3.68 against 339 (over the number of reports) with 1,000 answers, and 3.05 against 3.63 with
@@ -32,8 +35,10 @@ def projective_response(n: GridLike, *, alpha: LevelLike | None = None, epsilon:
     >>> import discreet as dt
     >>> dt.projective_response(999, epsilon=1)
     <projective_response 0..999 -> 0..1364, alpha ~0.367879441, epsilon <= 1>
+    >>> int(dt.projective_response(["Fiat", "Opel", "VW", "Volvo", "Seat"], epsilon="1/4").sample("Opel")) in range(7)
+    True
     """
-    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+    grid, level = answers_of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.size is None:
         raise GridError(f"Projective response needs a finite grid, not {grid}; give both ends.")
     if grid.size > MOST_ANSWERS:

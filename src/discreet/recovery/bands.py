@@ -44,12 +44,18 @@ def _fitting(q: Floats, number: int, confidence: float) -> tuple[Floats, Floats]
     probability exactly; each of the r cuts may fail with the r-th part of what is allowed, and by the union bound all hold
     together.
     """
+    at_most = np.round(np.cumsum(q)[:-1] * number)
+    return clopper_pearson(at_most, number, (1 - confidence) / (2 * max(len(at_most), 1)))
+
+
+def clopper_pearson(seen: Floats, number: int, miss: float) -> tuple[Floats, Floats]:
+    """The ends of intervals for the probability of what was `seen` so often in a number of trials; each end misses with the
+    probability `miss`, at most."""
     from scipy.special import betaincinv
 
-    at_most = np.round(np.cumsum(q)[:-1] * number)
-    more, miss = number - at_most, (1 - confidence) / (2 * max(len(at_most), 1))
-    low = np.where(at_most > 0, betaincinv(np.maximum(at_most, 1), more + 1, miss), 0.0)
-    rest = np.where(more > 0, betaincinv(np.maximum(more, 1), at_most + 1, miss), 0.0)
+    others = number - seen
+    low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), others + 1, miss), 0.0)
+    rest = np.where(others > 0, betaincinv(np.maximum(others, 1), seen + 1, miss), 0.0)
     return low * (1 - _INVERSE), 1 - rest * (1 - _INVERSE)
 
 

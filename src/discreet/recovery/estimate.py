@@ -36,6 +36,7 @@ from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
 from .likelihood import Floats, Trace
+from .shares import ShareDifferences, Shares
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
 _MOST = 2**28  # entries of all blocks together
@@ -44,6 +45,7 @@ _CLOSEST = 1e-15  # the least share that an interval may miss: a normal quantile
 _ROUNDING = 1e-12  # a distribution function reaches a probability up to this
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
 _GROUPS = 21  # intervals of a picture
+_TOP = 10  # names that are printed with their intervals and ranks
 _LISTED = 5  # names that are printed
 _NAMED = 60  # names whose intervals a picture has room for
 _WAYS = {
@@ -52,6 +54,7 @@ _WAYS = {
     "ibu": "iterative Bayesian update",
     "inverse": "inverse channel",
 }
+_DRAWN_NAMES = 30  # names of a picture: the most frequent
 _MOST_DRAWN = 5000  # values that a picture has room for
 
 
@@ -135,14 +138,17 @@ class Estimate(Frozen, Result):
 
     def mean(self) -> float:
         """The mean of the recovered distribution, in the answer's units."""
+        self._need_order("mean")
         return float(self.distribution @ self._values)
 
     def variance(self) -> float:
         """The variance of the recovered distribution."""
+        self._need_order("variance")
         return float(self.distribution @ (self._values - self.mean()) ** 2)
 
     def quantile(self, p: Any) -> int | Fraction:
         """The smallest value of the grid at or below which the recovered distribution has at least the probability p."""
+        self._need_order("quantile")
         wanted = float(share(p, "p", "a probability", closed=True, example="0.5", error=RecoveryError))
         reached = np.flatnonzero(np.cumsum(self.distribution) >= wanted - _ROUNDING)
         return self.mechanism.inputs.value(int(reached[0]) if len(reached) else len(self.distribution) - 1)
@@ -150,6 +156,7 @@ class Estimate(Frozen, Result):
     def tail(self, x: Any) -> float:
         """Pr[value > x] under the recovered distribution."""
         grid = self.mechanism.inputs
+        self._need_order("tail")
         x = number(x, "x", "be a number in the answer's units", lambda _: True, example=5, error=RecoveryError)
         place = (x - grid.anchor) / grid.step
         return float(self.distribution[max(place.numerator // place.denominator + 1, 0) :].sum())
@@ -169,6 +176,8 @@ class Estimate(Frozen, Result):
     def _direct(self, of: Any) -> _Direct:
         if self.reports < 2:
             raise RecoveryError("A standard error needs at least two reports; collect more.")
+        if isinstance(of, str) and of in ("mean", "variance", "cdf"):
+            self._need_order("distribution function" if of == "cdf" else of)
         if isinstance(of, str):
             match of:
                 case "mean":
@@ -223,6 +232,7 @@ class Estimate(Frozen, Result):
         alone for more than 250 values or where no distribution fits, the other where there is no direct estimate. Draws
         are for analysis; `seed` repeats them.
         """
+        self._need_order("distribution function")
         sure = float(share(confidence, "confidence", "how often the band covers", error=RecoveryError))
         seed = None if seed is None else whole(seed, "seed", 0, error=RecoveryError)
         draws = whole(draws, "draws", 20, _DRAWS, example=1000, error=RecoveryError)
@@ -258,6 +268,31 @@ class Estimate(Frozen, Result):
                 "made them, or ask for more confidence."
             )
         return as_distribution_functions(*found)
+
+    # Answers without an order
+
+    def shares(self, confidence: Any = 0.95) -> Shares:
+        """Every answer with its share, the most frequent first, with intervals and ranks that hold for all of them together."""
+        return Shares.of(self, None, confidence)
+
+    def top(self, number: Any = 10, confidence: Any = 0.95) -> Shares:
+        """The so many most frequent answers, as `shares` has them: intervals and ranks hold for all answers together, so that it
+        does not matter that these were chosen by the reports."""
+        return Shares.of(self, number, confidence)
+
+    def difference(
+        self, other: Estimate, confidence: Any = 0.95, *, names: tuple[str, str] = ("first", "second")
+    ) -> ShareDifferences:
+        """The shares here less those of another estimate, of people apart from these, with intervals that hold together."""
+        if not isinstance(other, Estimate):
+            raise RecoveryError(f"{show(other)} is no estimate; compare with what recover gives for another group.")
+        return ShareDifferences.of(self, other, confidence, names)
+
+    def _need_order(self, what: str) -> None:
+        if not self.mechanism.inputs.is_ordered:
+            raise RecoveryError(
+                f"Names have no order, and so no {what}; look at their shares, with shares() and top()."
+            )
 
     @cached_property
     def _positions(self) -> Floats:
@@ -326,6 +361,8 @@ class Estimate(Frozen, Result):
         return f"{number} of {where}, by {ways}; {self._order_words()}"
 
     def _order_words(self) -> str:
+        if not self.mechanism.inputs.is_ordered:
+            return "answers are names"
         if self.ordered:
             return "values in their order" + (" (ordered=True)" if self.order_given else "")
         why = "(ordered=False)" if self.order_given else "(the mechanism treats all alike; of numbers say ordered=True)"
@@ -349,7 +386,7 @@ class Estimate(Frozen, Result):
     def _names(self) -> str:
         """The most frequent values, with intervals from the reports alone where there are some."""
         listed = []
-        for place in self._most_frequent():
+        for place in self.most_frequent():
             text = f"{self.mechanism.inputs.value(place)}: {self.distribution[place]:.2%}"
             try:
                 low, high = self.interval(0.95, np.eye(1, len(self.distribution), place)[0])
@@ -360,14 +397,15 @@ class Estimate(Frozen, Result):
         intervals = ", with 95 % intervals from the reports alone" if any("(" in text for text in listed) else ""
         return f"most frequent{intervals}: {', '.join(listed)}"
 
-    def _most_frequent(self) -> list[int]:
+    def most_frequent(self, number: int = _LISTED) -> list[int]:
         """The positions of the values with the largest probabilities."""
-        order = np.argsort(-self.distribution, kind="stable")[:_LISTED]
+        order = np.argsort(-self.distribution, kind="stable")[:number]
         return [place for place in order.tolist() if self.distribution[place] > 0]
 
     def view(self) -> View:
         lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
-        lines += self._numbers() if self.ordered else [self._names()]
+        named = not self.mechanism.inputs.is_ordered
+        lines += self._numbers() if self.ordered else [] if named and self._is_known else [self._names()]
         if self.atoms:
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
         lines.append(
@@ -375,7 +413,17 @@ class Estimate(Frozen, Result):
         )
         if self.unique is False:
             lines.append("other distributions are as likely: the reports do not distinguish them")
-        return View("\n".join(lines), notes=self.notes)
+        parts = (self.top(_TOP).view(),) if named and self._is_known else ()
+        return View("\n".join(lines), notes=self.notes, parts=parts)
+
+    @cached_property
+    def _is_known(self) -> bool:
+        """Do the reports say something about each share by itself?"""
+        try:
+            self.top(1)
+        except DiscreetError:
+            return False
+        return True
 
     def rows(self) -> list[dict[str, Any]]:
         """The recovered distribution: a probability for each true value."""
@@ -396,6 +444,7 @@ class Estimate(Frozen, Result):
             },
             "reports": self.reports,
             "counts": self.counts.tolist(),
+            **({} if self.mechanism.inputs.is_ordered else {"names": [row["value"] for row in self.rows()]}),
             "method": self.method,
             "ordered": self.ordered,
             "distribution": self.distribution.tolist(),
@@ -432,6 +481,10 @@ def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any
     if kind not in ("distribution", "cdf"):
         raise RecoveryError(f'kind = {show(kind)} is not a picture of an estimate; choose "distribution" or "cdf".')
     size, m = len(e.distribution), e.mechanism
+    if not m.inputs.is_ordered:
+        if kind == "cdf":
+            e._need_order("distribution function")
+        return e.top(_DRAWN_NAMES, confidence).plot()
     if max(size, len(e.counts)) > _MOST_DRAWN:
         raise SizeError(f"A distribution over {size} values is too large for a picture; recover it on a coarser grid.")
     values = m.inputs.floats(size)
@@ -442,7 +495,7 @@ def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any
     if e.ordered:
         title = f"The recovered distribution has mean {e.mean():.4g} and median {e.quantile(0.5)}"
     else:
-        often = ", ".join(f"{m.inputs.value(k)} ({e.distribution[k]:.1%})" for k in e._most_frequent()[:3])
+        often = ", ".join(f"{m.inputs.value(k)} ({e.distribution[k]:.1%})" for k in e.most_frequent()[:3])
         title = f"The most frequent values are {often}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
@@ -450,7 +503,7 @@ def _draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any
     held = group_intervals(e, values, confidence)
     of = "groups of values" if e.ordered else "values"
     words = f"\ngrey: {float(confidence):.0%} intervals of {of}, from the reports alone" if held else ""
-    noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
+    noisy = None if not m.outputs.is_ordered else (m.outputs.floats(len(e.counts)), e.counts / e.reports)
     true = None if law is None else (values, law)
     return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
 

@@ -7,8 +7,8 @@ estimate of each probability, where the channel has one in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from ..mechanism import Procedure, procedure_of
 from ..progress import Progress
 from ..randomness.source import FROM_SEED, is_marked
 from .estimate import Estimate
+from .groups import GroupEstimates
 from .ibu import GAP, ibu
 from .likelihood import Fit, Floats, certificate, check_possible, mean_log_likelihood
-from .tallies import could_be_reports, histogram_of
+from .tallies import by_group, could_be_reports, histogram_of
 
 PROJECTIONS = ("simplex", "clip", "none")
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
@@ -92,11 +93,31 @@ _OPTIONS = {  # the options that each method understands
 _TIGHT = 1e-9
 
 
+class _Options(TypedDict, total=False):
+    kind: str
+    ordered: bool | None
+    iterations: int | None
+    gap: Rational | None
+    start: Any
+    projection: str | None
+    accelerate: bool | None
+    progress: Progress | None
+
+
+@overload
+def recover(
+    reports: Any, mechanism: Procedure, method: str = ..., *, by: None = ..., **options: Unpack[_Options]
+) -> Estimate: ...
+@overload
+def recover(
+    reports: Any, mechanism: Procedure, method: str = ..., *, by: str | Sequence[str], **options: Unpack[_Options]
+) -> GroupEstimates: ...
 def recover(
     reports: Any,
     mechanism: Procedure,
     method: str = "auto",
     *,
+    by: str | Sequence[str] | None = None,
     kind: str = "auto",
     ordered: bool | None = None,
     iterations: int | None = None,
@@ -105,7 +126,7 @@ def recover(
     projection: str | None = None,
     accelerate: bool | None = None,
     progress: Progress | None = None,
-) -> Estimate:
+) -> Estimate | GroupEstimates:
     """The distribution of the true values behind many reports of one mechanism.
 
     `reports` is a histogram with one count for each report, a mapping {report: count}, a tally as `perturb` makes it, or the
@@ -126,6 +147,9 @@ def recover(
     then takes values next to each other to be alike; for names it gives the same distribution in every numbering, and
     no mean is printed.
 
+    Where answers are names there is no order: `shares` and `top` have their shares with intervals and ranks that hold together,
+    `difference` compares two estimates. With `by`, a tally by groups (see tally) gives an estimate for each group.
+
     Reports are private already, so this costs no privacy.
 
     >>> import discreet as dt
@@ -136,6 +160,12 @@ def recover(
     >>> round(low, 3), round(e.mean(), 3), round(high, 3)
     (1.759, 1.8, 1.841)
     """
+    if by is not None:
+        options = _Options(
+            kind=kind, ordered=ordered, iterations=iterations, gap=gap, start=start, projection=projection
+        )
+        options |= _Options(accelerate=accelerate, progress=progress)
+        return _by_group(reports, mechanism, method, by, options)
     procedure_of(mechanism, RecoveryError)
     if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
@@ -147,6 +177,8 @@ def recover(
     gap = None if gap is None else float(positive(gap, "gap", example=GAP, error=RecoveryError))
     if ordered is not None and not isinstance(ordered, (bool, np.bool_)):
         raise RecoveryError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
+    if ordered and not mechanism.inputs.is_ordered:
+        raise RecoveryError("Names have no order; leave out ordered=True.")
     counts = histogram_of(reports, mechanism, kind)
     notes: tuple[str, ...] = ()
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
@@ -155,7 +187,7 @@ def recover(
     if is_marked(reports):
         notes = (*notes, FROM_SEED)
     channel = mechanism.finite()
-    in_order = channel.knows_distances if ordered is None else bool(ordered)
+    in_order = (mechanism.inputs.is_ordered and channel.knows_distances) if ordered is None else bool(ordered)
     q = counts / counts.sum()
     check_possible(channel, q)
     fit: Fit
@@ -189,3 +221,12 @@ def recover(
         in_order,
         ordered is not None,
     )
+
+
+def _by_group(
+    reports: Any, mechanism: Procedure, method: str, by: str | Sequence[str], options: _Options
+) -> GroupEstimates:
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    found = by_group(reports, columns)
+    made = tuple((group, recover(counts, mechanism, method, **options)) for group, counts in found.items())
+    return GroupEstimates(columns, made)

@@ -24,7 +24,7 @@ from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError, RecoveryError, SizeError
 from ..exact.arithmetic import parse_entry, show
 from ..exact.grid import Grid
-from ..exact.intake import as_array
+from ..exact.intake import as_array, as_texts
 from ..exact.positions import positions, values_at
 from ..mechanism import Procedure
 from ..progress import Progress, tell
@@ -75,7 +75,7 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
             raise RecoveryError('A mapping {report: count} has counts: set kind="counts", or leave kind out.')
         counts = _of_mapping(data, mechanism.outputs, size)
     else:
-        array = _read(data)
+        array = _read(data, mechanism.outputs)
         if kind == "counts" or (kind == "auto" and array.shape == (size,) and _are_counts(array)):
             counts = _of_counts(array, size)
             _clearly_counts(data, counts, mechanism.outputs, kind)
@@ -87,10 +87,37 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
     return counts
 
 
+def by_group(data: Any, by: tuple[str, ...]) -> dict[Any, dict[Any, Any]]:
+    """A tally by groups as a mapping {report: count} for each: columns of groups, one of reports and "count".
+
+    A group is a value, or a tuple of values where several columns say which it is.
+    """
+    names = [str(name) for name in _columns(data) or ()]
+    rest = [name for name in names if name not in by]
+    if not by or len(names) != len(by) + 2 or len(rest) != 2 or rest[1] != COUNT:
+        raise RecoveryError(
+            f"A tally by groups has the columns {', '.join([*by, '(reports)', COUNT])}; make it with dt.tally(..., by=...)."
+        )
+    listed = _lists([data[name] for name in (*by, *rest)])
+    if listed is None:
+        raise RecoveryError("The tally holds values that its library cannot read; make it with dt.tally(..., by=...).")
+    found: dict[Any, dict[Any, Any]] = {}
+    for *group, report, count in zip(*listed, strict=True):
+        own = found.setdefault(group[0] if len(by) == 1 else tuple(group), {})
+        if report in own:
+            raise RecoveryError("A report is listed twice in a group of the tally; add tallies up with dt.tally first.")
+        own[report] = count
+    if not found:
+        raise RecoveryError("The tally has no rows; give at least one report.")
+    return found
+
+
 def _tally(data: Any) -> Any:
     """A table of reports and their counts as a mapping; anything else as it is."""
-    names = getattr(data, "column_names", None) or getattr(data, "columns", None)
-    if isinstance(data, Mapping) or names is None or [str(name) for name in names][1:] != ["count"]:
+    names = _columns(data)
+    if isinstance(data, Mapping) or names is None or [str(name) for name in names][1:] != [COUNT]:
+        if names is not None and len(names) > 2 and str(names[-1]) == COUNT:
+            raise RecoveryError(f"This is a tally by groups; say by={show(str(names[0]))} for an estimate of each.")
         return data
     found, rows = _mapping([data[name] for name in names])
     if found is None:
@@ -103,23 +130,37 @@ def _tally(data: Any) -> Any:
     return found
 
 
+def _columns(data: Any) -> list[Any] | None:
+    """The names of a table's columns; None for what is no table."""
+    names = getattr(data, "column_names", getattr(data, "columns", None))
+    return None if names is None or callable(names) else list(names)
+
+
 def _mapping(columns: list[Any]) -> tuple[dict[Any, Any] | None, int]:
     """Counts by report, and the number of rows; None where their library fails on one, whose words may quote it."""
+    listed = _lists(columns)
+    try:
+        return (None, 0) if listed is None else (dict(zip(*listed, strict=True)), len(listed[0]))
+    except (TypeError, ValueError):  # values that are lists, or columns of other lengths
+        return None, 0
+
+
+def _lists(columns: list[Any]) -> list[list[Any]] | None:
+    """Columns as lists; None where their library fails on one, whose words may quote it."""
     try:
         for part in columns:
             if hasattr(part, "validate"):
                 part.validate(full=True)  # Arrow's own reading takes on trust where a text begins and ends
-        listed = [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in columns]
-        return dict(zip(*listed, strict=True)), len(listed[0])
+        return [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in columns]
     except Exception:
-        return None, 0
+        return None
 
 
 def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
     """Refuse what is ambiguous: as many reports as a histogram has places, and labelled counts."""
     index = getattr(data, "index", None)
     if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
-        labels = [parse_entry(x) for x in index]
+        labels = [parse_entry(x) for x in index] if grid.is_ordered else list(index)
         if labels != list(range(len(counts))) and labels != [grid.value(k) for k in range(len(counts))]:
             raise RecoveryError(
                 "These counts have labels that are not the reports in their order; give counts.to_dict() instead."
@@ -133,12 +174,16 @@ def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
 
 def could_be_reports(counts: Counts, grid: Grid) -> bool:
     """Is every count a value of the reports' grid as well?"""
+    if not grid.is_ordered:
+        return False
     low, high = grid.reach
     return all((c - grid.anchor) % grid.step == 0 and low <= c <= high for c in np.unique(counts).tolist())
 
 
-def _read(data: Any) -> NDArray[Any]:
-    """The numbers as an array; missing ones are named by their position."""
+def _read(data: Any, grid: Grid) -> NDArray[Any]:
+    """The numbers or names as an array; missing ones are named by their position."""
+    if not grid.is_ordered:
+        return _read_names(data)
     try:
         return as_array(data)[1]
     except OutOfRangeError:
@@ -148,6 +193,26 @@ def _read(data: Any) -> NDArray[Any]:
         raise RecoveryError(
             f"Cannot read reports from {type(data).__name__}; give a histogram, a mapping from report to count, or "
             "the reports as a list, a NumPy or Arrow array, or a Series of numbers."
+        ) from None
+
+
+def _read_names(data: Any) -> NDArray[Any]:
+    """Names as an array of texts, or whole numbers, which can only be counts."""
+    try:
+        return as_texts(data)[1]
+    except OutOfRangeError as error:
+        try:
+            array = as_array(data)[1]
+        except OutOfRangeError:
+            array = np.array([""])
+        if array.dtype.kind in "iuf":
+            return array
+        missing = getattr(error, "position", None)
+        if missing is not None:
+            raise _refusal(missing, "is missing or no text; leave it out or fill it in") from None
+        raise RecoveryError(
+            f"Cannot read reports from {type(data).__name__}; give a histogram, a mapping from name to count, or the "
+            "reports as a list or column of names."
         ) from None
 
 
@@ -210,7 +275,8 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
     for k, (report, given) in enumerate(data.items()):
         place = grid.placed(report)
         if place is None:
-            raise _refusal(k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report)
+            off = f"on the reports' grid {grid}" if grid.is_ordered else grid.among
+            raise _refusal(k, f"is not {off}; use the mechanism that made the reports", report)
         count = _count(given)
         if count is None:
             raise RecoveryError(
@@ -222,6 +288,8 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
 
 
 def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
+    if not grid.is_ordered:
+        return _of_names(array, grid, size)
     hint = "; if these are counts, they must be whole numbers of 0 or more" if len(array) == size else ""
     try:
         places = positions(grid, array, clamp=True)  # a float next to an end may stand for it; others differ from it
@@ -240,6 +308,15 @@ def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
         )
         raise _refusal(int(off[0]), why + hint, value)
     return np.bincount(places, minlength=size).astype(np.int64)
+
+
+def _of_names(array: NDArray[Any], names: Grid, size: int) -> Counts:
+    places = [names.place(value) for value in array.tolist()]
+    bad = next((k for k, place in enumerate(places) if place is None), None)
+    if bad is not None:
+        why = f"is not {names.among}; use the mechanism that made the reports"
+        raise _refusal(bad, why, array[bad])
+    return np.bincount(np.array(places, dtype=np.int64), minlength=size).astype(np.int64)
 
 
 def _exact(value: Any) -> Fraction | None:

@@ -69,8 +69,10 @@ _FRAME = """<!doctype html>
 {body}
 </main></body></html>
 """
-_SCRIPT = '<script type="module" src="/static/{name}.js"></script>'
-_BODY = """<p id="problem" class="problem" role="alert" hidden></p>
+_SCRIPT = '{style}<script type="module" src="/static/{name}.js"></script>'
+_STYLE = '<link rel="stylesheet" href="/static/{name}.css">'
+_BODY = """<p id="closed" class="problem" role="alert" hidden>The studio does not answer: was it closed? Start it again with discreet studio.</p>
+<p id="problem" class="problem" role="alert" hidden></p>
 <noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript>
 {body}"""
 
@@ -80,7 +82,8 @@ def page(name: str) -> str:
     """The whole page of a room."""
     room = next(room for room in ROOMS if room.name == name)
     body = _BODY.format(body=(_HERE / f"{name}.html").read_text(encoding="utf-8"))
-    return _framed(room.title, room.sentence, body, script=_SCRIPT.format(name=name), current=room)
+    style = _STYLE.format(name=name) if (_HERE / f"{name}.css").exists() else ""  # where a room has a look of its own
+    return _framed(room.title, room.sentence, body, script=_SCRIPT.format(name=name, style=style), current=room)
 
 
 def notice(sentence: str) -> str:

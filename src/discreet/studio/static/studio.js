@@ -1,9 +1,16 @@
 // What the rooms share: asking the server, saying what was wrong, charts whose data change, state that lives in the address.
 import "/vega.js"; // it exports nothing: what it brings stands in window
 
-const problem = document.querySelector("#problem");
+const problem = document.querySelector("#problem"), closed = document.querySelector("#closed");
 
-export class Refused extends Error {}
+// `field` is where it belongs, where that is known.
+export class Refused extends Error {
+  constructor(sentence, field = null) {
+    super(sentence);
+    this.field = field;
+  }
+}
+const CLOSED = closed.textContent;
 
 export function say(text) {
   problem.textContent = text ?? "";
@@ -40,6 +47,13 @@ function stay() {
   return new Promise(() => {});
 }
 
+// A studio that was closed is said at once, and not when the next button is pressed.
+key.then((known) => setInterval(async () => {
+  if (document.visibilityState === "hidden") return;
+  const answer = await fetch("/api/enter", { headers: { [HEADER]: known } }).catch(() => null);
+  closed.hidden = answer !== null;
+}, 2000));
+
 export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json", job } = {}) {
   const headers = { [HEADER]: await key, ...(job && { [JOB]: job }), ...(body === undefined ? {} : { "content-type": type }) };
   let answer;
@@ -48,12 +62,12 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
     answer = await fetch(path, { method, body: sent, signal, headers, credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused("The studio does not answer: was it closed? Start it again with discreet studio.");
+    throw new Refused(CLOSED);
   }
   if (answer.status === 401) return stay();
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({ detail: `The studio answered ${answer.status}.` }));
-    throw new Refused(told.detail);
+    throw new Refused(told.detail, told.field);
   }
   return raw ? answer : answer.json();
 }
