@@ -212,6 +212,7 @@ def test_names_are_compared_alone():
             dt.compare(9, epsilon=1, ordered=False, **wrong)
     found = dt.compare(["Fiat", "VW", "Volvo"], epsilon=1)
     assert "3 answers without an order" in str(found)
+    assert [m.inputs.names for m in found.mechanisms.values()] == [("Fiat", "VW", "Volvo")] * 2
     with pytest.raises(DiscreetError, match="picture"):
         found.plot()
 
