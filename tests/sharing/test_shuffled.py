@@ -14,6 +14,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.exact.arithmetic import ball, precision
+from discreet.sharing import clones as clones_room
 from discreet.sharing.clones import Clones, delta_above
 
 shuffled = dt.sharing.shuffled
@@ -122,6 +123,39 @@ def test_the_theorem_for_any_mechanism_term_by_term(n, e, power):
     exact = sum(max(Fraction(0), p - power * laws[1][x]) for x, p in laws[0].items())
     found = Fraction(delta_above(Clones(Fraction(e), Fraction(1)), n, power, 1e-13))
     assert exact <= found <= exact * (1 + Fraction(1, 10**5)) + Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("chance", ["1/3", "9/10"])
+def test_what_is_cut_off_of_a_binomial_number_is_bounded(chance):
+    """With so large a tail that both ends are cut off; by the least that a geometric series allows."""
+    n, p = 300, Fraction(chance)
+    exact = [binomial(n, p, k) for k in range(n + 1)]
+    for up in (False, True):
+        low, masses, rest = clones_room._likely(n, p, 0.05, up)
+        high = low + len(masses)
+        left, kept = (sum(exact[high:]), sum(exact[:low])) if up else (sum(exact[:low]), sum(exact[high:]))
+        assert min(left, kept) > 0
+        assert left <= Fraction(rest) <= 2 * left
+        every = [*exact[low:high]]
+        every[0 if up else -1] += kept  # the other side counts with the last value on it
+        for k, (mass, whole) in enumerate(zip(masses.tolist(), every, strict=True)):
+            assert whole <= Fraction(mass) * (1 + Fraction(1, 10**12))
+            assert Fraction(mass) <= whole * (
+                Fraction(3, 2) if k in (0, len(every) - 1) else 1 + Fraction(1, 10**9)
+            )
+
+
+def test_what_is_cut_off_of_an_excess_is_bounded(monkeypatch):
+    m, u, level = 300, 7, 7 * 160
+    exact = sum(Fraction(math.comb(m, x), 2**m) * max(0, u * x - level) for x in range(m + 1))
+    assert (
+        exact
+        <= Fraction(clones_room._excess(m, u, level)) * (1 + Fraction(1, 10**12))
+        <= exact * (1 + Fraction(1, 10**9))
+    )
+    monkeypatch.setattr(clones_room, "_TERMS", 1)
+    cut = Fraction(clones_room._excess(m, u, level))
+    assert exact * (1 + Fraction(1, 10**6)) < cut < Fraction(13, 10) * exact
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -41,6 +41,7 @@ LEAST_DELTA = Fraction(1, 10**100)
 _BITS = 192
 _RAISED = 1 + 2.0**-20
 _ALONE, _OUTER, _INNER = 128, 16, 48  # stretches of the values of a binomial number, at most: of one, of two
+_TERMS = 40  # powers of e by which the terms of a sum fall before the rest is bounded
 _CLOSE = 2**-10  # values that differ by less than this part are one
 
 
@@ -102,7 +103,7 @@ def _excess(m: int, u: int, level: int) -> float:
     if start > m:
         return 0.0
     down = Fraction(m - start, start + 1)  # the next chance is at most so many times this one, and so on
-    length = 1 if down == 0 else math.ceil(min(40 / max(-math.log(down), 1e-16), 9 * math.sqrt(m) + 1)) + 1
+    length = 1 if down == 0 else math.ceil(min(_TERMS / max(-math.log(down), 1e-16), 9 * math.sqrt(m) + 1)) + 1
     steps = np.arange(min(length, m - start + 1), dtype=np.float64)
     chances = np.cumprod((m - start + 1 - steps) / (start + steps))
     chances /= chances[0]
