@@ -100,6 +100,22 @@ def test_a_distance_is_reached_with_the_reports_that_are_planned():
     assert plan["randomized_response"].reports > 4 * plan["projective_response"].reports
 
 
+def test_mechanisms_of_ones_own_are_planned_by_their_own_chances():
+    response, projective = (make(99, epsilon=1) for make in (dt.randomized_response, dt.projective_response))
+    own = dt.plan_reports(mechanism=[response, projective], ordered=False, standard_error="0.01")
+    known = dt.plan_reports(99, epsilon=1, ordered=False, standard_error="0.01")
+    assert [c.family for c in own] == ["projective_response", "randomized_response"]
+    for choice in own:
+        assert choice.reports == known[choice.family].reports
+        assert float(choice.variance) == pytest.approx(float(known[choice.family].variance))
+    named = dt.randomized_response(["a", "b", "c"], epsilon=1)  # names need no ordered=False
+    assert dt.plan_reports(mechanism=named, reports=500).winner.reports == 500
+    with pytest.raises(DiscreetError, match="square_wave is none"):
+        dt.plan_reports(mechanism=dt.square_wave(9, epsilon=1, width=2), ordered=False, reports=10)
+    with pytest.raises(DiscreetError, match="leave these out"):
+        dt.plan_reports(mechanism=named, epsilon=1, reports=10)
+
+
 # Several questions
 
 
@@ -196,6 +212,7 @@ def test_names_are_compared_alone():
             dt.compare(9, epsilon=1, ordered=False, **wrong)
     found = dt.compare(["Fiat", "VW", "Volvo"], epsilon=1)
     assert "3 answers without an order" in str(found)
+    assert [m.inputs.names for m in found.mechanisms.values()] == [("Fiat", "VW", "Volvo")] * 2
     with pytest.raises(DiscreetError, match="picture"):
         found.plot()
 

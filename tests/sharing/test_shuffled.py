@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections import defaultdict
 from fractions import Fraction
 from functools import cache
@@ -13,6 +14,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.exact.arithmetic import ball, precision
+from discreet.sharing import clones as clones_room
 from discreet.sharing.clones import Clones, delta_above
 
 shuffled = dt.sharing.shuffled
@@ -123,10 +125,44 @@ def test_the_theorem_for_any_mechanism_term_by_term(n, e, power):
     assert exact <= found <= exact * (1 + Fraction(1, 10**5)) + Fraction(1, 10**12)
 
 
-@pytest.mark.parametrize("alike", [True, False])
-def test_the_three_kinds_of_clones_term_by_term(alike):
-    n, e, telling, power = 9, Fraction(4), Fraction(1, 3), Fraction(5, 4)
-    clones = Clones(e, telling, alike)
+@pytest.mark.parametrize("chance", ["1/3", "9/10"])
+def test_what_is_cut_off_of_a_binomial_number_is_bounded(chance):
+    """With so large a tail that both ends are cut off; by the least that a geometric series allows."""
+    n, p = 300, Fraction(chance)
+    exact = [binomial(n, p, k) for k in range(n + 1)]
+    for up in (False, True):
+        low, masses, rest = clones_room._likely(n, p, 0.05, up)
+        high = low + len(masses)
+        left, kept = (sum(exact[high:]), sum(exact[:low])) if up else (sum(exact[:low]), sum(exact[high:]))
+        assert min(left, kept) > 0
+        assert left <= Fraction(rest) <= 2 * left
+        every = [*exact[low:high]]
+        every[0 if up else -1] += kept  # the other side counts with the last value on it
+        for k, (mass, whole) in enumerate(zip(masses.tolist(), every, strict=True)):
+            assert whole <= Fraction(mass) * (1 + Fraction(1, 10**12))
+            assert Fraction(mass) <= whole * (
+                Fraction(3, 2) if k in (0, len(every) - 1) else 1 + Fraction(1, 10**9)
+            )
+
+
+def test_what_is_cut_off_of_an_excess_is_bounded(monkeypatch):
+    m, u, level = 300, 7, 7 * 160
+    exact = sum(Fraction(math.comb(m, x), 2**m) * max(0, u * x - level) for x in range(m + 1))
+    assert (
+        exact
+        <= Fraction(clones_room._excess(m, u, level)) * (1 + Fraction(1, 10**12))
+        <= exact * (1 + Fraction(1, 10**9))
+    )
+    monkeypatch.setattr(clones_room, "_TERMS", 1)
+    cut = Fraction(clones_room._excess(m, u, level))
+    assert exact * (1 + Fraction(1, 10**6)) < cut < Fraction(13, 10) * exact
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_three_kinds_of_clones_term_by_term(seed):
+    rng = random.Random(seed)
+    n, e, telling = rng.randint(1, 6), Fraction(rng.randint(11, 90), 10), Fraction(rng.randint(1, 20), 20)
+    clones, power = Clones(e, telling, seed % 2 == 0), 1 + (e - 1) * Fraction(rng.randint(1, 99), 100)
     a = telling / (e + 1)
     chances = (clones.each, clones.each, clones.others, 1 - clones.all)
     person = ((e * a, a, 1 - telling), (a, e * a, 1 - telling))
@@ -180,6 +216,10 @@ def test_few_reports_hide_nobody_and_that_is_said():
     assert (found.epsilon, found.helps) == (1.0, False)
     assert "hide nobody" in str(found)
     assert "nothing links" in str(found)
+    far = shuffled(
+        dt.geometric(1000, epsilon=1), reports=10**9, delta="1e-6"
+    )  # between the ends a local epsilon of 1000
+    assert (far.epsilon, far.helps) == (far.local, False)
     alone = shuffled(
         epsilon=1, reports=1, delta="1/10"
     )  # a single report: (e - e^epsilon) / (e + 1) is the delta of its own

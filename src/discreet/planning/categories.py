@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -33,9 +33,11 @@ from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.level import Epsilon, Level
 from ..exact.names import answers_of, is_list_of_names
+from ..exact.neighbours import Neighbours
 from ..measure.prior import prior_of
+from ..mechanism import Procedure
 from ..recovery.likelihood import Floats
-from .choices import Choice, Plan
+from .choices import Choice, Plan, named, number_of, positive_goal
 
 Variance = Callable[[Fraction], Fraction]  # N times that of the estimate of a share
 
@@ -78,40 +80,78 @@ def recommended(known: Mapping[str, Shares]) -> str:
     return PROJECTIVE
 
 
-def plan_shares(
-    n: Any,
-    level: Level,
-    *,
-    reports: int | None = None,
-    standard_error: Fraction | None = None,
-    total_variation: Fraction | None = None,
-    prior: Any = None,
-    families: Sequence[str] | None = None,
-) -> Plan:
+@dataclass(frozen=True)
+class Goal:
+    """What a plan is for: one of a number of reports, a standard error of every share, and a total variation distance."""
+
+    reports: int | None = None
+    standard_error: Fraction | None = None
+    total_variation: Fraction | None = None
+
+    def number(self, variance: Variance, answers: int, law: Floats | None) -> int:
+        """The reports that are given, or needed."""
+        if self.reports is not None:
+            return self.reports
+        if self.standard_error is not None:
+            return max(1, math.ceil(_largest(variance, law) / self.standard_error**2))
+        assert self.total_variation is not None
+        return max(1, math.ceil(_roots(variance, answers, law) ** 2 / (2 * math.pi * float(self.total_variation) ** 2)))
+
+    def __str__(self) -> str:
+        if self.reports is not None:
+            return f"shares from {self.reports} reports"
+        if self.standard_error is not None:
+            return f"reports for a standard error of {self.standard_error} of every share"
+        return f"reports for a mean total variation distance of {self.total_variation}"
+
+
+def plan_shares(n: Any, level: Level, goal: Goal, prior: Any = None, families: Sequence[str] | None = None) -> Plan:
     """Randomised response, projective response and the optimum side by side, the recommended one first: how many reports each
     needs, or how near it comes with so many."""
     grid = named_answers(n)
+    known = shares_of(grid.size or 0, level.alpha)
+    wanted, first = (*_wanted(families), OPTIMUM), recommended(known)
+    chosen = [(family, level, told.variance) for family, told in known.items() if family in wanted]
+    chosen.sort(key=lambda choice: (choice[0] == OPTIMUM, choice[0] != first))
+    question = f"{grid.size} answers without an order, {level} between {_ANY_TWO}"
+    return _side_by_side(question, grid, chosen, goal, prior, (advice(known), _MEANING))
+
+
+def plan_mechanisms(grid: Grid, several: Mapping[str, Procedure], goal: Goal, prior: Any = None) -> Plan:
+    """The same for mechanisms that somebody brings, the best first."""
+    chosen = [(name, m.claim, _estimated(name, m)) for name, m in several.items()]
+    chosen.sort(key=lambda choice: choice[2](Fraction(0)))
+    return _side_by_side(f"{grid.size} answers without an order", named_answers(grid), chosen, goal, prior, (_MEANING,))
+
+
+def _estimated(name: str, m: Procedure) -> Variance:
+    """V(f) by the chances of a report in the set of the truth, and in that of another answer."""
+    channel = m.finite()
+    found = channel.hits(np.zeros(channel.reports))
+    if found is None:
+        raise DiscreetError(
+            f"Shares are planned for mechanisms in which each answer has reports of its own, and {name} is none; give "
+            "randomised response or projective response, or n and a level."
+        )
+    hit, miss = Fraction(found[1]), Fraction(found[2])
+    return lambda f: (miss * (1 - miss) + f * (hit - miss) * (1 - hit - miss)) / (hit - miss) ** 2
+
+
+def _side_by_side(
+    question: str,
+    grid: Grid,
+    chosen: Sequence[tuple[str, Level, Variance]],
+    goal: Goal,
+    prior: Any,
+    notes: tuple[str, ...],
+) -> Plan:
     answers = grid.size or 0
     law, guess = _guess(prior, grid)
-    known = shares_of(answers, level.alpha)
-    first = recommended(known)
-    wanted = _wanted(families)
-    chosen = []
-    for family, told in known.items():
-        if family in wanted or family == OPTIMUM:
-            number = reports or _needed(told.variance, answers, law, standard_error, total_variation)
-            choice = _choice(family, level, told.variance, answers, law, number)
-            chosen.append(replace(choice, is_bound=True, note=_BOUND) if family == OPTIMUM else choice)
-    chosen.sort(key=lambda c: (c.is_bound, c.family != first, c.variance))
-    goal = (
-        f"shares from {reports} reports"
-        if reports is not None
-        else f"reports for a standard error of {standard_error} of every share"
-        if standard_error is not None
-        else f"reports for a mean total variation distance of {total_variation}"
-    )
-    question = f"{answers} answers without an order, {level} between {_ANY_TWO}: {goal}, {guess}"
-    return Plan(question, tuple(chosen), (advice(known), _MEANING))
+    choices = []
+    for family, level, variance in chosen:
+        choice = _choice(family, level, variance, answers, law, goal.number(variance, answers, law))
+        choices.append(replace(choice, is_bound=True, note=_BOUND) if family == OPTIMUM else choice)
+    return Plan(f"{question}: {goal}, {guess}", tuple(choices), notes)
 
 
 _MEANING = (
@@ -166,19 +206,6 @@ def _roots(variance: Variance, answers: int, law: Floats | None) -> float:
     return float(np.sqrt(rare + law * (all_ - rare) + (4 * half - 2 * rare - 2 * all_) * law * (1 - law)).sum())
 
 
-def _needed(
-    variance: Variance,
-    answers: int,
-    law: Floats | None,
-    standard_error: Fraction | None,
-    total_variation: Fraction | None,
-) -> int:
-    if standard_error is not None:
-        return max(1, math.ceil(_largest(variance, law) / standard_error**2))
-    assert total_variation is not None
-    return max(1, math.ceil(_roots(variance, answers, law) ** 2 / (2 * math.pi * float(total_variation) ** 2)))
-
-
 def _choice(family: str, level: Level, variance: Variance, answers: int, law: Floats | None, reports: int) -> Choice:
     quantile = -NormalDist().inv_cdf(_MISSED / (2 * answers))
     return Choice(
@@ -190,6 +217,46 @@ def _choice(family: str, level: Level, variance: Variance, answers: int, law: Fl
         share_error=quantile * math.sqrt(_largest(variance, law) / reports),
         total_variation=min(1.0, _roots(variance, answers, law) / math.sqrt(2 * math.pi * reports)),
     )
+
+
+# What people ask
+
+
+def plan_names(
+    n: Any,
+    questions: Any,
+    mechanism: Any,
+    level: Mapping[str, Any],
+    families: Any,
+    prior: Any,
+    goals: Mapping[str, Any],
+    neighbours: Any,
+    unfit: Mapping[str, Any],
+) -> Plan:
+    """What plan_reports is asked about names: `goals` has what may be planned for (those of Goal), `unfit` what
+    says nothing about names."""
+    for name, value in unfit.items():
+        if value is not None:
+            raise DiscreetError(
+                f"{name} is for values in their order, and names have none; leave it out. Shares are planned by formula: give "
+                f"{', '.join(goals)}."
+            )
+    if neighbours is not None and neighbours not in ("any", Neighbours.any()):
+        raise DiscreetError('Names are hidden from each other, any two of them; leave neighbours out, or say "any".')
+    if sum(goal is not None for goal in goals.values()) != 1:
+        raise DiscreetError(f"Give one of {', '.join(goals)}: one plan answers one question.")
+    reports = None if goals["reports"] is None else number_of(goals["reports"])
+    errors = [None if goals[name] is None else positive_goal(goals[name], name) for name in list(goals)[1:]]
+    goal = Goal(reports, *errors)
+    if mechanism is not None:
+        if any(value is not None for value in (questions, families, *level.values())):
+            raise DiscreetError("A mechanism has its own answers, level and family; leave these out.")
+        return plan_mechanisms(*named(n, mechanism), goal, prior)
+    if questions is None:
+        return plan_shares(n, Level.of(**level), goal, prior, families)
+    if n is not None or families is not None or goal.reports is None:
+        raise DiscreetError("Of several questions the errors are planned for a number of reports; give that alone.")
+    return plan_questions(questions, Level.of(**level), reports=goal.reports, priors=prior)
 
 
 # Several questions of one person at once

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError, SizeError
-from ..exact.arithmetic import show, show_above, show_rational
+from ..exact.arithmetic import parse_exact, show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
@@ -254,3 +254,18 @@ def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Procedure]]:
         again = sum(name.partition(" ")[0] == m.recipe.family for name in found)
         found[f"{m.recipe.family} ({again + 1})" if again else m.recipe.family] = m
     return grid, found
+
+
+def number_of(reports: Any) -> int:
+    """A number of reports, as people write it."""
+    number = parse_exact(reports)
+    if number is None or number.denominator != 1 or not 1 <= number < 2**62:
+        raise DiscreetError(f"reports = {show(reports)} must be a whole number of 1 or more; write for example 100000.")
+    return int(number)
+
+
+def positive_goal(value: Any, name: str) -> Fraction:
+    number = parse_exact(value)
+    if number is None or not 2**-62 < number < 2**62:
+        raise DiscreetError(f'{name} = {show(value)} must be a positive number; write for example {name}="0.5".')
+    return number

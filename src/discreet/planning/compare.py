@@ -296,9 +296,7 @@ def compare_names(n: Any, level: Level) -> Comparison:
         f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; no mechanism of discreet",
     )
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
-    made: dict[str, Procedure] = {RESPONSE: randomized_response(grid, alpha=level)}
-    with suppress(GridError):  # while it takes no names
-        made[PROJECTIVE] = projective_response(grid, alpha=level)
+    made = {RESPONSE: randomized_response(grid, alpha=level), PROJECTIVE: projective_response(grid, alpha=level)}
     return Comparison(question, rows, notes, MappingProxyType(made), "variance")
 
 

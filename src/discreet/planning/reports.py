@@ -50,8 +50,8 @@ from ..mechanisms.wave import square_wave, usual_width
 from ..progress import Progress, part, tell
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
-from .categories import is_named, plan_questions, plan_shares
-from .choices import Choice, Plan, hidden_by, makers_for, named, span_of
+from .categories import is_named, plan_names
+from .choices import Choice, Plan, hidden_by, makers_for, named, number_of, positive_goal, span_of
 from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
@@ -138,15 +138,30 @@ def plan_reports(
     """
     if ordered is not None and not isinstance(ordered, (bool, np.bool_)):
         raise DiscreetError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
-    if is_named(n) or questions is not None:
+    brought = (
+        [mechanism] if isinstance(mechanism, Procedure) else mechanism if isinstance(mechanism, (list, tuple)) else ()
+    )
+    if (
+        is_named(n)
+        or questions is not None
+        or any(isinstance(m, Procedure) and not m.inputs.is_ordered for m in brought)
+    ):
         if ordered:
             raise DiscreetError("Names have no order; leave ordered out, or give n for numbers.")
         ordered = False
     if ordered is False:
         simulated = {"method": method, "iterations": iterations, "runs": runs, "seed": seed, "of": of}
-        unfit = {"sensitivity": sensitivity, "mechanism": mechanism, "kantorovich": kantorovich} | simulated
-        _only_for_order(unfit, neighbours)
-        return _plan_names(n, questions, alpha, epsilon, prior, families, reports, standard_error, total_variation)
+        return plan_names(
+            n,
+            questions,
+            mechanism,
+            {"alpha": alpha, "epsilon": epsilon},
+            families,
+            prior,
+            {"reports": reports, "standard_error": standard_error, "total_variation": total_variation},
+            neighbours,
+            {"sensitivity": sensitivity, "kantorovich": kantorovich} | simulated,
+        )
     if total_variation is not None:
         raise DiscreetError(
             "total_variation is for answers without an order; say ordered=False, or ask for kantorovich."
@@ -171,47 +186,6 @@ def plan_reports(
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way, progress)
     return plan_distance(*made, reports, prior, None if stray is None else way, progress)
-
-
-def _only_for_order(stray: Mapping[str, Any], neighbours: Any) -> None:
-    """Refuse what says nothing about names."""
-    for name, value in stray.items():
-        if value is not None:
-            raise DiscreetError(
-                f"{name} is for values in their order, and names have none; leave it out. Shares are planned by formula: give "
-                "reports, standard_error or total_variation."
-            )
-    if neighbours is not None and neighbours not in ("any", Neighbours.any()):
-        raise DiscreetError('Names are hidden from each other, any two of them; leave neighbours out, or say "any".')
-
-
-def _plan_names(
-    n: Any,
-    questions: Any,
-    alpha: Any,
-    epsilon: Any,
-    prior: Any,
-    families: Any,
-    reports: Any,
-    standard_error: Any,
-    total_variation: Any,
-) -> Plan:
-    level = Level.of(alpha=alpha, epsilon=epsilon)
-    if sum(goal is not None for goal in (reports, standard_error, total_variation)) != 1:
-        raise DiscreetError("Give one of reports, standard_error and total_variation: one plan answers one question.")
-    if questions is not None:
-        if n is not None or families is not None or reports is None:
-            raise DiscreetError("Of several questions the errors are planned for a number of reports; give that alone.")
-        return plan_questions(questions, level, reports=number_of(reports), priors=prior)
-    return plan_shares(
-        n,
-        level,
-        reports=None if reports is None else number_of(reports),
-        standard_error=None if standard_error is None else _positive(standard_error, "standard_error"),
-        total_variation=None if total_variation is None else _positive(total_variation, "total_variation"),
-        prior=prior,
-        families=families,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +296,7 @@ def _designed(grid: Grid, level: Level, prior: Any, progress: Progress | None) -
 
 
 def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of: Any, prior: Any) -> Plan:
-    goal = _positive(wanted, "standard_error")
+    goal = positive_goal(wanted, "standard_error")
     f, law = functional_of(of, grid), None if prior is None else prior_of(prior, grid)
     whom = (
         "over the people themselves, whatever their values are"
@@ -343,7 +317,7 @@ def plan_kantorovich(
     way: Simulation,
     progress: Progress | None = None,
 ) -> Plan:
-    goal = _positive(wanted, "kantorovich")
+    goal = positive_goal(wanted, "kantorovich")
     if prior is None:
         raise DiscreetError(
             'How near a recovered distribution comes depends on the truth; give a guess, for example prior="binomial(0.3)".'
@@ -401,14 +375,6 @@ def plan_distance(
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
 
 
-def number_of(reports: Any) -> int:
-    """A number of reports, as people write it."""
-    number = parse_exact(reports)
-    if number is None or number.denominator != 1 or not 1 <= number < 2**62:
-        raise DiscreetError(f"reports = {show(reports)} must be a whole number of 1 or more; write for example 100000.")
-    return int(number)
-
-
 def _same_promise(able: list[Choice]) -> tuple[str, ...]:
     if len({(choice.hidden, choice.alpha) for choice in able}) <= 1:
         return ()
@@ -452,13 +418,6 @@ def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], pr
         close = any(number < (able[0].reports or 0) for number in others)
         notes.append(f"{able[0].family} wins" + (", within the error of the simulation; add runs." if close else "."))
     return Plan(question, tuple(chosen), tuple(notes))
-
-
-def _positive(value: Any, name: str) -> Fraction:
-    number = parse_exact(value)
-    if number is None or not 2**-62 < number < 2**62:
-        raise DiscreetError(f'{name} = {show(value)} must be a positive number; write for example {name}="0.5".')
-    return number
 
 
 def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:

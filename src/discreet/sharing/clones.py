@@ -40,7 +40,8 @@ MOST_REPORTS = 10**10
 LEAST_DELTA = Fraction(1, 10**100)
 _BITS = 192
 _RAISED = 1 + 2.0**-20
-_MOST, _FEW = 48, 16  # stretches of the values of a binomial number, at most: of one, of the outer one of two
+_ALONE, _OUTER, _INNER = 128, 16, 48  # stretches of the values of a binomial number, at most: of one, of two
+_TERMS = 40  # powers of e by which the terms of a sum fall before the rest is bounded
 _CLOSE = 2**-10  # values that differ by less than this part are one
 
 
@@ -74,7 +75,7 @@ def delta_above(clones: Clones, reports: int, power: Fraction, tail: float) -> f
     at but added."""
     first, masses, below = _likely(reports - 1, clones.all, tail)
     total = below
-    for start, stop in _stretches(first, len(masses), _MOST if clones.telling == 1 else _FEW):
+    for start, stop in _stretches(first, len(masses), _ALONE if clones.telling == 1 else _OUTER):
         total += float(masses[start:stop].sum()) * _among(clones, first + start + 1, power, tail)
     return min(total * _RAISED, 1.0)
 
@@ -90,7 +91,7 @@ def _among(clones: Clones, number: int, power: Fraction, tail: float) -> float:
         return factor * _excess(number, u, number * v)
     first, masses, below = _likely(number, 2 * clones.each / clones.all, tail, up=True)
     total = below * factor * _excess(number, u, number * v)
-    for start, stop in _stretches(first, len(masses), _MOST):
+    for start, stop in _stretches(first, len(masses), _INNER):
         m = first + stop - 1
         total += float(masses[start:stop].sum()) * factor * _excess(m, u, m * v + (number - m) * z)
     return total
@@ -102,7 +103,7 @@ def _excess(m: int, u: int, level: int) -> float:
     if start > m:
         return 0.0
     down = Fraction(m - start, start + 1)  # the next chance is at most so many times this one, and so on
-    length = 1 if down == 0 else math.ceil(min(40 / max(-math.log(down), 1e-16), 9 * math.sqrt(m) + 1)) + 1
+    length = 1 if down == 0 else math.ceil(min(_TERMS / max(-math.log(down), 1e-16), 9 * math.sqrt(m) + 1)) + 1
     steps = np.arange(min(length, m - start + 1), dtype=np.float64)
     chances = np.cumprod((m - start + 1 - steps) / (start + steps))
     chances /= chances[0]

@@ -30,6 +30,7 @@ _TAIL = 1e-4  # of delta: what is added instead of looked at
 _NEAR = 2e-4  # the part by which the epsilon that is found may be larger than the best that is proved
 _STEP = 1.5  # between epsilons that are tried at first
 _STEPS = 40
+_LARGEST = 30  # a local epsilon beyond which no number of reports that is looked at hides anybody: e^30 is 10^13
 _COUNTED = (
     "reports counts people who follow the protocol, with one fresh report each that nothing links to them: no device or "
     "address, no time, no memo that comes back; what an observer can tell apart does not count"
@@ -125,6 +126,8 @@ def shuffled(
     allowed = share(delta, "delta", "it is added to e^epsilon times a probability", example="1e-6")
     if allowed < LEAST_DELTA:
         raise DiscreetError(f"delta = {show_delta(allowed)} is below 1e-100, which nothing tells from 0; give more.")
+    if local > _LARGEST:
+        return Shuffled(what, number, allowed, local, math.inf, math.inf, math.inf)
     tell(progress, "mixing", 0.0)
     for_any = _smallest(Clones(power, Fraction(1)), number, allowed, local)
     tell(progress, "mixing", 0.3)
@@ -136,27 +139,28 @@ def _read(mechanism: Any, alpha: Any, epsilon: Any) -> tuple[str, float, Fractio
     """In words, the local epsilon, e^epsilon rounded up, and what is known of the mechanism."""
     if mechanism is None:
         level = Level.of(alpha=alpha, epsilon=epsilon)
-        return f"each at {level}", level.epsilon, _rounded(1 / level.alpha), None
+        return f"each at {level}", level.epsilon, _power(level.alpha, level.epsilon), None
     if alpha is not None or epsilon is not None:
         raise DiscreetError("A mechanism has a level of its own; leave alpha and epsilon out.")
     m = procedure_of(mechanism)
     verdict = check_privacy(m, neighbours="any")
     channel = m.channel.finite()
-    if channel is None or verdict.tight in (0, 1):
+    if channel is None or verdict.tight == 1 or verdict.epsilon == math.inf:
         why = "tells nothing: there is nothing to hide" if verdict.tight == 1 else "has no local level"
         raise DiscreetError(
             f"Between any two values this mechanism {why}; give one with a local epsilon, such as "
             "randomized_response(9, epsilon=1)."
         )
-    power = _rounded(1 / verdict.tight)
-    apart = channel.total_variation()
+    power = _power(verdict.tight, verdict.epsilon)
+    apart = channel.total_variation() if power > 1 else None
     known = None if apart is None else Clones(power, apart[0] * (power + 1) / (power - 1), apart[1])
     what = f"{m.recipe.family} {m.inputs}, each at epsilon <= {show_above(verdict.epsilon)}"
     return what, verdict.epsilon, power, known
 
 
-def _rounded(power: Fraction) -> Fraction:
-    return Fraction(math.ceil(power * 2**_BITS), 2**_BITS)
+def _power(alpha: Fraction, epsilon: float) -> Fraction:
+    """e^epsilon, rounded up; 0 where it is too large to matter."""
+    return Fraction(0) if epsilon > _LARGEST else Fraction(math.ceil(2**_BITS / alpha), 2**_BITS)
 
 
 def _smallest(clones: Clones, reports: int, delta: Fraction, local: float) -> float:
