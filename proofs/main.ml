@@ -3,6 +3,7 @@
 
      discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
      discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
+     discreet-checker --alias      a number of cells and weights in each line; for each cell what is its own, and whose the rest is
 
    0: all that is claimed holds. 1: something does not. 2: cannot be read. 3: a kind that no theorem here covers. *)
 
@@ -292,6 +293,17 @@ let answer text =
   | Uncovered what -> (3, "not covered: " ^ what)
   | Stack_overflow | Out_of_memory -> (3, "not covered: too large")
 
+let rec nat_of i = if i = 0 then O else S (nat_of (i - 1))
+let rec int_of = function O -> 0 | S n -> 1 + int_of n
+
+let alias line =
+  match integers (Json.String line) with
+  | [] -> ""
+  | cells :: weights ->
+      let made = List.map (fun c -> (int_of c.place, c)) (alias_row weights (nat_of (Whole.to_int cells))) in
+      let shown (_, c) = Printf.sprintf "%s %d" (Whole.to_string c.kept) (int_of c.other) in
+      String.concat " " (List.map shown (List.sort (fun (i, _) (k, _) -> compare i k) made))
+
 let read name =
   if name = "-" then begin
     set_binary_mode_in stdin true;
@@ -306,11 +318,14 @@ let read name =
 let () =
   match List.tl (Array.to_list Sys.argv) with
   | [] -> prerr_endline "usage: discreet-checker FILE ... | --lines"; exit 2
-  | [ "--lines" ] -> (
+  | [ ("--lines" | "--alias") as what ] -> (
       try
         while true do
-          let code, said = answer (input_line stdin) in
-          Printf.printf "%d %s\n" code said
+          let line = input_line stdin in
+          if what = "--alias" then print_endline (alias line)
+          else
+            let code, said = answer line in
+            Printf.printf "%d %s\n" code said
         done
       with End_of_file -> ())
   | files ->

@@ -24,6 +24,7 @@ from discreet.designs import Priors
 from discreet.designs.certificate import Dual, certify
 from discreet.exact.level import Level
 from discreet.mechanism import Recipe
+from discreet.randomness.alias import alias_row
 from tests.test_files import EVERY_KIND, TAMPERED
 from tests.test_verify import RING, bytes_of, document, resigned
 
@@ -439,6 +440,28 @@ def test_ten_thousand_forged_files_get_the_same_verdict_from_both(proved):
     assert sum(count for (_, answer), count in tally.items() if answer == 3) < FORGED / 20
     assert tally[True, 0] >= FORGED / 10
     assert tally[False, 1] >= FORGED / 10
+
+
+# Alias tables
+
+
+def test_alias_tables_are_made_as_the_proof_makes_them(proved):
+    """Row by row: what is a cell's own, and whose the rest is. Negative control: the same of a row turned around."""
+    dice = random.Random(25)
+    rows = []
+    for _ in range(400):
+        cells = 2 ** dice.randrange(1, 7)
+        weights = [
+            dice.choice([0, 1, dice.randrange(100), 2**63 // cells]) for _ in range(dice.randrange(1, cells + 1))
+        ]
+        weights[0] += -sum(weights) % cells or cells * (sum(weights) == 0)
+        rows.append((weights, cells))
+    lines = "".join(f"{cells} {' '.join(map(str, weights))}\n" for weights, cells in rows)
+    done = subprocess.run([CHECKER, "--alias"], input=lines, capture_output=True, text=True, check=True)
+    made = [list(map(int, line.split())) for line in done.stdout.splitlines()]
+    told = [[x for pair in zip(*alias_row(weights, cells), strict=True) for x in pair] for weights, cells in rows]
+    assert made == told
+    assert made != [[x for pair in zip(*alias_row(w[::-1], c), strict=True) for x in pair] for w, c in rows]
 
 
 # The program itself
