@@ -21,6 +21,9 @@ PINS: dict[str, tuple[str, ...]] = {
     # diffprivlib 0.6.6 imports names that scikit-learn has since removed, and its own pins allow those versions.
     "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.6.1", "numpy==2.4.6", "scipy==1.17.1"),
     "pydp": ("python-dp==1.1.5",),
+    # pure-LDP 1.2.0 imports scikit-learn and statsmodels, and does not say that it needs them.
+    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn==1.6.1", "statsmodels==0.15.0", "numpy==2.4.6", "scipy==1.17.1"),
+    "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "numpy==2.4.6", "scipy==1.17.1", "numba==0.68.1"),
     "tmlt.core": ("tmlt.core==0.20.0", "pyspark==3.5.9"),
 }
 

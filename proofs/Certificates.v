@@ -6,7 +6,7 @@
 From Coq Require Import ZArith List Bool Lia.
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect ssralg ssrnum ring.
-From Discreet Require Import Privacy Check Tables Payments Sound Duality.
+From Discreet Require Import Privacy Check Tables Payments Sound Properties Duality Rays Sets.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -24,13 +24,12 @@ Definition value (x : fraction) : R := zr (num x) / zr (den x).
 Definition risk_at (c : certificate) (m : nat) (P : nat -> nat -> R) (i : nat) : R :=
   \sum_(j < m) zr (List.nth j (List.nth i (losses c) nil) 0%Z) / zr (per c) * P i j.
 
-Definition average_risk (c : certificate) (m : nat) (P : nat -> nat -> R) : R :=
-  \sum_(i < m) zr (List.nth i (prior c) 0%Z) / zr (sum (prior c)) * risk_at c m P i.
+Definition mean_risk (c : certificate) (m : nat) (P : nat -> nat -> R) (p : nat -> R) : R :=
+  \sum_(i < m) p i * risk_at c m P i.
+
+Definition average_risk (c : certificate) (m : nat) (P : nat -> nat -> R) : R := mean_risk c m P (chance R (prior c)).
 
 (** ** Sums of costs *)
-
-Lemma dotR_big v (f : nat -> R) : dotR v f = \sum_(i < length v) zr (List.nth i v 0%Z) * f i.
-Proof. by elim: v f => [|x v IH] f /=; rewrite ?big_ord0 // big_ord_recl IH. Qed.
 
 Definition plain (c : certificate) : list (list Z) :=
   List.map (fun x => scaled (fst x) (snd x)) (List.combine (prior c) (losses c)).
@@ -239,7 +238,7 @@ Proof.
 move=> hl hs hp hper hsum.
 rewrite /plain (@plain_risk _ _ m) //; last by lia.
 have s0 := zr_eq0 R hsum; have per0 := zr_eq0 R hper.
-rewrite hp /average_risk mulr_suml; apply: eq_bigr => i _.
+rewrite hp /average_risk /mean_risk mulr_suml; apply: eq_bigr => i _; rewrite /chance.
 have -> : risk_at c m P i = (\sum_(j < m) zr (List.nth j (List.nth i (losses c) nil) 0%Z) * P i j) / zr (per c).
   by rewrite /risk_at mulr_suml; apply: eq_bigr => j _; rewrite mulrAC.
 rewrite zrM; move: (\sum_(j < m) _) => x; by field; rewrite s0 per0.
@@ -272,6 +271,20 @@ rewrite mulrDr /payments !paidR_app paid_rows // ler_add2l -[X in X <= _]add0r; 
 by apply: paid_letters h4 => //; lia.
 Qed.
 
+(** The last steps, of both kinds of bound: from the costs to the average risk. *)
+Lemma cost_risk c m (P : nat -> nat -> R) : lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  (0 < per c)%Z -> (0 < sum (prior c))%Z -> (mem SY (require c) = true -> has_property m P SY) ->
+  (0 < unit_of c)%Z /\ lines_of m (costs c) /\ length (costs c) = m /\ average_risk c m P = pairR (costs c) P / zr (unit_of c).
+Proof.
+move=> hl hs hp hper hsum hsy; have [cs [cl ce]] := costs_sound hl hs hp hsy.
+have hU : (0 < unit_of c)%Z.
+  by rewrite /unit_of; case: (mem _ _); apply: Z.mul_pos_pos => //; apply: Z.mul_pos_pos.
+split=> //; split=> //; split=> //; rewrite (average_cost P hl hs hp hper hsum).
+have W0 : 0 < zr (sum (prior c) * per c) by apply: zr_gt0; apply: Z.mul_pos_pos.
+have U0 := zr_gt0 R hU.
+by apply/eqP; rewrite eqr_div ?lt0r_neq0 // ce.
+Qed.
+
 (** Theorem 3.1: multipliers that pass the check bound the average risk of every mechanism. *)
 Theorem bound_sound c near m edges (P : nat -> nat -> R) :
   lt 0 m -> lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
@@ -286,13 +299,11 @@ move=> hm hl hs hp hper hsum hden hbits hq he hmul hb hP hlevel hprop.
 have m0 : (0 < m)%N by apply/ssrnat.ltP.
 have fit := payments_fit hm he hmul.
 have paid := payments_paid hm he hq hmul hP hlevel hprop.
-have [cs [cl ce]] := @costs_sound c m P hl hs hp (fun h => hprop _ (mem_in h)).
+have [hU [cs [cl ->]]] := cost_risk hl hs hp hper hsum (fun h => hprop _ (mem_in h)).
 have z1 : lines_of m (List.repeat (List.repeat 0%Z m) m).
   apply/List.Forall_forall => x hx; have -> := List.repeat_spec _ _ _ hx; exact: List.repeat_length.
 have z2 : length (List.repeat (List.repeat 0%Z m) m) = m by exact: List.repeat_length.
 have [pe [ps pl]] := pairR_pay_all fit P z1 z2.
-have hU : (0 < unit_of c)%Z.
-  by rewrite /unit_of; case: (mem _ _); apply: Z.mul_pos_pos => //; apply: Z.mul_pos_pos.
 have le01 i j : lt i (length (costs c)) -> lt j m -> 0 <= P i j <= 1.
   by rewrite cl => hi hj; rewrite (mechanism_le1 hP) // andbT; apply: (proj1 (hP i hi)).
 have hS : (0 < 2 ^ bits c)%Z by apply: Z.pow_pos_nonneg.
@@ -300,15 +311,67 @@ have charged := charges_le (den (own_alpha c) * 2 ^ bits c) (unit_of c) cs ps (e
 rewrite pe pairR_zero add0r in charged.
 rewrite /bound_ok in hb; move/Z.eqb_eq: hb => eq.
 have main := arithmetic hq hU hS hden m0 eq paid charged.
-rewrite (average_cost P hl hs hp hper hsum) /value.
-have W0 : 0 < zr (sum (prior c) * per c) by apply: zr_gt0; apply: Z.mul_pos_pos.
 have U0 := zr_gt0 R hU; have d0 := zr_gt0 R hden.
-have -> : pairR (plain c) P / zr (sum (prior c) * per c) = pairR (costs c) P / zr (unit_of c).
-  by apply/eqP; rewrite eqr_div ?lt0r_neq0 // ce.
-by rewrite ler_pdivr_mulr // mulrAC ler_pdivl_mulr.
+by rewrite /value ler_pdivr_mulr // mulrAC ler_pdivl_mulr.
 Qed.
 
-(** Theorem 3.2: the same of the worst case: no number below the bound is above the risks of all true values that the
+Lemma pairR_big m M (P : nat -> nat -> R) : lines_of m M ->
+  pairR M P = \sum_(i < length M) \sum_(j < m) zr (weight M i j) * P i j.
+Proof.
+move=> h; elim: h P => [|l {}M hl _ IH] P /=; first by rewrite big_ord0.
+by rewrite big_ord_recl IH dotR_big hl.
+Qed.
+
+(** Theorem 3.2: multipliers of the rows alone, where no ray of any report costs anything negative. *)
+Theorem ray_bound_sound c near m D (P : nat -> nat -> R) :
+  lt 0 m -> lines_of m (losses c) -> length (losses c) = m -> length (prior c) = m ->
+  (0 < per c)%Z -> (0 < sum (prior c))%Z -> (0 < den (bound c))%Z -> (0 <= bits c)%Z ->
+  (0 < num (own_alpha c) < den (own_alpha c))%Z -> le 1 D ->
+  (forall i k, lt i m -> lt k m -> within D i k -> neighbouring near i k) ->
+  rays_ok c m D = true -> ray_bound_ok c = true ->
+  mechanism m P -> keeps_level (num (own_alpha c)) (den (own_alpha c)) near m P ->
+  (forall l, List.In l (require c) -> has_property m P l) ->
+  value (bound c) <= average_risk c m P.
+Proof.
+move=> hm hl hs hp hper hsum hden hbits [hp0 hpq] hD hnear hrays hb hP hlevel hprop.
+have [hU [cs [cl ->]]] := cost_risk hl hs hp hper hsum (fun h => hprop _ (mem_in h)).
+have hS : (0 < 2 ^ bits c)%Z by apply: Z.pow_pos_nonneg.
+have U0 := zr_gt0 R hU; have S0 := zr_gt0 R hS; have d0 := zr_gt0 R hden.
+have q0 : 0 < zr (den (own_alpha c)) by apply: zr_gt0; lia.
+case/andP: hrays => /andP [/one_line [_ ly] _] hcol.
+set y := List.concat (of_rows (given c)) in ly hcol.
+have -> : value (bound c) = zr (sum y) / zr (2 ^ bits c).
+  move/Z.eqb_eq: hb => /(congr1 zr); rewrite !zrM => e.
+  by apply/eqP; rewrite /value eqr_div ?lt0r_neq0 // -e mulrC.
+rewrite ler_pdivr_mulr // mulrAC ler_pdivl_mulr // (pairR_big P cs) cl.
+pose C i j := zr (weight (costs c) i j).
+have column j : lt j m -> 0 <= \sum_(i < m) (C i j * zr (2 ^ bits c) / zr (unit_of c) - zr (List.nth i y 0%Z)) * P i j.
+  move=> hj; have [tl tn] := transpose_nth m _ cs j hj; rewrite cl in tl tn.
+  have inT := List.nth_In (transpose m (costs c)) nil (eq_ind_r (fun x => lt j x) hj (transpose_length m _ cs)).
+  move/List.forallb_forall: hcol => /(_ _ inT) /Z.leb_le ray.
+  have pl : length (prices_of (2 ^ bits c) (unit_of c) (List.nth j (transpose m (costs c)) nil) y) = m.
+    by rewrite /prices_of List.map_length List.combine_length tl ly Nat.min_id.
+  have := @cheapest_ray_sound R _ _ D hp0 hpq hD _ (fun i => P i j) ray; rewrite pl => main.
+  have {}main : 0 <= dotR (prices_of (2 ^ bits c) (unit_of c) (List.nth j (transpose m (costs c)) nil) y) (fun i => P i j).
+    apply: main => [i hi|i k hi hk w]; first by case: (hP i hi) => h _; apply: h.
+    by rewrite mulrAC ler_pdivr_mulr // [X in _ <= X]mulrC; apply: hlevel => //; apply: hnear.
+  apply: (le_trans main); rewrite dotR_big pl; apply: ler_sum => i _; have hi := ord_lt i.
+  apply: ler_wpmul2r; first by case: (hP i hi) => h _; apply: h.
+  rewrite /prices_of (nth_map _ (0%Z, 0%Z)) ?List.combine_length ?tl ?ly ?Nat.min_id // List.combine_nth ?tl ?ly //=.
+  by rewrite zrB ler_add2r tn // -mulrA; apply: floor_le.
+have : 0 <= \sum_(j < m) \sum_(i < m) (C i j * zr (2 ^ bits c) / zr (unit_of c) - zr (List.nth i y 0%Z)) * P i j.
+  by apply: sumr_ge0 => j _; apply: column; exact: ord_lt.
+have -> : \sum_(j < m) \sum_(i < m) (C i j * zr (2 ^ bits c) / zr (unit_of c) - zr (List.nth i y 0%Z)) * P i j =
+  (\sum_(i < m) \sum_(j < m) C i j * P i j) * (zr (2 ^ bits c) / zr (unit_of c)) - zr (sum y).
+  have -> : zr (sum y) = \sum_(i < m) \sum_(j < m) zr (List.nth i y 0%Z) * P i j.
+    rewrite -sum_nth ly; apply: eq_bigr => i _.
+    by case: (hP i (ord_lt i)) => _ one; rewrite -mulr_sumr one mulr1.
+  rewrite exchange_big mulr_suml -sumrB; apply: eq_bigr => i _; rewrite mulr_suml -sumrB; apply: eq_bigr => j _.
+  by ring.
+rewrite subr_ge0 mulrA ler_pdivl_mulr //; exact.
+Qed.
+
+(** Theorem 3.3: the same of the worst case: no number below the bound is above the risks of all true values that the
     worst case is taken among. *)
 Theorem worst_sound c m (P : nat -> nat -> R) places r :
   length (prior c) = m -> (0 < sum (prior c))%Z -> List.Forall (Z.le 0) (prior c) ->
@@ -324,7 +387,7 @@ have total : \sum_(i < m) zr (List.nth i (prior c) 0%Z) / zr (sum (prior c)) = 1
     elim: (prior c) => [|x l IH] /=; first by rewrite big_ord0 zr0.
     by rewrite big_ord_recl /= IH zrD.
   by rewrite mulfV // lt0r_neq0.
-rewrite -[r]mul1r -total mulr_suml /average_risk; apply: ler_sum => i _.
+rewrite -[r]mul1r -total mulr_suml /average_risk /mean_risk; apply: ler_sum => i _; rewrite /chance.
 have hi : lt i m by apply/ssrnat.ltP.
 move/List.forallb_forall: hin => /(_ (nat_of_ord i)); rewrite List.in_seq => /(_ ltac:(lia)) /orP [/Z.eqb_eq ->|].
   by rewrite zr0 !mul0r.
@@ -336,24 +399,187 @@ apply: ler_wpmul2l.
 have := hr j hj; rewrite -e Nat2Z.id; exact.
 Qed.
 
+(** ** The risk that a certificate is about *)
+
+(** The risk of a mechanism is at most [r]: its mean under the prior, the risk of every true value that the worst case is taken
+    among, or its mean under every prior of the set. *)
+Definition risk_at_most (c : certificate) (m : nat) (P : nat -> nat -> R) (r : R) : Prop :=
+  match kind c with
+  | Average => average_risk c m P <= r
+  | Worst places => forall j, List.In j places -> risk_at c m P (Z.to_nat j) <= r
+  | Largest s => forall p, in_set s m p -> mean_risk c m P p <= r
+  end.
+
+(** The probabilities of a document's own mechanism. *)
+Definition own (d : document) (i j : nat) : R := zr (weight (rows_of (the_channel d)) i j) / zr (total_of (the_channel d)).
+
+Lemma dot_big u v : length u = length v -> zr (dot u v) = \sum_(j < length u) zr (List.nth j u 0%Z) * zr (List.nth j v 0%Z).
+Proof.
+elim: u v => [|x u IH] [|y v] //= h; first by rewrite big_ord0 zr0.
+by rewrite big_ord_recl zrD zrM /= IH //; lia.
+Qed.
+
+Lemma risks_nth ls rows i : length ls = length rows -> lt i (length ls) ->
+  length (risks ls rows) = length ls /\ List.nth i (risks ls rows) 0%Z = dot (List.nth i ls nil) (List.nth i rows nil).
+Proof.
+elim: ls rows i => [|l ls IH] [|r rows] i //= h hi; first by lia.
+have len : length (risks ls rows) = length ls.
+  elim: ls rows {IH hi} h => [|a ls IH] [|b rows] //= h; rewrite IH //; lia.
+split; first by rewrite len.
+case: i hi => [|i] //= hi; by case: (IH rows i) => //; lia.
+Qed.
+
+Lemma largest_ge l x : List.In x l -> (x <= largest l)%Z.
+Proof.
+have fold_ge k y : (y <= List.fold_left Z.max k y)%Z.
+  elim: k y => [|z k IH] y /=; first by lia.
+  by apply: Z.le_trans (IH _); lia.
+have fold_in k y z : List.In z k -> (z <= List.fold_left Z.max k y)%Z.
+  elim: k y => [|w k IH] y //= [<-|h]; last exact: IH.
+  by apply: Z.le_trans (fold_ge _ _); lia.
+by case: l => [|y l] //= [<-|h]; [apply: fold_ge | apply: fold_in].
+Qed.
 End Field.
 
-(** Theorem 3.3: an accepted document with a certificate. Over any ordered field, no mechanism of the level and the
-    properties has an average risk below the bound, nor, where the certificate is about the worst case, risks
-    that are all below it. *)
+(** Theorem 3.7: of an accepted document with a certificate, no mechanism over any ordered field that keeps the level and has
+    the properties required has a risk below the bound. *)
 Theorem accepted_certificate d c : check d = Holds -> Check.proof d = Some c ->
   forall (R : realFieldType) (P : nat -> nat -> R), let m := length (losses c) in
   mechanism m P ->
   keeps_level (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m P ->
   (forall l, List.In l (require c) -> has_property m P l) ->
-  match kind c return Prop with
-  | Average => value R (bound c) <= average_risk c m P
-  | Worst places => forall r, (forall j, List.In j places -> risk_at c m P (Z.to_nat j) <= r) -> value R (bound c) <= r
-  end.
+  forall r, risk_at_most c m P r -> value R (bound c) <= r.
 Proof.
-move=> hcheck hproof R P m hP hlevel hprop.
-have [hm [hl [hp [hper [hsum [hn [hden [hbits [hq [edges [he [hmul [hb hk]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
-have average := bound_sound hm hl (erefl _) hp hper hsum hden hbits hq he hmul hb hP hlevel hprop.
-case: (kind c) hk => // places inside r hr.
-apply: (le_trans average); apply: (worst_sound hp hsum hn inside) => j hj _; exact: hr.
+move=> hcheck hproof R P m hP hlevel hprop r.
+have [hm [_ [hl [hlaw [hper [hden [_ [hbits [hq [_ [_ [_ [hrisk [_ hby]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [hp [hn hsum]] := law_okP hlaw.
+have average : value R (bound c) <= average_risk c m P.
+  case: hby => [[edges [he [hmul hb]]]|[D [hD [hnear [hrays hb]]]]].
+    by apply: bound_sound hl (erefl _) hp hper hsum hden hbits _ he hmul hb hP hlevel hprop; rewrite -/m; lia.
+  by apply: ray_bound_sound hl (erefl _) hp hper hsum hden hbits hq hD hnear hrays hb hP hlevel hprop; rewrite -/m; lia.
+move: hrisk; rewrite /risk_at_most /risk_ok; case: (kind c) => [_ h|places|s].
+- exact: le_trans average h.
+- rewrite /need; case: ifP => //= _; case: ifP => //= inside _ hr; apply: (le_trans average).
+  have [_ [hrows _]] := certificate_parts _ _ hcheck hproof; rewrite hrows in inside.
+  by apply: (worst_sound hp hsum hn inside) => j hj _; apply: hr.
+- move=> hset hr; apply: (le_trans average); apply: hr.
+  have [_ [hrows _]] := certificate_parts _ _ hcheck hproof; rewrite hrows in hset.
+  exact: set_member hlaw hset.
+Qed.
+
+(** Theorem 3.8: the risk of the document's own mechanism is at most the one that the certificate claims. *)
+Theorem accepted_risk d c : check d = Holds -> Check.proof d = Some c ->
+  forall R : realFieldType, risk_at_most c (length (losses c)) (@own R d) (value R (objective c)).
+Proof.
+move=> hcheck hproof R; set m := length (losses c).
+have [hm [hrows [hl [hlaw [hper [_ [hobj [_ [_ [_ [hsq [_ [hrisk _]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [[hT htable] _] := accepted_is_private _ hcheck; have [hp [_ hsum]] := law_okP hlaw.
+rewrite -/m in hp; have [hc _] := check_parts _ hcheck; have [_ [hsize _]] := channel_ok_table _ hc.
+set T := total_of (the_channel d) in hT hrisk *; set rows := rows_of (the_channel d) in hrows hrisk htable hsize *.
+have hreports : Z.to_nat (reports (the_channel d)) = m by rewrite -hsq -hsize hrows Nat2Z.id.
+have nz := zr_eq0 R hper; have tz := zr_eq0 R hT; have pt : (0 < per c * T)%Z by apply: Z.mul_pos_pos.
+have risk i : lt i m -> risk_at c m (@own R d) i = zr R (List.nth i (risks (losses c) rows) 0%Z) / zr R (per c * T).
+  move=> hi; have [_ ->] := risks_nth (esym hrows) hi.
+  have ll : length (List.nth i (losses c) nil) = m by move/List.Forall_forall: hl; apply; apply: List.nth_In.
+  have lr : length (List.nth i rows nil) = m.
+    have : List.In (List.nth i rows nil) rows by apply: List.nth_In; rewrite hrows.
+    by move/List.Forall_forall: htable => h /h [->].
+  rewrite dot_big ?ll ?lr // mulr_suml; apply: eq_bigr => j _; rewrite /own /weight -/rows -/T zrM.
+  by field; rewrite nz tz.
+have obj_nz := zr_eq0 R hobj; have ptz := zr_eq0 R pt.
+move: hrisk; rewrite /risk_at_most /risk_ok; case: (kind c) => [|places|s].
+- rewrite /need; case: ifP => //= /Z.eqb_eq /(congr1 (zr R)); rewrite [zr R (num _ * _)]zrM [zr R (den _ * _)]zrM => e _.
+  have [lr _] := risks_nth (esym hrows) (i := 0) ltac:(rewrite -/m; lia).
+  have -> : average_risk c m (@own R d) = zr R (dot (prior c) (risks (losses c) rows)) / zr R (sum (prior c) * per c * T).
+    rewrite dot_big ?lr ?hp // mulr_suml; apply: eq_bigr => i _; rewrite risk; last exact: ord_lt.
+    rewrite /chance !zrM; by rewrite !invfM mulrACA !mulrA.
+  rewrite le_eqVlt; apply/orP; left; apply/eqP; rewrite /value; apply/eqP; rewrite eqr_div //.
+    by rewrite mulrC -e; apply/eqP.
+  by apply: zr_eq0; rewrite -Z.mul_assoc; apply: Z.mul_pos_pos.
+- rewrite /need; case: ifP => //= /andP [_ hplaces]; case: ifP => //= _; case: ifP => //= /Z.eqb_eq.
+  move/(congr1 (zr R)); rewrite [zr R (num _ * _)]zrM [zr R (den _ * _)]zrM => e _ j hj.
+  move/List.forallb_forall: hplaces => /(_ j hj) /andP [/Z.leb_le j0 /Z.ltb_lt j1]; rewrite hrows in j1.
+  rewrite risk; last by rewrite -/m in j1 *; lia.
+  have -> : value R (objective c) = zr R (largest (List.map (fun j => List.nth (Z.to_nat j) (risks (losses c) rows) 0%Z) places)) / zr R (per c * T).
+    by apply/eqP; rewrite /value eqr_div // e mulrC.
+  rewrite ler_pmul2r ?invr_gt0 ?zr_gt0 //; apply: zr_le; apply: largest_ge.
+  exact: (List.in_map (fun j => List.nth (Z.to_nat j) (risks (losses c) rows) 0%Z)).
+- move=> hset p hin; rewrite hrows -/m in hset.
+  have [lr _] := risks_nth (esym hrows) (i := 0) ltac:(rewrite -/m; lia).
+  have := @set_largest R m (prior c) s _ _ _ hset p hin; rewrite List.map_length lr => /(_ (erefl _)).
+  rewrite rational_value; last by apply/Z.ltb_lt.
+  move=> h; apply: (le_trans _ h); rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: eq_bigr => i _.
+  rewrite risk; last exact: ord_lt.
+  by rewrite (nth_map _ 0%Z) ?lr ?qr_make //; exact: ord_lt.
+Qed.
+
+(** Theorem 3.9: that mechanism keeps the level and has the properties, so the other theorems are about something. *)
+Theorem accepted_mechanism d c : check d = Holds -> Check.proof d = Some c ->
+  forall R : realFieldType, let m := length (losses c) in
+  mechanism m (@own R d) /\
+  keeps_level (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m (@own R d) /\
+  (forall l, List.In l (require c) -> has_property m (@own R d) l).
+Proof.
+move=> hcheck hproof R m.
+have [hm [hrows [_ [_ [_ [_ [_ [_ [hq [heq [hsq [hreq [_ [hone _]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [[hT htable] _] := accepted_is_private _ hcheck.
+have [hc [ha _]] := check_parts _ hcheck; have [_ [hsize _]] := channel_ok_table _ hc; have [hab hb] := alpha_ok_sound _ ha.
+have hreports : Z.to_nat (reports (the_channel d)) = m by rewrite -hsq -hsize hrows Nat2Z.id.
+have T0 := zr_gt0 R hT.
+have row i : lt i m -> exists r, List.nth_error (rows_of (the_channel d)) i = Some r /\
+    law (total_of (the_channel d)) m r /\ forall j, @own R d i j = zr R (List.nth j r 0%Z) / zr R (total_of (the_channel d)).
+  move=> hi; case e: (List.nth_error (rows_of (the_channel d)) i) => [r|]; last first.
+    by move/List.nth_error_None: e; rewrite hrows -/m; lia.
+  exists r; split=> //; split.
+    by rewrite -hreports; move/List.Forall_forall: htable; apply; apply: List.nth_error_In e.
+  by move=> j; rewrite /own /weight (List.nth_error_nth _ _ nil e).
+have nn r j : law (total_of (the_channel d)) m r -> lt j m -> (0 <= List.nth j r 0)%Z.
+  by move=> [lr [hn _]] hj; move/List.Forall_forall: hn; apply; apply: List.nth_In; lia.
+split.
+  move=> i hi; have [r [_ [lr e]]] := row i hi; split=> [j hj|].
+    by rewrite e; apply: divr_ge0; [apply: zr_ge0; apply: (nn r) | apply: ltW].
+  under eq_bigr => j _ do rewrite e.
+  case: lr => lr [_ sr]; have := sum_nth R r; rewrite lr -mulr_suml => ->.
+  by rewrite sr mulfV // lt0r_neq0.
+split.
+  move=> i k j hi hk hj near; have [r [er [lr e]]] := row i hi; have [s [es [ls f]]] := row k hk.
+  have keep := promise_entries _ _ _ _ _ hcheck near hone er es.
+  rewrite e f !mulrA ler_pmul2r ?invr_gt0 // -!zrM; apply: zr_le.
+  have : (num (alpha d) * List.nth j r 0 <= den (alpha d) * List.nth j s 0)%Z.
+    case: lr => lr _; have lt : lt j (length r) by lia.
+    clear -keep lt; elim: keep j lt => [|w w' {}r {}s h _ IH] [|j] //= lt; try lia.
+    by apply: IH; lia.
+  have := nn r j lr hj; have := nn s j ls hj; move: (List.nth j r 0%Z) (List.nth j s 0%Z) => x y y0 x0 h.
+  by apply: (Zmult_le_reg_r _ _ (den (alpha d))); nia.
+move=> l /(proj1 (List.forallb_forall _ _) hreq) hl.
+have := has_letter_sound _ _ hc hsq hl; rewrite -hsize hrows -/m Nat2Z.id.
+have le i j k h : (weight (rows_of (the_channel d)) i j <= weight (rows_of (the_channel d)) k h)%Z -> @own R d i j <= @own R d k h.
+  by move=> e; rewrite /own ler_pmul2r ?invr_gt0 //; apply: zr_le.
+case: l {hl} => /=.
+- by move=> h i j hi hj; apply: le; apply: h.
+- by move=> h i j hi hj; have := h i j hi hj; case: ifP => _; apply: le.
+- by move=> h i j hi hj; apply: le; apply: h.
+- by move=> h i j hi hj; have := h i j hi hj; case: ifP => _; apply: le.
+- by move=> h i j hi hj; rewrite /own (h i j).
+- move=> h i hi; have := h i hi; rewrite /own mulrAC ler_pdivl_mulr // mul1r -zr_nat -zrM; exact: zr_le.
+- by move=> h i j hi hj; rewrite /own (h i j).
+Qed.
+
+(** Theorem 3.10: so no mechanism of the level and the properties is better than the document's by more than the gap between
+    the risk and the bound of its certificate. *)
+Theorem accepted_gap d c : check d = Holds -> Check.proof d = Some c ->
+  forall (R : realFieldType) (P : nat -> nat -> R), let m := length (losses c) in
+  mechanism m P ->
+  keeps_level (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m P ->
+  (forall l, List.In l (require c) -> has_property m P l) ->
+  forall r, risk_at_most c m P r -> risk_at_most c m (@own R d) (r + (value R (objective c) - value R (bound c))).
+Proof.
+move=> hcheck hproof R P m hP hlevel hprop r hr.
+have below := accepted_certificate hcheck hproof hP hlevel hprop hr.
+have more : value R (objective c) <= r + (value R (objective c) - value R (bound c)).
+  by rewrite addrCA ler_addl subr_ge0.
+have := accepted_risk hcheck hproof R; rewrite /risk_at_most -/m; case: (kind c) => [h|places h j hj|s h p hp].
+- exact: le_trans h more.
+- exact: le_trans (h j hj) more.
+- exact: le_trans (h p hp) more.
 Qed.

@@ -7,7 +7,7 @@
     It decides about tables of integers, geometric noise on 0..n and randomised response;
     of anything else the answer is [Open], which is neither yes nor no. *)
 
-From Coq Require Import ZArith List Bool.
+From Coq Require Import ZArith QArith List Bool.
 From Discreet Require Import Privacy Families.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -31,10 +31,21 @@ Inductive letter := RH | RM | CH | CM | F | WH | SY.
 
 Record grid := Grid { low : option fraction; high : option fraction; step : fraction }.
 
-Inductive risk_kind := Average | Worst (places : list Z).
+(** A limit of priors: low <= a . p <= high, where a is the coefficients over [limit_per]. *)
+Record limit := Limit { coefficients : list Z; limit_per : Z; low_end : option fraction; high_end : option fraction }.
 
-(** Multipliers: one line of integers after the other, for each kind of constraint. *)
+(** A set of priors: every mixture of some, and how the prior of the bound is mixed from them; or all within limits, and a
+    price for each end of a limit. *)
+Inductive prior_set :=
+| Hull (members : list (list Z)) (mixture : list Z)
+| Limits (limits : list limit) (prices : list fraction).
+
+Inductive risk_kind := Average | Worst (places : list Z) | Largest (among : prior_set).
+
+(** Multipliers: one line of integers after the other, for each kind of constraint. Where [by_rays], those of the rows are
+    all that there is. *)
 Record multipliers := Multipliers {
+  by_rays : bool;
   of_rows : list (list Z);
   of_level : list (list Z);
   of_letters : list (letter * list (list Z)) }.
@@ -594,6 +605,60 @@ Definition bound_ok (c : certificate) (m : nat) (edges : list (nat * nat)) : boo
   den (bound c) * ((sum (concat (of_rows (given c))) * size + honest_sum c) * (unit * q) + charged * size)
   =? num (bound c) * (scale * unit * q * size).
 
+(** ** Certificates by rays
+
+    Where neighbours are all values up to [D] steps apart, no multipliers of the level are told: at the prices of each report no
+    ray of the privacy cone may cost less than nothing. The cheapest ray is found from the last value backwards; [C] is
+    the sum of the prices up to the present value, and all costs are told at its height, with [C] added. Products are
+    rounded down. *)
+
+Record rays := Rays { frees : list Z; ups : list Z; downs : list Z }.
+
+Definition least (first : Z) (l : list Z) : Z := fold_right Z.min first l.
+
+(** This height was reached just now: one goes back to it at once, but on in the same direction only [D] values later. *)
+Definition turned_round (D : nat) (total : Z) (free steps : list Z) : Z :=
+  least (nth (D - 1) free total) (firstn (D - 1) steps).
+
+Fixpoint ray_costs (p q : Z) (D : nat) (total C : Z) (prices : list Z) : rays :=
+  match prices with
+  | [] => Rays [C] [] []
+  | c :: rest =>
+      let s := ray_costs p q D total (C + c) rest in
+      let up := C + (turned_round D total (frees s) (downs s) - C) * p / q in
+      let down := C + (turned_round D total (frees s) (ups s) - C) * q / p in
+      Rays (Z.min (hd total (frees s)) (Z.min up down) :: frees s) (up :: ups s) (down :: downs s)
+  end.
+
+Definition cheapest_ray (p q : Z) (D : nat) (prices : list Z) : Z :=
+  match prices with
+  | [] => 0
+  | c :: rest => let total := sum prices in hd total (frees (ray_costs p q D total c rest))
+  end.
+
+(** What the rows leave of a report's costs, rounded down. *)
+Definition prices_of (scale unit : Z) (column y : list Z) : list Z :=
+  map (fun x => fst x * scale / unit - snd x) (combine column y).
+
+Definition reach_of (m : nat) (near : neighbours) : option nat :=
+  match near with
+  | Steps d => Some (Z.to_nat (Z.min d (Z.of_nat m)))
+  | Any => Some (m - 1)%nat
+  | Pairs _ => None
+  end.
+
+Definition rays_ok (c : certificate) (m : nat) (D : nat) : bool :=
+  let y := concat (of_rows (given c)) in
+  shape 1 m (of_rows (given c)) && match of_letters (given c) with [] => true | _ => false end &&
+  forallb (fun column =>
+    0 <=? cheapest_ray (num (own_alpha c)) (den (own_alpha c)) D (prices_of (2 ^ bits c) (unit_of c) column y))
+    (transpose m (costs c)).
+
+Definition ray_bound_ok (c : certificate) : bool :=
+  den (bound c) * sum (concat (of_rows (given c))) =? num (bound c) * 2 ^ bits c.
+
+(** ** The risk of the mechanism itself *)
+
 (** The risk of each true value, over [per] and the total. *)
 Fixpoint dot (u v : list Z) : Z :=
   match u, v with
@@ -615,6 +680,61 @@ Definition prior_inside (c : certificate) (places : list Z) (m : nat) : bool :=
 
 Definition largest (l : list Z) : Z := match l with [] => 0 | x :: rest => fold_left Z.max rest x end.
 
+(** *** Sets of priors *)
+
+Definition rational (x : fraction) : Q := num x # Z.to_pos (den x).
+
+Fixpoint dotQ (u v : list Q) : Q :=
+  match u, v with
+  | x :: u', y :: v' => x * y + dotQ u' v'
+  | _, _ => 0
+  end%Q.
+
+(** [x] is one of the numbers, and none is larger. *)
+Definition is_largest (x : Q) (l : list Q) : bool := existsb (Qeq_bool x) l && forallb (fun y => Qle_bool y x) l.
+
+Definition normal (p : list Z) : list Q := map (fun x => x # Z.to_pos (sum p)) p.
+
+(** The sum of the members' probabilities times their shares, for one value. *)
+Definition mixed (members : list (list Z)) (shares : list Z) (j : nat) : Q :=
+  dotQ (map inject_Z shares) (map (fun p => nth j (normal p) 0%Q) members).
+
+(** c . p <= 0, one for each end. *)
+Definition ends_of (l : limit) : list (list Q) :=
+  let a := map (fun x => x # Z.to_pos (limit_per l)) (coefficients l) in
+  match low_end l with None => [] | Some e => [map (fun x => rational e - x)%Q a] end ++
+  match high_end l with None => [] | Some e => [map (fun x => x - rational e)%Q a] end.
+
+Definition end_ok (e : option fraction) : bool := match e with None => true | Some x => fraction_ok x end.
+
+Definition limit_ok (m : nat) (l : limit) : bool :=
+  same_length m (coefficients l) && (0 <? limit_per l) && end_ok (low_end l) && end_ok (high_end l).
+
+Definition law_ok (m : nat) (p : list Z) : bool := same_length m p && forallb (Z.leb 0) p && (0 <? sum p).
+
+(** The loss of a true value less what the ends are paid for it. *)
+Definition left_of (ends : list (list Q)) (prices : list Q) (x : Q) (j : nat) : Q :=
+  (x - dotQ prices (map (fun c => nth j c 0) ends))%Q.
+
+Definition most_parts : nat := 1024.
+
+Definition set_ok (m : nat) (law : list Z) (s : prior_set) (risks : list Q) (told : Q) : verdict :=
+  match s with
+  | Hull members shares =>
+      need (Nat.leb 1 (length members) && Nat.leb (length members) most_parts && forallb (law_ok m) members
+            && law_ok (length members) shares) Bad_certificate ;;
+      need (forallb (fun j => Qeq_bool (mixed members shares j * inject_Z (sum law)) (inject_Z (nth j law 0 * sum shares))) (seq 0 m))
+           Bad_certificate ;;
+      need (is_largest told (map (fun p => dotQ (normal p) risks) members)) Risk_differs
+  | Limits limits prices =>
+      let ends := flat_map ends_of limits in
+      let paid := map rational prices in
+      need (Nat.leb 1 (length limits) && Nat.leb (length limits) most_parts && forallb (limit_ok m) limits) Bad_certificate ;;
+      need (forallb (fun c => Qle_bool (dotQ c (map inject_Z law)) 0) ends) Bad_certificate ;;
+      need (Nat.eqb (length prices) (length ends) && forallb (fun x => fraction_ok x && (0 <=? num x)) prices) Bad_certificate ;;
+      need (is_largest told (map (fun x => left_of ends paid (fst x) (snd x)) (combine risks (seq 0 m)))) Risk_differs
+  end.
+
 Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
   let found := risks (losses c) rows in
   let m := length rows in
@@ -625,6 +745,7 @@ Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
       need (negb (match places with [] => true | _ => false end) && forallb (place_ok m) places) Bad_certificate ;;
       need (prior_inside c places m) Bad_certificate ;;
       need (num (objective c) * (per c * T) =? den (objective c) * largest (map (fun j => nth (Z.to_nat j) found 0) places)) Risk_differs
+  | Largest s => set_ok m (prior c) s (map (fun x => x # Z.to_pos (per c * T)) found) (rational (objective c))
   end.
 
 Definition longest_bits : Z := 2 ^ 13.
@@ -647,8 +768,7 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
   | Some (T, rows) =>
       let m := length rows in
       need (size (the_channel d) =? reports (the_channel d)) Bad_certificate ;;
-      need ((0 <? per c) && shape m m (losses c) && nonneg (losses c) && same_length m (prior c)
-            && forallb (Z.leb 0) (prior c) && (0 <? sum (prior c))) Bad_certificate ;;
+      need ((0 <? per c) && shape m m (losses c) && nonneg (losses c) && law_ok m (prior c)) Bad_certificate ;;
       need (match require c with [] => true | _ => same_grids d end
             && forallb (has_letter (the_channel d) columns) (require c)) Properties_missing ;;
       need (fraction_ok (objective c) && fraction_ok (bound c)) Bad_number ;;
@@ -656,12 +776,20 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
       need (fraction_ok (own_alpha c) && (0 <? num (own_alpha c)) && (num (own_alpha c) <? den (own_alpha c))) Bad_certificate ;;
       need (equal (own_alpha c) (alpha d)) Other_level ;;
       need ((0 <=? bits c) && (bits c <=? longest_bits)) Bad_certificate ;;
-      match edges_of m (the_neighbours d) with
-      | None => Fails Bad_certificate
-      | Some edges =>
-          need (multipliers_ok c m edges) Bad_multipliers ;;
-          need (bound_ok c m edges) Bound_differs
-      end
+      if by_rays (given c) then
+        match reach_of m (the_neighbours d) with
+        | None => Fails Bad_certificate
+        | Some D =>
+            need (rays_ok c m D) Bad_multipliers ;;
+            need (ray_bound_ok c) Bound_differs
+        end
+      else
+        match edges_of m (the_neighbours d) with
+        | None => Fails Bad_certificate
+        | Some edges =>
+            need (multipliers_ok c m edges) Bad_multipliers ;;
+            need (bound_ok c m edges) Bound_differs
+        end
   end.
 
 (** ** The whole document *)

@@ -1,7 +1,8 @@
-(** The checker as an OCaml program: [check] and what it uses. Integers become those of zarith. *)
+(** The checker as an OCaml program: [check] and what it uses, and the making of alias tables, which tests compare with the
+    library's. Integers become those of zarith. *)
 
 From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlZBigInt.
-From Discreet Require Import Check.
+From Discreet Require Import Check Alias.
 
 Extraction Language OCaml.
-Extraction "checker.ml" check.
+Extraction "checker.ml" check alias_row.

@@ -141,17 +141,11 @@ Proof.
   - split; [intros [->|H]|]; [|exact H|tauto]. rewrite (proj2 (same l) eq_refl) in E; discriminate.
 Qed.
 
-(** Theorem 6.3: every property that an accepted document lists holds of its mechanism. *)
-Theorem accepted_properties d ls l : check d = Holds -> listed d = Some ls -> In l ls ->
-  let c := the_channel d in has (total_of c) (Z.to_nat (size c)) (weight (rows_of c)) l.
+(** What the checker finds of a channel holds. *)
+Lemma has_letter_sound c l : channel_ok c = Holds -> size c = reports c -> has_letter c (columns_of c) l = true ->
+  has (total_of c) (Z.to_nat (size c)) (weight (rows_of c)) l.
 Proof.
-  intros H Hls Hin; cbv zeta; destruct (check_parts d H) as (Hc & _ & _ & _ & Hl & _).
-  destruct (channel_ok_table _ Hc) as ([HT HR] & HL & H2).
-  unfold listed_ok in Hl; rewrite Hls, !andb_true_iff in Hl; destruct Hl as [[_ Hsq] Hall].
-  rewrite forallb_forall in Hall; specialize (Hall l ltac:(destruct l; simpl; tauto)).
-  apply Nat.eqb_eq in Hall; apply in_count in Hin.
-  destruct (has_letter (the_channel d) (columns_of (the_channel d)) l) eqn:E; [|lia].
-  apply Z.eqb_eq in Hsq; clear Hall; revert Hc HT HR HL H2 Hsq E; generalize (the_channel d); intros c Hc HT HR HL H2 Hsq E.
+  intros Hc Hsq E; destruct (channel_ok_table _ Hc) as ([HT HR] & HL & H2).
   destruct c as [T rows|n a|m keep]; simpl in *.
   - apply table_ok_sound in Hc; destruct Hc as ([_ HR'] & _ & W).
     unfold reports, size in *; simpl in Hsq; rewrite Nat2Z.id.
@@ -168,4 +162,16 @@ Proof.
     + intros i j Hi Hj; symmetry; apply weight_written; assumption.
     + assert (R := response_has (num keep) (den keep) (Z.to_nat m) l ltac:(lia) ltac:(lia)).
       rewrite Z2Nat.id in R by lia; exact R.
+Qed.
+
+(** Theorem 6.3: every property that an accepted document lists holds of its mechanism. *)
+Theorem accepted_properties d ls l : check d = Holds -> listed d = Some ls -> In l ls ->
+  let c := the_channel d in has (total_of c) (Z.to_nat (size c)) (weight (rows_of c)) l.
+Proof.
+  intros H Hls Hin; cbv zeta; destruct (check_parts d H) as (Hc & _ & _ & _ & Hl & _).
+  unfold listed_ok in Hl; rewrite Hls, !andb_true_iff in Hl; destruct Hl as [[_ Hsq] Hall].
+  rewrite forallb_forall in Hall; specialize (Hall l ltac:(destruct l; simpl; tauto)).
+  apply Nat.eqb_eq in Hall; apply in_count in Hin.
+  destruct (has_letter (the_channel d) (columns_of (the_channel d)) l) eqn:E; [|lia].
+  apply has_letter_sound; [exact Hc|apply Z.eqb_eq; exact Hsq|exact E].
 Qed.

@@ -1,11 +1,10 @@
 (** * What an answer of the checker means
 
     [check] (in [Check]) decides about a document. Here: if it answers [Holds], then
-    the channel is a mechanism, the promise of its level holds for every event, its properties
-    are those listed, and its tight level is attained. What an accepted certificate means is
-    in [Certificates]. *)
+    the channel is a mechanism, the promise of its level holds for every event, and alpha is at least
+    e^-epsilon. Its properties are in [Properties], and what an accepted certificate means in [Certificates]. *)
 
-From Coq Require Import ZArith QArith List Bool Lia.
+From Coq Require Import ZArith QArith Qpower List Bool Lia.
 From Discreet Require Import Privacy Families Check Tables Payments.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -322,6 +321,103 @@ Proof.
     split; apply distance_probability; eauto; lia.
 Qed.
 
+(** The promise, of single reports: for neighbours of every kind, where all distances are 1. *)
+Lemma promise_entries d i k r s : check d = Holds -> neighbouring (the_neighbours d) i k ->
+  (forall pairs x, the_neighbours d = Pairs pairs -> In x pairs -> num (snd x) = den (snd x)) ->
+  nth_error (rows_of (the_channel d)) i = Some r -> nth_error (rows_of (the_channel d)) k = Some s ->
+  keeps (num (alpha d)) (den (alpha d)) r s.
+Proof.
+  intros H N one Er Es; destruct (check_parts d H) as (Hc & Ha & _ & Hl & _); apply alpha_ok_sound in Ha; destruct Ha as [Hab Hb].
+  destruct (channel_ok_table _ Hc) as ([HT HR] & HL & H2).
+  assert (law_of : forall j t, nth_error (rows_of (the_channel d)) j = Some t -> law (total_of (the_channel d)) (Z.to_nat (reports (the_channel d))) t).
+  { intros j t E; apply nth_error_In in E; rewrite Forall_forall in HR; apply (HR t E). }
+  unfold level_ok, neighbouring in *; destruct (the_neighbours d) as [q| |pairs] eqn:En.
+  - steps Hl. destruct (power_keeps _ _ _ _) eqn:P in Hl; try discriminate. apply Z.leb_le in E.
+    assert (W : private (num (alpha d)) (den (alpha d)) (within (Z.to_nat q)) (rows_of (the_channel d))).
+    { apply within_clipped; [|lia]. rewrite HL. eapply steps_sound; eauto; lia. }
+    eapply W; eauto.
+  - destruct (power_keeps _ _ _ _) eqn:P in Hl; try discriminate.
+    assert (W : private (num (alpha d)) (den (alpha d)) any_two (rows_of (the_channel d))).
+    { apply within_any; rewrite HL. eapply steps_sound; eauto; lia. }
+    eapply W; eauto; exact I.
+  - steps Hl. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
+    assert (G : forall x, num x = den x -> 0 < den x -> forall t u, Forall (Z.le 0) t -> Forall (Z.le 0) u ->
+      keeps_root (num (alpha d) ^ num x) (den (alpha d) ^ num x) (Z.to_nat (den x)) t u -> keeps (num (alpha d)) (den (alpha d)) t u).
+    { intros x Ex Dx t u Ht Hu K; rewrite Ex in K; revert Ht Hu.
+      induction K as [|w w' t u Hw _ IH]; intros Ht Hu; constructor; inversion Ht; inversion Hu; subst; [|apply IH; assumption].
+      rewrite Z2Nat.id, <- !Z.pow_mul_l in Hw by lia.
+      apply (Z.pow_le_mono_l_iff _ _ (den x)); [nia|nia|lia|exact Hw]. }
+    destruct N as (x & N); set (I := Z.of_nat i) in *; set (K := Z.of_nat k) in *.
+    assert (Ii : Z.to_nat I = i) by apply Nat2Z.id. assert (Kk : Z.to_nat K = k) by apply Nat2Z.id.
+    destruct (law_of _ _ Er) as (_ & Pr' & _); destruct (law_of _ _ Es) as (_ & Ps & _).
+    destruct N as [N|N]; specialize (one pairs _ eq_refl N); simpl in one.
+    + rewrite <- Ii in Er; rewrite <- Kk in Es.
+      destruct (pairs_sound _ _ _ _ Hc Hab Hb E P _ _ _ _ _ N Er Es) as (_ & Hd & K1 & _); eapply G; eauto.
+    + rewrite <- Ii in Er; rewrite <- Kk in Es.
+      destruct (pairs_sound _ _ _ _ Hc Hab Hb E P _ _ _ _ _ N Es Er) as (_ & Hd & _ & K2); eapply G; eauto.
+Qed.
+
+(** ** Alpha and epsilon *)
+
+Lemma exp_sum_step x k : (exp_sum x (S k) == exp_sum x k + x ^ Z.of_nat (S k) / inject_Z (factorial (S k)))%Q.
+Proof. reflexivity. Qed.
+
+Lemma factorial_pos k : 0 < factorial k.
+Proof. induction k as [|k IH]; [reflexivity|]. change (0 < Z.of_nat (S k) * factorial k); nia. Qed.
+
+Lemma inject_nz z : 0 < z -> ~ (inject_Z z == 0)%Q.
+Proof. intros H; unfold Qeq; simpl; lia. Qed.
+
+Lemma exp_compare_sound fuel a b f g : 0 < b -> 0 < g -> forall k N D t, 0 < D ->
+  (inject_Z N == exp_sum (ratio f g) k * inject_Z D)%Q ->
+  (inject_Z t * inject_Z (factorial k) == ratio f g ^ Z.of_nat k * inject_Z D)%Q ->
+  exp_compare fuel a b f g (Z.of_nat k) N D t = Holds ->
+  exists k', (1 <= ratio a b * exp_sum (ratio f g) k')%Q.
+Proof.
+  intros Hb Hg; assert (Rg : (ratio f g * inject_Z g == inject_Z f)%Q).
+  { unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hg; lia. }
+  assert (Rb : (ratio a b * inject_Z b == inject_Z a)%Q).
+  { unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hb; lia. }
+  assert (now : forall k N D, 0 < D -> (inject_Z N == exp_sum (ratio f g) k * inject_Z D)%Q -> b * D <= a * N ->
+    exists k', (1 <= ratio a b * exp_sum (ratio f g) k')%Q).
+  { intros k N D HD EN H; exists k.
+    assert (P : (0 < inject_Z (b * D))%Q) by (unfold Qlt; simpl; nia).
+    apply (Qmult_le_r _ _ _ P). rewrite Qmult_1_l, inject_Z_mult.
+    setoid_replace (ratio a b * exp_sum (ratio f g) k * (inject_Z b * inject_Z D))%Q
+      with ((ratio a b * inject_Z b) * (exp_sum (ratio f g) k * inject_Z D))%Q by ring.
+    rewrite Rb, <- EN, <- !inject_Z_mult, <- Zle_Qle; exact H. }
+  induction fuel as [|fuel IH]; intros k N D t HD EN Et H; cbn [exp_compare] in H.
+  - destruct (Z.leb_spec (b * D) (a * N)); [eauto|discriminate].
+  - destruct (Z.leb_spec (b * D) (a * N)); [eauto|].
+    destruct (_ && _); [discriminate|].
+    assert (Hm : 0 < g * (Z.of_nat k + 1)) by nia.
+    replace (Z.of_nat k + 1) with (Z.of_nat (S k)) in * by lia.
+    assert (E1 : (inject_Z (t * f) * inject_Z (factorial (S k)) == ratio f g ^ Z.of_nat (S k) * inject_Z (D * (g * Z.of_nat (S k))))%Q).
+    { change (factorial (S k)) with (Z.of_nat (S k) * factorial k).
+      replace (Z.of_nat (S k)) with (Z.of_nat k + 1) at 2 by lia.
+      rewrite Qpower_plus' by lia. change (ratio f g ^ 1)%Q with (ratio f g).
+      rewrite !inject_Z_mult, <- Rg.
+      setoid_replace (inject_Z t * (ratio f g * inject_Z g) * (inject_Z (Z.of_nat (S k)) * inject_Z (factorial k)))%Q
+        with ((inject_Z t * inject_Z (factorial k)) * (ratio f g * inject_Z g * inject_Z (Z.of_nat (S k))))%Q by ring.
+      rewrite Et; ring. }
+    apply (IH (S k) (N * (g * Z.of_nat (S k)) + t * f) (D * (g * Z.of_nat (S k))) (t * f)); [nia| |exact E1|exact H].
+    assert (F0 := inject_nz _ (factorial_pos (S k))).
+    rewrite exp_sum_step, inject_Z_plus, inject_Z_mult, EN.
+    apply (Qmult_inj_r _ _ _ F0).
+    rewrite Qmult_plus_distr_l, E1, (inject_Z_mult D). field. exact F0.
+Qed.
+
+(** Theorem 6.4: in an accepted document alpha is at least e^-epsilon: alpha times a partial sum of the series of
+    e^epsilon is at least 1, or, where epsilon is f/g times a logarithm, alpha^g base^f is. *)
+Theorem accepted_epsilon d : check d = Holds -> grants (alpha d) (epsilon d).
+Proof.
+  intros H; destruct (check_parts d H) as (_ & Ha & He & _); apply alpha_ok_sound in Ha; destruct Ha as [Hab Hb].
+  unfold epsilon_ok, grants in *; destruct (epsilon d) as [[factor [base|]]|]; [| |exact I].
+  - steps He. destruct (_ <=? longest); [|discriminate]. apply need_holds, Z.leb_le in He; rewrite !to_the_spec in He; exact He.
+  - steps He. unfold fraction_ok in *; rewrite andb_true_iff, !Z.ltb_lt in *.
+    apply (exp_compare_sound exp_fuel _ _ (num factor) (den factor) Hb ltac:(tauto) 0 1 1 1); [lia|reflexivity|reflexivity|exact He].
+Qed.
+
 (** ** What was checked of a certificate; [Certificates] says what follows. *)
 
 Lemma weights_rows c T rows : weights_of c = Some (T, rows) -> rows = rows_of c.
@@ -332,39 +428,69 @@ Proof.
   - destruct (_ <=? _); congruence.
 Qed.
 
+Lemma weights_total c T rows : weights_of c = Some (T, rows) -> T = total_of c.
+Proof.
+  destruct c as [T' rows'|n a|m keep]; simpl; intros H.
+  - congruence.
+  - destruct (_ && _); congruence.
+  - destruct (_ <=? _); congruence.
+Qed.
+
+Lemma reach_sound near m D : (2 <= m)%nat -> (forall d, near = Steps d -> 1 <= d) -> reach_of m near = Some D ->
+  (1 <= D)%nat /\ forall i k, (i < m)%nat -> (k < m)%nat -> within D i k -> neighbouring near i k.
+Proof.
+  intros Hm Hs H; destruct near as [d| |pairs]; unfold reach_of in H; inversion H; subst; clear H.
+  - specialize (Hs d eq_refl); split; [lia|]. intros i k Hi Hk W; unfold neighbouring, within in *; lia.
+  - split; [lia|]. intros; exact I.
+Qed.
+
+(** Multipliers for every pair of neighbours, or rows alone and the rays. *)
+Definition proved_by (d : document) (c : certificate) (m : nat) : Prop :=
+  (forall pairs x, the_neighbours d = Pairs pairs -> In x pairs -> num (snd x) = den (snd x)) /\
+  ((exists edges, near_edges (the_neighbours d) m edges /\ multipliers_ok c m edges = true /\ bound_ok c m edges = true) \/
+  (exists D, (1 <= D)%nat /\ (forall i k, (i < m)%nat -> (k < m)%nat -> within D i k -> neighbouring (the_neighbours d) i k) /\
+    rays_ok c m D = true /\ ray_bound_ok c = true)).
+
 Lemma certificate_parts d c : check d = Holds -> proof d = Some c ->
   let m := length (losses c) in
-  (0 < m)%nat /\ lines_of m (losses c) /\ length (prior c) = m /\ 0 < per c /\ 0 < sum (prior c) /\
-  Forall (Z.le 0) (prior c) /\ 0 < den (bound c) /\ 0 <= bits c /\ 0 < den (own_alpha c) /\
-  exists edges, near_edges (the_neighbours d) m edges /\ multipliers_ok c m edges = true /\ bound_ok c m edges = true /\
-    match kind c with Average => True | Worst places => prior_inside c places m = true end.
+  (2 <= m)%nat /\ length (rows_of (the_channel d)) = m /\ lines_of m (losses c) /\ law_ok m (prior c) = true /\
+  0 < per c /\ 0 < den (bound c) /\ 0 < den (objective c) /\ 0 <= bits c /\ 0 < num (own_alpha c) < den (own_alpha c) /\
+  num (own_alpha c) * den (alpha d) = num (alpha d) * den (own_alpha c) /\
+  size (the_channel d) = reports (the_channel d) /\
+  forallb (has_letter (the_channel d) (columns_of (the_channel d))) (require c) = true /\
+  risk_ok c (total_of (the_channel d)) (rows_of (the_channel d)) = Holds /\ proved_by d c m.
 Proof.
   intros H Hp m; destruct (check_parts d H) as (Hc & _ & _ & Hl & _ & Hx); rewrite Hp in Hx.
   destruct (channel_ok_table _ Hc) as (_ & HL & H2).
   unfold certificate_ok in Hx; destruct (weights_of (the_channel d)) as [[T rows]|] eqn:Ew; [|discriminate].
-  apply weights_rows in Ew; subst rows; set (k := length (rows_of (the_channel d))) in *.
+  assert (ET := weights_total _ _ _ Ew); apply weights_rows in Ew; subst T rows; set (k := length (rows_of (the_channel d))) in *.
   steps Hx.
-  destruct (risk_ok c T (rows_of (the_channel d))) eqn:Er; try discriminate.
+  destruct (risk_ok c (total_of (the_channel d)) (rows_of (the_channel d))) eqn:Er; try discriminate.
   steps Hx.
-  destruct (edges_of k (the_neighbours d)) as [edges|] eqn:Ee; [|discriminate].
-  steps Hx.
-  rewrite !andb_true_iff in *; unfold fraction_ok in *.
+  rewrite !andb_true_iff in *; unfold fraction_ok, equal in *.
   repeat match goal with X : _ /\ _ |- _ => destruct X end.
   repeat match goal with
   | X : (_ <? _) = true |- _ => apply Z.ltb_lt in X
   | X : (_ <=? _) = true |- _ => apply Z.leb_le in X
+  | X : (_ =? _) = true |- _ => apply Z.eqb_eq in X
   | X : shape _ _ _ = true |- _ => apply shape_spec in X; destruct X
-  | X : same_length _ _ = true |- _ => apply Nat.eqb_eq in X
   end.
   assert (Em : m = k) by assumption. rewrite Em.
-  split; [lia|]. split; [assumption|]. split; [assumption|]. split; [assumption|]. split; [assumption|].
-  split. { apply Forall_forall; match goal with X : forallb (Z.leb 0) (prior c) = true |- _ =>
-             rewrite forallb_forall in X; intros x Hx'; apply Z.leb_le, X, Hx' end. }
-  split; [assumption|]. split; [assumption|]. split; [assumption|].
-  exists edges; split; [|split; [assumption|split; [assumption|]]].
-  - apply edges_sound; [| |assumption]; unfold level_ok in Hl.
-    + intros pairs En; rewrite En in Hl; steps Hl. rewrite HL; assumption.
-    + intros s En; rewrite En in Hl; steps Hl. apply Z.leb_le; assumption.
-  - unfold risk_ok in Er; destruct (kind c) as [|places]; [exact I|].
-    steps Er; assumption.
+  assert (Hs : forall s, the_neighbours d = Steps s -> 1 <= s).
+  { intros s En; unfold level_ok in Hl; rewrite En in Hl; steps Hl. apply Z.leb_le; assumption. }
+  assert (Hq : forall pairs, the_neighbours d = Pairs pairs -> pairs_ok (Z.of_nat k) pairs = true).
+  { intros pairs En; unfold level_ok in Hl; rewrite En in Hl; steps Hl. rewrite HL; assumption. }
+  split; [lia|]. split; [reflexivity|]. do 9 (split; [first [assumption|split; assumption]|]).
+  split; [assumption|]. split; [first [exact Er|reflexivity]|].
+  unfold proved_by; destruct (by_rays (given c)).
+  - destruct (reach_of k (the_neighbours d)) as [D|] eqn:ED; [|discriminate].
+    split; [intros pairs x En; rewrite En in ED; discriminate|right].
+    steps Hx. exists D. destruct (reach_sound (the_neighbours d) k D ltac:(lia) Hs ED) as [D1 W].
+    split; [exact D1|]. split; [exact W|]. split; assumption.
+  - destruct (edges_of k (the_neighbours d)) as [edges|] eqn:Ee; [|discriminate].
+    split.
+    { intros pairs [[i' k'] x] En Hin; rewrite En in Ee; unfold edges_of in Ee.
+      destruct (forallb _ pairs) eqn:Ef; [|discriminate]. rewrite forallb_forall in Ef; apply Z.eqb_eq, (Ef _ Hin). }
+    left; steps Hx. exists edges; split; [|split; assumption].
+    apply edges_sound; assumption.
 Qed.

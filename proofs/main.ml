@@ -3,6 +3,7 @@
 
      discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
      discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
+     discreet-checker --alias      a number of cells and weights in each line; for each cell what is its own, and whose the rest is
 
    0: all that is claimed holds. 1: something does not. 2: cannot be read. 3: a kind that no theorem here covers. *)
 
@@ -156,6 +157,29 @@ let letter = function
 
 let letters = function Json.List l -> List.map letter l | _ -> refuse "the properties are no list"
 
+let items = function Json.List l -> l | _ -> refuse "the parts of a set of priors are no list"
+
+let set_of_priors part =
+  match field "the set of priors" "kind" part with
+  | Json.String "hull" -> (
+      match fields "the set of priors" [ "kind"; "priors"; "mixture" ] [] part with
+      | [ _; priors; mixture ] ->
+          let member p = integers (List.nth (fields "a prior" [ "name"; "weights" ] [] p) 1) in
+          Hull (List.map member (items priors), integers mixture)
+      | _ -> assert false)
+  | Json.String "limits" -> (
+      match fields "the set of priors" [ "kind"; "limits"; "prices" ] [] part with
+      | [ _; limits; prices ] ->
+          let limit l =
+            match fields "a limit" [ "name"; "coefficients"; "denominator"; "low"; "high" ] [] l with
+            | [ _; numbers; per; low; high ] ->
+                { coefficients = integers numbers; limit_per = integer per; low_end = unless_null fraction low;
+                  high_end = unless_null fraction high }
+            | _ -> assert false in
+          Limits (List.map limit (items limits), List.map fraction_of_text (words prices))
+      | _ -> assert false)
+  | _ -> refuse "the set of priors is of an unknown kind"
+
 let certificate near part =
   let names =
     [ "loss"; "prior"; "risk"; "among"; "require"; "alpha"; "bits"; "objective"; "bound"; "multipliers" ] in
@@ -171,22 +195,23 @@ let certificate near part =
         | _ -> assert false in
       let kind =
         match (risk, among) with
-        | Json.String "family", _ -> raise (Uncovered "a certificate for a set of priors")
+        | Json.String "family", Json.Null -> Largest (set_of_priors (field "the certificate" "family" part))
         | Json.String "average", Json.Null -> Average
         | Json.String "worst", text -> Worst (integers text)
         | _ -> refuse "the risk of the certificate is of an unknown kind" in
       (match part with
-       | Json.Object parts when List.mem_assoc "family" parts -> refuse "a set of priors goes with the risk of one"
+       | Json.Object parts when List.mem_assoc "family" parts && risk <> Json.String "family" ->
+           refuse "a set of priors goes with the risk of one"
        | _ -> ());
       let given =
         match multipliers with
         | Json.Object [ ("rows", _) ] when (match near with Pairs _ -> false | _ -> true) ->
-            raise (Uncovered "a certificate by rays")
+            { by_rays = true; of_rows = lines (field "the multipliers" "rows" multipliers); of_level = []; of_letters = [] }
         | Json.Object parts ->
             let line name =
               match List.assoc_opt name parts with Some l -> lines l | None -> refuse ("no multipliers of " ^ name) in
             let others = List.filter (fun (key, _) -> key <> "rows" && key <> "level") parts in
-            { of_rows = line "rows"; of_level = line "level";
+            { by_rays = false; of_rows = line "rows"; of_level = line "level";
               of_letters = List.map (fun (key, l) -> (letter (Json.String key), lines l)) others }
         | _ -> refuse "the multipliers are no object" in
       { per; losses; prior = law; kind; require = letters require; own_alpha = fraction alpha; bits = integer bits;
@@ -210,7 +235,11 @@ let document whole =
         | [ alpha; eps ] -> (fraction alpha, unless_null epsilon eps)
         | _ -> assert false in
       let told, listed =
-        match fields "the claims" [ "tight"; "properties" ] [] claims with
+        (match claims with
+         | Json.Object parts when not (List.mem (List.assoc_opt "rho" parts) [ None; Some Json.Null ]) ->
+             refuse "a rho is claimed of Gaussian noise, and of nothing else"
+         | _ -> ());
+        match fields "the claims" [ "tight"; "properties" ] [ "rho" ] claims with
         | [ told; listed ] -> (unless_null tight told, unless_null letters listed)
         | _ -> assert false in
       let near = neighbours near in
@@ -264,6 +293,17 @@ let answer text =
   | Uncovered what -> (3, "not covered: " ^ what)
   | Stack_overflow | Out_of_memory -> (3, "not covered: too large")
 
+let rec nat_of i = if i = 0 then O else S (nat_of (i - 1))
+let rec int_of = function O -> 0 | S n -> 1 + int_of n
+
+let alias line =
+  match integers (Json.String line) with
+  | [] -> ""
+  | cells :: weights ->
+      let made = List.map (fun c -> (int_of c.place, c)) (alias_row weights (nat_of (Whole.to_int cells))) in
+      let shown (_, c) = Printf.sprintf "%s %d" (Whole.to_string c.kept) (int_of c.other) in
+      String.concat " " (List.map shown (List.sort (fun (i, _) (k, _) -> compare i k) made))
+
 let read name =
   if name = "-" then begin
     set_binary_mode_in stdin true;
@@ -278,11 +318,14 @@ let read name =
 let () =
   match List.tl (Array.to_list Sys.argv) with
   | [] -> prerr_endline "usage: discreet-checker FILE ... | --lines"; exit 2
-  | [ "--lines" ] -> (
+  | [ ("--lines" | "--alias") as what ] -> (
       try
         while true do
-          let code, said = answer (input_line stdin) in
-          Printf.printf "%d %s\n" code said
+          let line = input_line stdin in
+          if what = "--alias" then print_endline (alias line)
+          else
+            let code, said = answer line in
+            Printf.printf "%d %s\n" code said
         done
       with End_of_file -> ())
   | files ->

@@ -52,7 +52,14 @@ def mechanisms(draw: st.DrawFn, max_n: int = 60) -> dt.Mechanism:
     """A mechanism of any family of this part, at any level, possibly post-processed."""
     n, a = draw(st.integers(1, max_n)), draw(levels)
     m = _made(
-        draw, draw(st.sampled_from([*PLAIN, "uniform", "laplace", "staircase", "from_matrix", "square_wave"])), n, a
+        draw,
+        draw(
+            st.sampled_from(
+                [*PLAIN, "uniform", "laplace", "staircase", "from_matrix", "square_wave", "projective_response"]
+            )
+        ),
+        n,
+        a,
     )
     n = m.outputs.n or n
     match draw(st.sampled_from(["as it is", "as it is", "mapped", "random", "truncated"])):

@@ -670,6 +670,26 @@ BUSY: dict[str, Callable[[], Document]] = {
         13,
         neighbours={"kind": "any"},
     ),
+    "a long recurrence": lambda: holding(
+        {
+            "kind": "projective",
+            "size": 2,
+            "p": 2,
+            "m": 1,
+            "t": 21,
+            "recurrence": "1 " * 20 + "1",
+            "a": "1/2",
+        },
+        2,
+        outputs={"low": "0", "high": str(2**21 - 2), "step": "1"},
+        neighbours={"kind": "any"},
+    ),
+    "a recurrence for a long power of a prime": lambda: holding(
+        {"kind": "projective", "size": 2, "p": 2, "m": 20, "t": 2, "recurrence": "1 1 " * 20, "a": "1/2"},
+        2,
+        outputs={"low": "0", "high": str(2**20), "step": "1"},
+        neighbours={"kind": "any"},
+    ),
     "a long epsilon": lambda: resigned(
         document(dt.uniform(2)), put("level", {"alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})
     ),

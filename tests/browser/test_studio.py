@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import threading
 import time
@@ -332,6 +333,36 @@ def test_recover(guest, tmp_path):
     law = np.loadtxt(tmp_path / "law.csv", delimiter=",", skiprows=1)
     assert np.allclose(law[:, 1], dt.recover(reports, g, kind="reports").distribution)
     assert "reports" not in page.url
+
+
+def test_recover_knows_names(guest, tmp_path):
+    """Also where the reports come first; the table is shown in place of the picture, and downloaded."""
+    m = dt.randomized_response(["Fiat", "Alfa Romeo", 'a, "b"', "<b>x</b>"], epsilon=3)
+    m.save(tmp_path / "m.json")
+    reports = m.sample(["Fiat"] * 300 + ["<b>x</b>"] * 100, source=dt.insecure_source(4))
+    (tmp_path / "r.csv").write_text("y\n" + "".join('"' + r.replace('"', '""') + '"\n' for r in reports))
+    page = guest.go("recover")
+    page.set_input_files("#reports-file", tmp_path / "r.csv")
+    page.wait_for_selector("#problem:visible")
+    guest.errors.clear()  # the browser itself writes down that a request was refused
+    page.set_input_files("#mechanism-file", tmp_path / "m.json")
+    page.wait_for_selector("#go:not([disabled])")
+    page.click("#go")
+    guest.painted(1)
+    assert fits(page)
+    assert page.is_visible("#answers table")
+    assert not page.is_visible("#law")
+    first = page.inner_text("#answers tbody tr:first-child")
+    assert first.startswith("Fiat")
+    assert "<b>x</b>" in page.inner_text("#answers")
+    with page.expect_download() as loading:
+        page.click("#save")
+    loading.value.save_as(tmp_path / "law.csv")
+    with open(tmp_path / "law.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    wanted = dt.recover(reports, m).shares()
+    assert [row["answer"] for row in rows] == list(wanted.answers)
+    assert np.allclose([float(row["high"]) for row in rows], wanted.high)
 
 
 @WIDE

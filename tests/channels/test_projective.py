@@ -143,6 +143,26 @@ def test_sums_over_all_hyperplanes_are_those_of_the_matrix(space: Space) -> None
             assert channel.log_column(j) == pytest.approx(np.log(matrix[:, j]), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "space", [Space(3, 1, 3), Space(2, 2, 3), Space(2, 1, 4), Space(3, 1, 4), Space(5, 1, 2)], ids=_name
+)
+def test_two_sets_meet_in_a_third_along_a_line_and_nowhere_else(space: Space) -> None:
+    """The covariance of two estimates: of all truths q + 1 have the larger joint chance, the two themselves among them."""
+    a = Fraction(1, 3)
+    channel, q, t = Projective.of(space.points, space, a), space.q, space.t
+    exact = channel.integers()
+    assert exact is not None
+    inside = (np.array(exact[0], dtype=np.int64) == a.denominator).astype(np.int64)
+    two, three = (q ** (t - 2) - 1) // (q - 1), (q ** (t - 3) - 1) // (q - 1) if t > 2 else 0
+    z = space.inside / a + space.points - space.inside
+    on, off = two / a / z, (three / a + two - three) / z
+    for v, w in ((0, 1), (2, space.points - 1)):
+        joint = [Fraction(int(row @ (inside[v] * inside[w])), exact[1]) for row in exact[0]]
+        assert joint[v] == joint[w] == on
+        assert joint.count(on) == (q + 1 if t > 2 else space.points)
+        assert set(joint) <= {on, off}
+
+
 @pytest.mark.parametrize(("p", "n"), [(2, 2), (2, 12), (3, 4), (5, 4), (19, 3), (1009, 2)])
 def test_recurrences_are_the_first_of_primitive_polynomials(p: int, n: int) -> None:
     """Its powers of x run through all elements but 0; those before it in the order do not."""

@@ -98,6 +98,10 @@ def test_make_saves_what_the_library_makes(run, family, made):
 
 # Every family besides: the words on the command line, and the same from the library
 NEW = {
+    "names": (
+        ["randomized-response", "--names", "Fiat, Alfa Romeo,VW", "--other", "another", "--epsilon", "1"],
+        dt.randomized_response(dt.Names(["Fiat", "Alfa Romeo", "VW"], other="another"), epsilon=1),
+    ),
     "weakly honest": (
         ["weakly-honest", "--n", "4", "--alpha", "9/10", "--require", "CM"],
         dt.weakly_honest(4, alpha="9/10", require={"CM"}),
@@ -611,6 +615,9 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert sum(int(r["count"]) for r in csv.DictReader((folder / "ages.csv").read_text().splitlines())) == 200_000
     assert "in truth 41.8" in told.out
     assert run("recover", folder / "ages.csv", "-m", folder / "wave.json").code == 0
+    assert "where they live, by name" in page
+    named = run("recover", folder / "districts.csv", "-m", folder / "names.json", "--csv")
+    assert named.out.splitlines()[1].startswith("D01,0.4")
     assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "change-one"
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
     assert run("check", folder / "kRR.json", "--neighbours", "any").code == 0

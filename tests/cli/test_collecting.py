@@ -111,3 +111,67 @@ def test_a_tally_shows_every_digit(run):  # noqa: F811
     refused = run("tally", "reports.csv", "--column", "y")
     assert_one_good_error(refused)
     assert "row 3 of the column 'y' of reports.csv" in refused.err
+
+
+def assert_says(told, words):
+    assert_one_good_error(told)
+    assert words in told.err
+
+
+def test_names_from_a_code_list_to_a_table_by_groups(run):  # noqa: F811
+    Path("brands.csv").write_text("code,label\nFiat,F\nAlfa Romeo,A\n08,number\n")
+    Path("t.csv").write_text("g,brand\n" + "n,Fiat\ns,Alfa Romeo\nn,Lada\ns,08\n" * 50 + "n,\n")
+    made = run(
+        "make", "randomized-response", "--names", "brands.csv", "--other", "another", "--epsilon", "60", "-o", "m.json"
+    )
+    assert (made.code, made.err) == (0, "")
+    assert dt.load("m.json").inputs == dt.Names(["Fiat", "Alfa Romeo", "08"], other="another")
+    asked = ["t.csv", "--column", "brand", "-m", "m.json"]
+    assert_says(run("perturb", *asked), "is missing")
+    assert run("perturb", *asked, "--on-bad", "map=Alfa Romeo", "--rows", "--keep", "g", "-o", "r.csv").code == 0
+    counted = run("tally", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--csv")
+    rows = {(r["g"], r["brand"]): int(r["count"]) for r in csv.DictReader(counted.out.splitlines())}
+    assert rows == {
+        ("n", "Fiat"): 50,
+        ("n", "Alfa Romeo"): 1,
+        ("n", "another"): 50,
+        ("s", "Alfa Romeo"): 50,
+        ("s", "08"): 50,
+    }
+    found = run("recover", "r.csv", "--column", "brand", "-m", "m.json")
+    assert found.code == 0
+    assert "hold together with 0.95 confidence" in found.out
+    table = list(csv.DictReader(run("recover", "r.csv", "--column", "brand", "-m", "m.json", "--csv").out.splitlines()))
+    assert {row["answer"] for row in table} == {"Fiat", "Alfa Romeo", "08", "another"}
+    assert all(float(row["low"]) <= float(row["share"]) <= float(row["high"]) for row in table)
+    by = list(
+        csv.DictReader(
+            run("recover", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--csv").out.splitlines()
+        )
+    )
+    assert [row["g"] for row in by] == ["n"] * 4 + ["s"] * 4
+    both = json.loads(run("recover", "r.csv", "--column", "brand", "-m", "m.json", "--json").out)
+    assert both["shares"]["among"] == 4
+    assert run("sample", "m.json", "Fiat", "08").out.splitlines() == ["Fiat", "08"]
+    assert run("sample", "m.json", "--value", "Lada").out == "another\n"
+    assert run("sample", "m.json", "t.csv", "--column", "brand").code == 2  # one is missing
+    Path("one.csv").write_text("brand\n08\nFiat\n")
+    assert run("sample", "m.json", "one.csv").out.splitlines() == ["08", "Fiat"]
+    Path("tally.csv").write_text("brand,count\nFiat,7\n08,3\n")
+    assert json.loads(run("recover", "tally.csv", "-m", "m.json", "--json").out)["counts"] == [7, 0, 3, 0]
+    Path("plain.csv").write_text("Fiat\n08\nFiat\n")
+    assert json.loads(run("recover", "plain.csv", "-m", "m.json", "--json").out)["counts"] == [2, 0, 1, 0]
+    Path("wrong.csv").write_text("brand\nFiat\nLada\n")
+    assert_says(
+        run("recover", "wrong.csv", "-m", "m.json"), "Line 3 of wrong.csv has 'Lada', which is not one of the 4 names"
+    )
+    for words, why in (
+        (["geometric", "--names", "a,b"], "Names have no order, and geometric needs one"),
+        (["randomized-response", "--n", "3", "--names", "a,b"], "Answers are names or numbers"),
+        (["randomized-response", "--n", "3", "--other", "b"], "--other is for answers that are names"),
+        (["randomized-response", "--names", "a,a"], "look alike"),
+        (["randomized-response", "--names", "none.csv"], "There is no code list"),
+    ):
+        assert_says(run("make", *words, "--epsilon", "1"), why)
+    assert_says(run("recover", "r.csv", "-m", "m.json", "--by", "g"), "Say which column has the reports")
+    assert_says(run("sample", "m.json", "nofile"), "no name and no file")

@@ -253,6 +253,31 @@ def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
         Reporter(signed(content).encode())
 
 
+NO_HYPERPLANES = [
+    {"p": 1},
+    {"p": 2},
+    {"t": 1},
+    {"t": 10**6},
+    {"m": 2},
+    {"size": 14},
+    {"size": 1},
+    {"recurrence": "1 2"},
+    {"recurrence": "1 0 0"},
+    {"recurrence": "1 -2 0"},
+    {"recurrence": ""},
+    {"recurrence": 120},
+    {"a": "1"},
+]
+
+
+@pytest.mark.parametrize("change", NO_HYPERPLANES)
+def test_hyperplanes_that_are_none_are_refused_even_with_a_good_digest(change):
+    content = json.loads(files.text(KINDS["projective response"]))
+    content["channel"] |= change
+    with pytest.raises(RefusedError, match="cannot be used"):
+        Reporter(signed(content).encode())
+
+
 METHODS = {
     "rounding": lambda: dt.traditional.random_rounding(9),
     "suppression": lambda: dt.traditional.suppression(9),

@@ -19,6 +19,7 @@ from .test_reporter import (
     KINDS,
     LEAST,
     METHODS,
+    NO_HYPERPLANES,
     OPEN,
     OPEN_LAW,
     SCRIPT,
@@ -103,6 +104,22 @@ def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
     """
     printed = run_node(code)
     assert "cannot be used" in printed
+
+
+def test_hyperplanes_that_are_none_are_refused_even_with_a_good_digest():
+    contents = [json.loads(files.text(KINDS["projective response"])) for _ in NO_HYPERPLANES]
+    for content, change in zip(contents, NO_HYPERPLANES, strict=True):
+        content["channel"] |= change
+    code = f"""
+    const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
+    for (const text of {json.dumps([signed(content) for content in contents])}) {{
+      try {{ await load(text); console.log("taken"); }}
+      catch (error) {{ console.log(error instanceof RefusedError ? error.message : String(error)); }}
+    }}
+    """
+    printed = run_node(code).splitlines()
+    assert len(printed) == len(NO_HYPERPLANES)
+    assert all("cannot be used" in line for line in printed)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -176,6 +176,29 @@ def recovered(guest, tmp_path, m, counts, **more):
     return promised(guest, "/api/recover", mechanism=name, reports=reports, **more)
 
 
+@pytest.mark.parametrize("make", [dt.randomized_response, dt.projective_response])
+def test_names_are_recovered_as_by_the_library(guest, tmp_path, make):
+    m = make(["Fiat", "Alfa Romeo", "08", "it's"], epsilon=3)
+    m.save(tmp_path / "m.json")
+    reports = m.sample(["Fiat"] * 300 + ["08"] * 100, source=dt.insecure_source(4))
+    told = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()
+    assert "on 4 names" in told["told"]
+    text = "y\n" + "\n".join(map(str, reports))
+    if make is dt.randomized_response:
+        assert guest.post("/api/upload/reports", content=text).status_code == 422  # they are no numbers
+    rows = guest.post(f"/api/upload/reports?mechanism={told['name']}", content=text).json()
+    law = promised(guest, "/api/recover", mechanism=told["name"], reports=rows["name"])
+    wanted = dt.recover(reports, m, kind="reports").shares().rows()
+    assert [a["name"] for a in law["answers"]] == [row["answer"] for row in wanted]
+    assert law["answers"][0]["name"] == "Fiat"
+    for name in ("share", "low", "high"):
+        assert np.allclose([a[name] for a in law["answers"]], [row[name] for row in wanted])
+    assert [a["last_rank"] for a in law["answers"]] == [row["last rank"] for row in wanted]
+    assert "hold together" in law["mean"]
+    assert law["intervals"] == []
+    assert guest.post("/api/upload/reports?mechanism=none", content=text).status_code in (404, 410, 422)
+
+
 def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):
     m = dt.square_wave(6, epsilon=1)
     counts = [40 if k in (3, 4, 5, 9) else 0 for k in range(m.outputs.size)]

@@ -34,6 +34,7 @@ from .options import (
     switch,
     target,
 )
+from .question_options import By, columns_of
 
 OutTable = Annotated[str | None, target("The file to write: .parquet, .csv or .arrow; - for CSV on standard output.")]
 
@@ -54,7 +55,8 @@ def perturb(
     on_bad: Annotated[
         str,
         Parameter(
-            help="Nulls, texts, numbers off the grid: error, clamp, map=VALUE, clamp,map=VALUE, or drop (not private)."
+            help="Nulls, texts, numbers off the grid: error, clamp, map=VALUE, clamp,map=VALUE, or drop (not private). Where "
+            "answers are names, nulls and what is not declared: error, map=NAME or drop."
         ),
     ] = "error",
     dataset: Annotated[str | None, DATASET] = None,
@@ -116,6 +118,7 @@ def tally(
     mechanism: Annotated[
         str | None, mechanism_option("The file of the mechanism: what it cannot have reported is refused.")
     ] = None,
+    by: By = None,
     counts: Annotated[
         str,
         Parameter(help="The column that says how often each report was seen, if there is one; none: rows are reports."),
@@ -148,6 +151,7 @@ def tally(
             named,
             column,
             None if mechanism is None else load_procedure(mechanism),
+            by=columns_of(by),
             counts=None if counts == "none" else counts,
             progress=advance,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter, convert
@@ -38,6 +39,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..exact.grid import Grid
+    from ..exact.names import Names
     from ..mechanism import Mechanism, Procedure
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 else:
     Family = Literal[tuple(f.word for f in FAMILIES)]
 
+_NAMED = "randomized-response, projective-response, uniform, from-matrix"
 _FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
 
@@ -66,6 +70,13 @@ def make(
     /,
     *,
     n: N = None,
+    names: Annotated[
+        str | None,
+        entry(
+            f"{_NAMED}: answers are names: a code list (a CSV file with a column code), or names separated by commas."
+        ),
+    ] = None,
+    other: Annotated[str | None, entry("With --names: the answer of whoever gives one that is not declared.")] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     low: Annotated[Number | None, entry(LOW)] = None,
@@ -107,6 +118,8 @@ def make(
 
     Example: discreet make square-wave --n 100 --epsilon 1 -o ages.json
 
+    Example: discreet make randomized-response --names "Fiat, Opel, VW" --other another --epsilon 1 -o brands.json
+
     Example: discreet make random-rounding --n 20 --base 3 -o rounding.json
     """
     from .. import files
@@ -133,7 +146,8 @@ def make(
         "width": width,
     }
     apart(out, *filter(None, [matrix]))
-    m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
+    listed = _names_of(family, names, other, (n, low, high, step))
+    m = _made(family, n, low, high, matrix, {name: v for name, v in given.items() if v is not None}, listed)
     if out == "-":
         print(files.text(m), end="")
         return 0
@@ -152,8 +166,34 @@ def make(
     return 0
 
 
+def _names_of(family: str, names: str | None, other: str | None, grid: tuple[str | None, ...]) -> Names | None:
+    """The names that are declared: of a file, or as they are written."""
+    from ..errors import GridError
+    from ..exact.code_lists import MARK
+    from ..exact.names import Names
+
+    if names is None:
+        if other is not None:
+            raise GridError("--other is for answers that are names; declare them with --names.")
+        return None
+    if family not in _NAMED.split(", "):
+        raise GridError(f"Names have no order, and {family} needs one; {_NAMED} take names.")
+    if any(part is not None for part in grid):
+        raise GridError("Answers are names or numbers: give --names, or --n, --low, --high and --step.")
+    path = names.removeprefix(MARK)
+    if path != names or Path(path).is_file() or ("," not in path and path.lower().endswith(".csv")):
+        return Names(MARK + path, other)
+    return Names([name.strip() for name in names.split(",")], other)
+
+
 def _made(
-    family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
+    family: str,
+    n: str | None,
+    low: str | None,
+    high: str | None,
+    matrix: str | None,
+    given: dict[str, Any],
+    names: Names | None = None,
 ) -> Procedure:
     """The mechanism that the words on the command line describe."""
     from ..errors import DiscreetError
@@ -174,7 +214,11 @@ def _made(
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None
+        if names is not None:
+            return maker.build(_read_matrix(matrix), inputs=names, **given)
         return maker.build(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
+    if names is not None:
+        return maker.build(names, **given)
     if "step" in maker.takes and low is None and high is None:
         return maker.build(n, step=step, **given)  # it finds its own grid
     if "step" in maker.takes and step is None and n is None:
@@ -236,8 +280,6 @@ def check(
 
     Example: discreet check gm.json --rho 1/100
     """
-    from pathlib import Path
-
     from ..files import loads_procedure
     from ..measure.privacy import check_claim
     from .proved import NOT_COVERED, ask_proved
@@ -360,7 +402,8 @@ def sample(
         raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
     apart(out, file, *values[:1])
     m = load_procedure(file)
-    true = _true_values(values if value is None else (value,), column, alone=value is not None)
+    given, alone = (values, False) if value is None else ((value,), True)
+    true = _true_values(given, column, alone) if m.inputs.is_ordered else _true_names(m.inputs, given, column, alone)
     if size is not None and len(true) != 1:
         raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
     drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
@@ -375,6 +418,24 @@ def sample(
     write_whole(out, lines)
     make_console().print(f"{len(drawn)} reports, saved to {out}", markup=False)
     return 0
+
+
+def _true_names(names: Grid, given: tuple[str, ...], column: str | None, alone: bool) -> list[str]:
+    """The same for names; one word that is no name is a file of them."""
+    from ..errors import DiscreetError, OutOfRangeError
+
+    if alone or len(given) > 1 or names.place(given[0]) is not None:
+        if column is not None:
+            raise DiscreetError("--column is for a file of true values; leave it out, or give a file.")
+        return list(given)
+    if given[0] != "-" and not Path(given[0]).is_file():
+        raise OutOfRangeError(
+            "The true value is no name and no file; give names, or one file of them. Nothing was drawn."
+        )
+    rows = read_rows(given[0], "true value", OutOfRangeError)
+    headed = bool(rows) and (len(rows[0]) > 1 or column is not None or names.place(rows[0][0]) is None)
+    place = place_of(rows[0], column, "The file", "--column", OutOfRangeError, quotable=False) if rows else 0
+    return [row[place] if place < len(row) else "" for row in rows[1 if headed else 0 :]]
 
 
 def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> list[Any]:

@@ -32,6 +32,17 @@ if TYPE_CHECKING:
     from ..questions.question import Question
 
 
+def columns_of(by: list[str] | None) -> list[str]:
+    """The columns of all that was said."""
+    return [name for some in by or () for name in listed(some)]
+
+
+By = Annotated[
+    list[str] | None,
+    Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
+]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
@@ -47,10 +58,7 @@ class QuestionOptions:
     sum: Annotated[list[str] | None, SUM] = None
     mean: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "mean"))] = None
     share: Annotated[list[str] | None, Parameter(negative=(), help=meaning(QUESTION, "share"))] = None
-    by: Annotated[
-        list[str] | None,
-        Parameter(negative="", help=meaning(QUESTION, "by", ", separated by commas; may be repeated")),
-    ] = None
+    by: By = None
     domain: Domain = None
     weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
     mechanism: Annotated[
@@ -85,7 +93,7 @@ class QuestionOptions:
         from ..questions.margins import measure_of
         from ..questions.question import Question
 
-        columns = [name for some in self.by or () for name in listed(some)]
+        columns = columns_of(self.by)
         own = Path(self.mechanism).suffix == ".json"
         return Question(
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),

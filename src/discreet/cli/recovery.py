@@ -11,9 +11,11 @@ from cyclopts import Parameter
 from .app import apart, command, dump, make_console
 from .mechanisms import load_procedure
 from .options import Column, Csv, Json, MechanismFile, Number, Out, entry
+from .question_options import By, columns_of
 
 if TYPE_CHECKING:
     from ..collect.tallying import ReportCounts
+    from ..mechanism import Procedure
     from ..recovery.estimate import Estimate
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
@@ -49,6 +51,7 @@ def recover(
         ),
     ] = None,
     iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,
+    by: By = None,
     confidence: Annotated[Number, entry("How often the intervals cover.")] = "0.95",
     out: Out = None,
     json: Json = False,
@@ -60,6 +63,9 @@ def recover(
     made are told, and the exit code is then 1.
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
+
+    Of names it gives shares with intervals and ranks that hold together for all of them, and --csv lists all. With --by there is
+    an estimate for each group of the reports.
     """
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
@@ -76,28 +82,75 @@ def recover(
     apart(out, *reports, mechanism)
     m = load_procedure(mechanism)
     data = ReportCounts()
+    if by is not None:
+        return _by_groups(reports, m, column, counts, by, method, confidence, out, json, csv)
     for name in reports:
-        data.take(_read(name, column, counts))
+        data.take(_read(name, column, counts, m))
     with terminal.progress("recovering") as progress:
         found = run(data, m, method, ordered=ordered, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
+    named = not m.inputs.is_ordered
+    if named:
+        told["shares"] = found.shares(confidence).to_dict()
     if out is not None and out != "-":
         write_whole(out, dump(told) + "\n")
     if json or out == "-":
         print(dump(told))
         return _verdict(found, aloud=True)
     if csv:
-        terminal.print_csv(found.rows())
+        terminal.print_csv(found.shares(confidence).rows() if named else found.rows())
         return _verdict(found, aloud=True)
     console = make_console()
     console.print(str(found), markup=False)
     if told["direct"] is not None:
         low, high = told["direct"]["interval"]
         console.print(f"interval of the mean at confidence {confidence}: {low:.6g} to {high:.6g}", markup=False)
-    console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
+    if not named:
+        console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
     if out is not None:
         console.print(f"saved to {out}", markup=False)
     return _verdict(found, aloud=False)
+
+
+def _by_groups(
+    reports: tuple[str, ...],
+    m: Procedure,
+    column: str | None,
+    counts: str | None,
+    by: list[str],
+    method: str,
+    confidence: str,
+    out: str | None,
+    json: bool,
+    csv: bool,
+) -> int:
+    """One estimate for each group."""
+    from ..collect.tallying import tally
+    from ..errors import RecoveryError
+    from ..files import write_whole
+    from ..recovery.recover import recover as run
+    from . import terminal
+
+    if column is None:
+        raise RecoveryError("Say which column has the reports with --column; --by names those of the groups.")
+    groups = columns_of(by)
+    with terminal.progress("recovering") as progress:
+        counted = tally(list(reports), column, m, by=groups, counts=counts or "count")
+        found = run(counted, m, method, by=groups, progress=progress)
+    rows = [
+        {**dict(zip(groups, key if len(groups) > 1 else (key,), strict=True)), **row}
+        for key, e in found.items()
+        for row in (e.rows() if e.mechanism.inputs.is_ordered else e.shares(confidence).rows())
+    ]
+    if out is not None and out != "-":
+        write_whole(out, dump(found.to_dict()) + "\n")
+    if json or out == "-":
+        print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(rows)
+    else:
+        make_console().print(str(found), markup=False)
+    return max(_verdict(e, aloud=True) for e in found.values())
 
 
 def _verdict(found: Estimate, *, aloud: bool) -> int:
@@ -107,20 +160,21 @@ def _verdict(found: Estimate, *, aloud: bool) -> int:
     return 0 if found.fit.holds else 1
 
 
-def _read(name: str, column: str | None, counts: str | None) -> ReportCounts:
+def _read(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
     """The reports in a file, counted as they are read: {report: how often}."""
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
     from ..recovery.tallies import listed, read_reports
 
     if Path(name).suffix.lower() in _TABLES:
-        return _read_table(name, column, counts)
+        return _read_table(name, column, counts, m)
     try:
         content = sys.stdin.read() if name == "-" else Path(name).read_bytes()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a text"
         raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
-    found = read_reports(content, "standard input" if name == "-" else name, column=column, counts=counts)
+    called = "standard input" if name == "-" else name
+    found = read_reports(content, called, column=column, counts=counts, answers=m.outputs)
     if found.columns:
         choices = [one for one in found.columns if one != counts]
         raise RecoveryError(
@@ -129,7 +183,7 @@ def _read(name: str, column: str | None, counts: str | None) -> ReportCounts:
     return ReportCounts(found.seen)
 
 
-def _read_table(name: str, column: str | None, counts: str | None) -> ReportCounts:
+def _read_table(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
     from ..collect.tallying import tally_of
     from ..engines.sources import open_table
     from ..errors import RecoveryError
@@ -139,4 +193,4 @@ def _read_table(name: str, column: str | None, counts: str | None) -> ReportCoun
         if len(names) != 1:
             raise RecoveryError(f"{name} has several columns; name the one of the reports with --column.")
         column = names[0]
-    return tally_of([name], column, counts=counts or "count")
+    return tally_of([name], column, None if m.outputs.is_ordered else m, counts=counts or "count")

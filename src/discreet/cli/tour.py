@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -113,8 +114,8 @@ def demo(
 ) -> int:
     """Take the tour: a made-up town, published and collected.
 
-    Counts of a condition among 200,000 people by district and age, released under a budget; ages collected under local
-    privacy, and their distribution recovered. The folder's index.html tells it all.
+    Counts of a condition among 200,000 people by district and age, released under a budget; ages and districts collected
+    under local privacy, and their distributions recovered. The folder's index.html tells it all.
 
     Example: discreet demo -o demo-out
     """
@@ -234,10 +235,12 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         book.verify("town", head=head)
         write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
     section, ages = _collected(table, folder, say)
-    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
+    named, answers = _named(table, folder, say)
+    page = _index(first, again, refused, str(balance.spent), str(balance.left), f"{section}\n{named}")
+    write_whole(folder / "index.html", page)
     say(
         f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
-        "ledger.json; GM, EM, UM, kRR and wave.json, which verify.py can check.",
+        "districts.csv; ledger.json; GM, EM, UM, kRR, wave and names.json, which verify.py can check.",
         markup=False,
     )
     return {
@@ -247,6 +250,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         "repeated": same,
         "refused": refused,
         "ages": ages,
+        "answers": answers,
         "ledger_head": f"{head.count}:{head.hash}",
     }
 
@@ -308,6 +312,39 @@ def _collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str,
         "high": high,
         "true_mean": true_mean,
     }
+
+
+def _named(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, dict[str, Any]]:
+    """The same for answers that are names: in which district somebody lives, which nobody tells either."""
+    from ..collect.perturbing import perturb_summary
+    from ..collect.request import PerturbRequest
+    from ..collect.tallying import tally
+    from ..exact.names import Names
+    from ..mechanisms.categories import projective_response
+    from ..present.html import section
+    from ..recovery.recover import recover
+
+    m = projective_response(Names([f"D{d + 1:02}" for d in range(DISTRICTS)], other="elsewhere"), epsilon=EPSILON)
+    m.save(folder / "names.json")
+    request = PerturbRequest.of(column="district", mechanism=m)
+    summary = perturb_summary(table, request, out=folder / "districts.csv", overwrite=True)
+    top = recover(tally(folder / "districts.csv", "district", m), m).top(5)
+    often = Counter(table.column("district").to_pylist()).most_common(5)
+    say(
+        f"\nNor where they live: each of {DISTRICTS} names becomes a report (projective response, epsilon {EPSILON}), and "
+        f"from {summary.reports:,} of them the largest districts are found with their shares and ranks.",
+        style="bold",
+    )
+    say(str(top), markup=False)
+    say(f"In truth: {', '.join(f'{name} {count / table.num_rows:.4f}' for name, count in often)}.")
+    told = [
+        "<h2>And where they live, by name</h2>",
+        f"<p>Answers need not be numbers. Each person's district becomes a report that says little; from {summary.reports:,} "
+        "reports come the shares, with intervals and ranks that hold together for all answers with 95 % confidence.</p>",
+        section(top.view()),
+        "<p class='small'>Files: <a href='districts.csv'>the tally</a>, <a href='names.json'>the mechanism</a>.</p>",
+    ]
+    return "\n".join(told), {"top": top.to_dict(), "true": [[name, count] for name, count in often]}
 
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:

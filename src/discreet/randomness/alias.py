@@ -64,7 +64,8 @@ def alias_row(weights: Sequence[int], cells: int) -> tuple[list[int], list[int]]
     """Vose's alias method in integers: cells of equal size sum(weights)/cells, each split between at most two outcomes.
 
     Returns, for each cell, how much of it belongs to the outcome of the cell's own number, and to which outcome the
-    rest belongs. The sum must be a multiple of `cells`.
+    rest belongs. The sum must be a multiple of `cells`. That every outcome gets its weight is proved in Coq: proofs/Alias.v,
+    alias_row_sound.
     """
     size = sum(weights) // cells
     own = [*weights, *([0] * (cells - len(weights)))]

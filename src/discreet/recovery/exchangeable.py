@@ -274,7 +274,8 @@ def _of_counts(counts: NDArray[Any], k: float, g: float) -> Groups:
     flat = (g + k / size) / implied
 
     def likelihood(apart: Floats) -> Floats:
-        return np.asarray(middles[:, None] * np.log1p(k * apart / implied[:, None]))
+        with np.errstate(divide="ignore"):  # a report that hardly ever lies leaves no other truth
+            return np.asarray(middles[:, None] * np.log1p(k * apart / implied[:, None]))
 
     spreads = np.where(middles > 0, implied / (k * np.sqrt(np.maximum(middles, 1.0))), 1 / tilt)
     return Groups(sizes, peaks, spreads, likelihood, -float(sizes @ (middles * np.log(flat))), tilt, spread_out)

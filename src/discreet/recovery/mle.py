@@ -12,6 +12,7 @@ from .ibu import ibu
 from .likelihood import Fit, Floats, certificate
 
 _DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
+_ALIKE = 1000  # the same where each value has a set of reports of its own: there the iterative update is quick
 _STEPS = 100
 _FLAT = 1e-7  # a mechanism whose reports differ by less, between any two truths, tells nothing in floats
 _MASS = 1e-7  # a true value with less mass than this is not in the support
@@ -25,7 +26,8 @@ def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | N
     known = channel.likeliest(q, gap, progress)
     if known is not None:
         return known
-    if channel.rows <= _DENSE and channel.rows * channel.reports <= 2**24:
+    dense = _DENSE if channel.hits(q) is None else _ALIKE
+    if channel.rows <= dense and channel.rows * channel.reports <= 2**24:
         with one_thread():
             return _dense_mle(channel, q, gap, progress)
     return ibu(channel, q, gap=gap, accelerate=True, progress=progress)

@@ -352,22 +352,26 @@ def read_reports(
     column: str | None = None,
     counts: str | None = None,
     most: int | None = None,
+    answers: Grid | None = None,
     progress: Progress | None = None,
 ) -> Reports:
     """The reports in a text: those of `column`, each as often as the column `counts` says.
 
     Where there is one column it need not be named, and of two a column "count" has the counts. Where it is not clear which
-    column has the reports, nothing is read and the result has the names. At most `most` lines may differ.
+    column has the reports, nothing is read and the result has the names. At most `most` lines may differ. Where the reports are
+    names, `answers` has them.
     """
+    named = None if answers is None or answers.is_ordered else answers
     lines = _lines(content, name)
     start, first = next(lines, (0, []))
     if not first:
         raise RecoveryError(f"{name} is empty; give one report in each line.")
-    headed = _is_heading(first)
+    headed = _is_heading(first) if named is None else all(named.place(part) is None for part in first)
     if not headed and len(first) > 1:
+        what, point = ("numbers", f"; {_POINT}") if named is None else ("values", "")
         raise RecoveryError(
-            f"Line {start} of {name} has {len(first)} numbers and no names: put a line of names above it, such as "
-            f"report,{COUNT}; {_POINT}."
+            f"Line {start} of {name} has {len(first)} {what} and no names: put a line of names above it, such as "
+            f"report,{COUNT}{point}."
         )
     names = tuple(first) if headed else ("report",)
     column, counts = _chosen(names, column, counts)
@@ -382,7 +386,7 @@ def read_reports(
     if places[0] == places[1]:
         raise RecoveryError(f"The column {column} of {name} cannot have both reports and counts; name two columns.")
     rows = lines if headed else chain([(start, first)], lines)
-    return Reports(_tallied(_with_progress(rows, progress), len(names), *places, name, most))
+    return Reports(_tallied(_with_progress(rows, progress), len(names), *places, name, most, named))
 
 
 def _chosen(names: tuple[str, ...], column: str | None, counts: str | None) -> tuple[str | None, str | None]:
@@ -416,7 +420,13 @@ def _with_progress(rows: Iterator[tuple[int, list[str]]], progress: Progress | N
 
 
 def _tallied(
-    rows: Iterator[tuple[int, list[str]]], width: int, place: int, number: int | None, name: str, most: int | None
+    rows: Iterator[tuple[int, list[str]]],
+    width: int,
+    place: int,
+    number: int | None,
+    name: str,
+    most: int | None,
+    named: Grid | None,
 ) -> dict[Any, int]:
     """How often each report was seen. Lines that are alike are read once: a file has many lines, and few reports."""
     lines: Counter[tuple[str, str]] = Counter()
@@ -435,11 +445,15 @@ def _tallied(
     seen: Counter[Any] = Counter()
     for (report, often), times in lines.items():
         line, value = where[report, often], parse_entry(report)
-        if value is None:
+        if named is not None and named.place(report) is None:
+            shown = f"has {report[:40]!r}, which is not {named.among}" if report else "has no report"
+            raise RecoveryError(f"Line {line} of {name} {shown}; leave such lines out, or use their own mechanism.")
+        if named is None and value is None:
             raise RecoveryError(f"Line {line} of {name} {_no_number(report)}.")
         if not often.isdecimal() or len(often) > 16:
             raise RecoveryError(f"Line {line} of {name} has the count {often[:40]!r}; give whole counts of 0 or more.")
-        seen[value.numerator if value.denominator == 1 else value] += int(often) * times
+        seen_as = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
+        seen[seen_as] += int(often) * times
     if not seen:
         raise RecoveryError(f"{name} has no report below its first line; give one in each line.")
     return dict(seen)

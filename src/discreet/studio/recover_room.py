@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from .. import files
 from ..errors import DiscreetError, RecoveryError
+from ..exact.grid import Grid
 from ..measure.description import describe
 from ..mechanism import Mechanism
 from ..progress import tell
@@ -21,6 +22,7 @@ from .rooms import Form, Shelf, Text
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_VALUES = 1001
+_MOST_NAMES, _MOST_OF_NAMES = 2001, 4201  # answers that are names, and their reports
 _MOST_LINES = 100_000
 
 router = APIRouter(prefix="/api", tags=["recover"])
@@ -59,8 +61,22 @@ class Span(BaseModel):
     high: float
 
 
+class Answer(BaseModel):
+    """A name with its share and its rank; all intervals hold together with 95 % confidence."""
+
+    name: str
+    share: float
+    low: float
+    high: float
+    first_rank: int
+    last_rank: int
+
+
 class RecoveredReply(BaseModel):
-    """`noisy` has every report that there can be, also those that nobody gave. `misfit` is empty where the reports fit."""
+    """`noisy` has every report that there can be, also those that nobody gave. `misfit` is empty where the reports fit.
+
+    Where answers are names, `answers` has them, the most frequent first; values are then their places.
+    """
 
     step: float
     report_step: float
@@ -75,6 +91,7 @@ class RecoveredReply(BaseModel):
     fit_mle: float
     told: str
     mean: str
+    answers: list[Answer] = []
 
 
 _RAW: dict[str, Any] = {
@@ -93,22 +110,28 @@ async def take_mechanism(request: Request) -> Dropped:
 def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
     m = files.loads(body, "the mechanism file")
     m.finite()
-    if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
+    most = (_MOST_VALUES,) * 2 if m.inputs.is_ordered else (_MOST_NAMES, _MOST_OF_NAMES)
+    if (m.inputs.size or 0) > most[0] or (m.outputs.size or 0) > most[1]:
         raise RecoveryError(
-            f"The studio recovers distributions of at most {_MOST_VALUES} values; use discreet recover for more."
+            f"The studio recovers distributions of at most {most[0]} values; use discreet recover for more."
         )
     return m, describe(m).headline
 
 
 @router.post("/upload/reports", openapi_extra=_RAW)
-async def take_reports(request: Request, column: Text | None = None, counts: Text | None = None) -> Dropped:
+async def take_reports(
+    request: Request, column: Text | None = None, counts: Text | None = None, mechanism: Text | None = None
+) -> Dropped:
     """Reports as CSV: one in each line, or a table of which one column has the reports, and perhaps one how often each was seen.
+    Reports that are names need the mechanism, by the name that it was given.
 
     Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
     """
     body = await request.body()
+    answers = None if mechanism is None else _mechanisms.take(mechanism, "mechanism").outputs
     found = await answered(
-        request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES, progress=tell)
+        request,
+        lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES, answers=answers, progress=tell),
     )
     if found.columns:
         told = f"The file has {listed(found.columns)}. Which one has the reports?"
@@ -136,15 +159,16 @@ def _law(m: Mechanism, seen: dict[Any, int], ordered: bool | None, progress: Any
     for steps in _STEPS:
         tell(progress, f"the fit after {steps} steps")
         fit.append((steps, recover(seen, m, "ibu", iterations=steps).log_likelihood / total))
-    values, outputs = m.inputs.floats(len(auto.distribution)), m.outputs.floats(len(auto.counts))
-    half = float(m.inputs.step) / 2
+    truths, reports = (grid if grid.is_ordered else Grid(0, grid.n) for grid in (m.inputs, m.outputs))
+    values, outputs = truths.floats(len(auto.distribution)), reports.floats(len(auto.counts))
+    half, named = float(truths.step) / 2, not m.inputs.is_ordered
     spans = [
         Span(start=a - half, end=b + half, low=low, high=high)
-        for a, b, low, high in group_intervals(auto, values, 0.95)
+        for a, b, low, high in ([] if named else group_intervals(auto, values, 0.95))
     ]
     return RecoveredReply(
-        step=float(m.inputs.step),
-        report_step=float(m.outputs.step),
+        step=float(truths.step),
+        report_step=float(reports.step),
         auto=_bars(values, auto.distribution),
         mle=_bars(values, likeliest.distribution),
         noisy=_bars(outputs, auto.counts / total),
@@ -156,7 +180,15 @@ def _law(m: Mechanism, seen: dict[Any, int], ordered: bool | None, progress: Any
         mean=_mean(auto),
         fits=auto.fit.holds,
         misfit="" if auto.fit.holds else str(auto.fit),
+        answers=_answers(auto) if named else [],
     )
+
+
+def _answers(estimate: Estimate) -> list[Answer]:
+    return [
+        Answer(name=row.pop("answer"), **{title.replace(" ", "_"): value for title, value in row.items()})
+        for row in estimate.shares(0.95).rows()
+    ]
 
 
 def _bars(values: Any, shares: Any) -> list[Bar]:
@@ -166,6 +198,8 @@ def _bars(values: Any, shares: Any) -> list[Bar]:
 def _mean(estimate: Estimate) -> str:
     if not estimate.fit.holds:
         return "Of a mean, nothing can be said."
+    if not estimate.mechanism.inputs.is_ordered:
+        return "All intervals and ranks hold together with 95 % confidence."
     if not estimate.ordered:
         return (
             "The values are names, which have no mean. If they are numbers, such as ages, choose so beside the reports."

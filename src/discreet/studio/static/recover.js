@@ -1,10 +1,10 @@
 // The room Recover: a mechanism file and reports in, the law behind them out.
-import { ask, chart, dropping, element, latest, promised, save, say } from "/static/studio.js";
+import { ask, chart, dropping, element, latest, promised, save, say, table } from "/static/studio.js";
 
 const dropped = {}, turns = {};
 const $ = (selector) => document.querySelector(selector);
 const views = {};
-let law = null, off = null, reports = null;
+let law = null, off = null, reports = null, read = {};
 
 // What is shown is of the files that are named; with another file it goes.
 async function take(what, file, chosen = {}) {
@@ -13,15 +13,17 @@ async function take(what, file, chosen = {}) {
   const mine = (turns[what] = (turns[what] ?? 0) + 1);
   $("#go").disabled = $("#found").hidden = true;
   law = null;
-  if (what === "reports") { reports = file; $("#columns").hidden = true; }
+  if (what === "reports") { reports = file; read = chosen; $("#columns").hidden = true; }
   try {
-    const asked = new URLSearchParams(chosen).toString();
+    const names = what === "reports" && dropped.mechanism ? { mechanism: dropped.mechanism } : {}; // whose reports they are
+    const asked = new URLSearchParams({ ...chosen, ...names }).toString();
     const found = await ask(`/api/upload/${what}${asked && `?${asked}`}`, file, { type: "text/plain" });
     if (mine !== turns[what]) return; // another one was dropped meanwhile, or other columns were chosen
     if (found.name) dropped[what] = found.name;
     else offer(found.columns);
     $(`#${what}-told`).textContent = found.told;
     say();
+    if (what === "mechanism" && reports) return take("reports", reports, read); // as its reports
   } catch (error) {
     if (mine !== turns[what]) return;
     $(`#${what}-told`).textContent = "";
@@ -40,7 +42,17 @@ $("#choose").addEventListener("click", () => !$("#column").value ? say("Say whic
 
 for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
 
+const percent = (share) => `${(100 * share).toFixed(2)} %`;
+const ranks = (a) => a.first_rank === a.last_rank ? `${a.first_rank}` : `${a.first_rank} to ${a.last_rank}`;
+
 async function paint() {
+  $("#answers").hidden = !($("#drawn").hidden = law.answers.length > 0);
+  if (law.answers.length > 0) {
+    const rows = law.answers.map((a) => [a.name, percent(a.share), percent(a.low), percent(a.high), ranks(a)]);
+    $("#answers").replaceChildren(table("Answers, the most frequent first", ["answer", "share", "at least", "at most", "rank"], rows));
+    document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
+    return;
+  }
   const kind = $("input[name=law]:checked").value, half = law.step / 2;
   views.law ??= await chart($("#law"), "law");
   const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
@@ -83,4 +95,5 @@ const recover = latest(async (signal) => {
 $("#go").addEventListener("click", recover);
 $("#off").addEventListener("click", () => off?.());
 for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
-$("#save").addEventListener("click", () => save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));
+const cell = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+$("#save").addEventListener("click", () => law.answers.length > 0 ? save("recovered.csv", `answer,share,low,high,first rank,last rank\n${law.answers.map((a) => [cell(a.name), a.share, a.low, a.high, a.first_rank, a.last_rank].join(",")).join("\n")}\n`, "text/csv") : save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));
