@@ -199,6 +199,7 @@ def test_the_recommendation_has_its_margin():
         ({"questions": [9, 9], "n": 3, "reports": 1}, "several questions"),
         ({"questions": [9, 9], "standard_error": 1}, "several questions"),
         ({"questions": [9, 9], "reports": 1, "prior": "uniform"}, "by name"),
+        ({"questions": {"a": 9, "b": 9}, "reports": 1, "prior": {"c": "uniform"}}, "by name"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_in_words(given, words):

@@ -86,6 +86,9 @@ def test_the_year_of_a_person():
         of="different counts",
     )
     assert both["with delta 0.000001 <="] == composed.epsilon("1e-6") < 78
+    assert year.question.endswith("any two values: 2 questions, 52 times")
+    assert lifetime({"a": 1, "b": 1}, times={"a": 1, "b": 2}).question.endswith("2 questions")
+    assert lifetime("1/2").rows() == [{"question": "one question", "reports": 1, "each <=": 0.5, "fresh <=": 0.5}]
     once = lifetime(1, times=2, most=5)["one question"]
     assert once["memo <="] == 2  # no more than there are reports
     for words in ("fresh: ", "a lost memo", "permanent: ", "analysis, never charged"):
@@ -100,6 +103,8 @@ def test_a_mechanism_counts_between_any_two_values():
     known = dt.sharing.compose(dt.randomized_response(9, epsilon=1), 52, of="different counts", neighbours="any")
     with_delta = lifetime(dt.randomized_response(9, epsilon=1), times=52, delta="1e-6")["one question"]
     assert with_delta["with delta 0.000001 <="] == known.epsilon("1e-6") < 30
+    ends = dt.gaussian(4, rho=1)  # it claims no level, and has one between the ends of its grid
+    assert lifetime(ends, times=2)["one question"]["each <="] >= dt.check_privacy(ends, neighbours="any").epsilon
     large = lifetime(dt.randomized_response(10**5, epsilon=1), times=52, delta="1e-6")["one question"]
     assert 30 < large["with delta 0.000001 <="] < 52  # too large to look at: by its level
 
