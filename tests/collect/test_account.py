@@ -58,6 +58,7 @@ def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
 HALF = dt.randomized_response(2, epsilon=1)
 CHARGED = {
     "asked so": (dt.square_wave(9, epsilon="3/7"), Fraction(3, 7)),
+    "hyperplanes": (dt.projective_response(9, epsilon="3/7"), Fraction(3, 7)),
     "a logarithm": (dt.square_wave(9, epsilon="ln 3"), None),
     "an alpha": (dt.randomized_response(9, alpha="1/3"), None),
     "one step": (dt.geometric(9, epsilon="1/10"), Fraction(9, 10)),

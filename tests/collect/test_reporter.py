@@ -320,6 +320,16 @@ def test_a_memo_repeats_reports_and_freezes(tmp_path):
         made.remembered("1", memo, 2)
 
 
+def test_a_memo_repeats_a_point_and_freezes(tmp_path):
+    """Reports that are no answers: the memo holds the answer with the point that was reported."""
+    made, memo = Reporter(files.text(KINDS["projective response to names"]).encode()), tmp_path / "memo.json"
+    first, second = (made.remembered(name, str(memo), 2) for name in ("red", "blue"))
+    assert {int(first), int(second)} <= set(range(7))
+    assert [made.remembered(name, str(memo), 2) for name in ("red", "blue", "red")] == [first, second, first]
+    assert [made.remembered(name, str(memo), 2) for name in ("green", "blue", "red")] == [first] * 3
+    assert json.loads(memo.read_text())["reports"] == {"red": first, "blue": second}
+
+
 def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
     made, memo = Reporter(files.text(G).encode()), tmp_path / "memo.json"
     first = made.remembered("1", str(memo), 2)

@@ -354,11 +354,11 @@ def test_names_are_drawn_in_the_cluster_as_they_are_here(spark, job, tmp_path):
     values = [[*names.names, "Lada", None, ""][k % 7] for k in range(1400)]
     table = pa.table({"brand": values, "g": ["n", "s"] * 700})
     pq.write_table(table, tmp_path / "t.parquet")
-    m = dt.randomized_response(names, epsilon=1)
-    source = job.source("people", "brand", m.digest)
-    asked = {"column": "brand", "on_bad": "map=Alfa Romeo", "source": source}
-    there = dt.perturb(tmp_path / "t.parquet", mechanism=m, engine="spark", master="local[2,4]", **asked)
-    assert there == dt.perturb(tmp_path / "t.parquet", mechanism=m, **asked)
+    for m in (dt.randomized_response(names, epsilon=1), dt.projective_response(names, epsilon="1/4")):
+        source = job.source("people", "brand", m.digest)
+        asked = {"column": "brand", "on_bad": "map=Alfa Romeo", "source": source}
+        there = dt.perturb(tmp_path / "t.parquet", mechanism=m, engine="spark", master="local[2,4]", **asked)
+        assert there == dt.perturb(tmp_path / "t.parquet", mechanism=m, **asked)
     sure = dt.randomized_response(names, epsilon=60)
     frame = spark.createDataFrame(table.to_pandas())
     with pytest.warns(PrivacyWarning, match="Kept columns"):

@@ -287,6 +287,8 @@ MECHANISMS = [
     dt.uniform(6),
     dt.geometric(dt.Grid(None, None), epsilon="1e-6"),
     dt.randomized_response(10**6, epsilon=1),
+    dt.projective_response(99, epsilon=1),
+    dt.projective_response(39_999, epsilon=1),
     dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3),
     dt.laplace(step="1/64", epsilon=1, sensitivity=1),
     dt.geometric(7, epsilon=1).then(REDRAWN),
