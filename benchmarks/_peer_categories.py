@@ -3,10 +3,10 @@
 Usage: python _peer_categories.py NAME < CELLS
 
 Standard input is JSON: a list of {"answers": k, "epsilon": ..., "counts": how many people have each answer, "runs": ...}. Prints
-one line of JSON: {"version": ..., "ways": {name: [{"draw": seconds for each report, "estimate": the same, "error": ...}, ...]}}.
-The error is the mean over answers and runs of the squared error of the unbiased share, times the number of reports. Times are
-processor time. The estimates are the peer's own where they are unbiased, and made of its reports where it cuts off what is
-negative; its own estimate is timed all the same. Only the standard library, NumPy and the peer are imported.
+one line of JSON: {"version": ..., "ways": {name: [a row for each cell, ...]}}. A row has the seconds of processor time for each
+report, "draw" and "estimate"; "error", the mean over answers and runs of the squared error of the unbiased share, times the number
+of reports; and "doubt", its standard error. The estimates are the peer's own where they are unbiased, and made of its reports where
+it cuts off what is negative; its own estimate is timed all the same. Only the standard library, NumPy and the peer are imported.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ PEERS = {"pure-ldp": pure_ldp, "multi-freq-ldpy": multi_freq_ldpy}
 def cell(make: Callable[[], Way], answers: int, counts: list[int], runs: int) -> dict[str, float]:
     """One way in one cell: people with these answers report, and their shares are estimated, so many times."""
     truths = [v for v, count in enumerate(counts) for _ in range(count)]
-    shares, drawing, estimating, square = np.array(counts) / len(truths), 0.0, 0.0, 0.0
+    shares, drawing, estimating = np.array(counts) / len(truths), 0.0, 0.0
+    squares: list[float] = []
     warm, _ = make()
     warm(truths[0])
     for _ in range(runs):
@@ -103,9 +104,9 @@ def cell(make: Callable[[], Way], answers: int, counts: list[int], runs: int) ->
         drawing += seconds
         found, seconds = estimate(reports)
         estimating += seconds
-        square += float(((np.asarray(found)[:answers] - shares) ** 2).mean())
-    each = runs * len(truths)
-    return {"draw": drawing / each, "estimate": estimating / each, "error": square / runs * len(truths)}
+        squares.append(float(((np.asarray(found)[:answers] - shares) ** 2).mean()) * len(truths))
+    each, doubt = runs * len(truths), float(np.std(squares, ddof=1)) / math.sqrt(runs)
+    return {"draw": drawing / each, "estimate": estimating / each, "error": float(np.mean(squares)), "doubt": doubt}
 
 
 def main(name: str) -> None:
