@@ -140,9 +140,7 @@ def test_what_is_cut_off_of_a_binomial_number_is_bounded(chance):
         every[0 if up else -1] += kept  # the other side counts with the last value on it
         for k, (mass, whole) in enumerate(zip(masses.tolist(), every, strict=True)):
             assert whole <= Fraction(mass) * (1 + Fraction(1, 10**12))
-            assert Fraction(mass) <= whole * (
-                Fraction(3, 2) if k in (0, len(every) - 1) else 1 + Fraction(1, 10**9)
-            )
+            assert Fraction(mass) <= whole * (Fraction(3, 2) if k in (0, len(every) - 1) else 1 + Fraction(1, 10**9))
 
 
 def test_what_is_cut_off_of_an_excess_is_bounded(monkeypatch):
