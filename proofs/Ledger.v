@@ -53,7 +53,7 @@ elim: s t => [|e law next IH] [|r t] //=; first by rewrite ler01.
 move=> [_ [h [_ hn]]]; by apply: mulr_ge0 => //; apply: IH.
 Qed.
 
-(** Theorem 5.4: every transcript of every strategy within the budget is as private as the budget. *)
+(** Theorem 5.6: every transcript of every strategy within the budget is as private as the budget. *)
 Theorem ledger_private b s : honest s -> within_budget b s ->
   forall x y t, neighbour x y -> f b * transcript s x t <= transcript s y t.
 Proof.
@@ -68,7 +68,7 @@ rewrite mulrACA; apply: ler_pmul.
 - exact: IH.
 Qed.
 
-(** Theorem 5.5: and so is every event, a set of transcripts. *)
+(** Theorem 5.7: and so is every event, a set of transcripts. *)
 Theorem ledger_event b s : honest s -> within_budget b s ->
   forall x y (E : seq (seq nat)), neighbour x y ->
   f b * (\sum_(t <- E) transcript s x t) <= \sum_(t <- E) transcript s y t.
@@ -83,7 +83,7 @@ Fixpoint guarded (left_over : R) (s : strategy) : strategy :=
     if (0 <= e) && (e <= left_over) then Ask e law (fun r => guarded (left_over - e) (next r)) else Stop
   else Stop.
 
-(** Theorem 5.6: so whatever is asked, in whatever order, all reports together keep the budget. *)
+(** Theorem 5.8: so whatever is asked, in whatever order, all reports together keep the budget. *)
 Theorem ledger_guards b s : 0 <= b -> honest s -> honest (guarded b s) /\ within_budget b (guarded b s).
 Proof.
 elim: s b => [|e law next IH] b hb //= [e0 [hge [hlevel hn]]].

@@ -105,10 +105,13 @@ let channel part =
       match fields "the channel" [ "kind"; "size"; "keep" ] [] part with
       | [ _; size; keep ] -> Response (integer size, fraction keep)
       | _ -> assert false)
-  | Json.String ("then" | "additive" | "clamped" | "map" | "window" as kind) -> raise (Uncovered ("a channel of kind " ^ kind))
+  | Json.String ("then" | "additive" | "clamped" | "map" | "window" | "projective" as kind) -> raise (Uncovered ("a channel of kind " ^ kind))
   | _ -> refuse "the channel is of an unknown kind"
 
 let grid part =
+  (match part with
+   | Json.Object parts when List.mem_assoc "names" parts -> raise (Uncovered "answers that are names")
+   | _ -> ());
   match fields "a grid" [ "low"; "high"; "step" ] [] part with
   | [ low; high; step ] ->
       { low = unless_null fraction low; high = unless_null fraction high; step = fraction step }

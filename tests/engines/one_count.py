@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +17,16 @@ from discreet.questions.domain import Domain
 def count_groups(table: Any, *, predicate: str | None, **asked: Any) -> Counts:
     """For each declared key, how many there are and for how many the predicate is true."""
     return count_each(table, predicates=[predicate], **asked).counts[0]
+
+
+def kept_of(person: str, items: Sequence[Any], most: int) -> list[Any]:
+    """Those items of a person that count, by the definition: of n in their order, each takes up `most` numbers, from the remainder
+    modulo n of a hash of the id on, and is kept where a multiple of n is among them."""
+    n = len(items)
+    if n <= most:
+        return list(items)
+    turn = int.from_bytes(hashlib.md5(person.encode()).digest()[8:], "little") % n
+    return [x for j, x in enumerate(items) if any((turn + most * j + k + 1) % n == 0 for k in range(most))]
 
 
 def refused(match: str, table: Any, **changes: Any) -> None:

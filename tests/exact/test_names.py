@@ -257,3 +257,24 @@ def test_the_pictures_have_the_names():
     assert '\\"it\'s\\"' in told
     assert "north to south" in awkward.plot("distribution").to_json()
     assert "north to south" in awkward.plot("loss", loss="l0").to_json()
+
+
+def test_a_ledger_pays_for_one_name_between_any_two(tmp_path):
+    book = dt.Ledger(tmp_path / "l.db")
+    book.create("t", budget="9", relation="add-remove")
+    for epsilon, more, why in ((1, {}, "epsilon of 2; epsilon 1 was charged"), (2, {"change": 1}, "leave out change=")):
+        with pytest.raises(DiscreetError, match=why), book.spend("t", epsilon=epsilon, what="x") as paid:
+            paid.sample(M, "VW", **more)
+    with book.spend("t", epsilon=2, what="x") as paid:
+        assert paid.sample(M, "VW") in BRANDS
+    table = pa.table({"g": ["a", "b"]})
+    with pytest.raises(DiscreetError, match=r"a count needs 0\.\.n in steps of 1"):
+        dt.release(
+            table, by=["g"], domain={"g": ["a", "b"]}, max_count=2, dataset="t", ledger=book, epsilon=2, mechanism=M
+        )
+
+
+def test_theory_about_an_order_refuses():
+    for call in (lambda: dt.theory.derivable(M), lambda: dt.sharing.collude(M, k=3)):
+        with pytest.raises(GridError, match="Names have no order"):
+            call()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_LISTED = 2**20  # reports that need not be looked for
 Report = Any  # a whole number, a Fraction or a name
 Group = tuple[Any, ...]  # the values of the columns by which reports are counted; empty: all together
 
@@ -258,7 +259,7 @@ def _groups(column: Any) -> tuple[list[Any], Indices]:
     return [*coded.dictionary.to_pylist(), None], codes.astype(np.int64)
 
 
-def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[list[Report], Indices]:
+def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[Sequence[Report], Indices]:
     """The different reports of a column, and which one stands in each row."""
     if grid is None:
         numbers, codes = numbers_of(column, decimal)
@@ -277,6 +278,8 @@ def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: st
         if error.is_missing:
             why = "is missing; leave such rows out"
         raise TableInputError(f"The value in row {error.row + 1} of {where} {why}.") from None
+    if isinstance(grid, Names) or (grid.is_counts and (grid.size or 0) <= _LISTED):
+        return (grid.names if isinstance(grid, Names) else range(grid.size or 0)), places  # reports by their places
     at, codes = np.unique(places, return_inverse=True)
     return [grid.value(place) for place in at.tolist()], codes
 

@@ -84,7 +84,6 @@ class CountQuery:
     item: str | None = None  # with `max_rows`: the column of ids that are counted, and its type; None where rows are
     item_type: str = ""
     max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
-    row: str = ""  # digest of a row that is counted
     often: str | None = None  # a name for how often a row occurs, where rows that are alike are put together first
 
     def rows(self) -> str:
@@ -103,6 +102,7 @@ class CountQuery:
         gated += [f"(CASE WHEN {mine} THEN h{k} END) AS h{k}" for k in range(len(self.digests))]
         gated += [f"({mine} AND w{j}) AS w{j}" for j in self.meant]
         gated += [f"(CASE WHEN {mine} THEN v{one.number} END) AS v{one.number}" for one in self.adding]
+        gated += [] if self.item is None else [f"(CASE WHEN {mine} THEN item END) AS item"]
         return f"(SELECT * REPLACE ({', '.join(gated)}) FROM {read})"
 
     def _read_rows(self) -> str:
@@ -112,7 +112,7 @@ class CountQuery:
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
         picked += [] if self.part is None else [f"{self.part.read} AS p"]
-        picked += [] if self.max_rows is None else [f"{self.row if self.item is None else self.item} AS item"]
+        picked += [] if self.item is None else [f"{self.item} AS item"]
         handed = "handed_over"
         if self.often is not None:
             handed = f"(SELECT *, count(*) AS {self.often} FROM handed_over GROUP BY ALL)"
@@ -193,88 +193,143 @@ class CountQuery:
         asked = [f"count(*){here} AS rows", "approx_count_distinct(u) AS people", *self.halves]
         return f"SELECT {', '.join(asked)} FROM {self.rows()}"
 
-    def by_people(self, parts: int, part: int, key: str) -> str:
-        """For each group: its people (or what else is counted), those who count, and their rows; of those people alone whose ids
-        fall in a part. Beside them, marked as beyond, the first that each person has beyond what may count: one for each such
-        person.
+    def of_people(self, parts: int, part: int, key: str, without: Sequence[str] = ()) -> str:
+        """Is a row one of those people whose ids fall in a part? Not those who stand in some tables (`largest_person`).
 
-        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
-        are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
+        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part."""
+        here = ["u IS NOT NULL", *(f"u <> (SELECT u FROM {table})" for table in without)]
+        if parts > 1:
+            hashed = f"md5_number({literal(key)} || {_canonical('u', self.ids)})"
+            here.append(f"({hashed} & {parts - 1}::UHUGEINT)::INTEGER = {part}")
+        return " AND ".join(here)
+
+    @property
+    def most(self) -> int | None:
+        """How many items a person may add: rows, ids, or groups; None where all that there can be."""
+        if self.max_rows is not None:
+            return min(self.max_rows, FARTHEST)  # nobody has more
+        return self.max_groups if self.max_groups < self.size + self.other else None
+
+    def by_people(self, here: str) -> str:
+        """For each group: the items of people that count in it, those for which each condition is true, the sums, and how many rows
+        they are; and of how many people not all items count (`cut`), each in one group.
+
+        An item is what is counted: a person in a group, an id in a group, or a row. Of a person who has n items, more than may
+        count (`most`), so many are kept. In the order of their groups, and in a group of a hash, they are numbered from 1 to n;
+        number j is kept where (j most + turn) // n is above ((j - 1) most + turn) // n, and turn is a hash of the id modulo n.
+        That is systematic sampling: over all turns each is kept equally often. How many are kept in each group depends on the
+        id and on how many there are in each, and on nothing else of the person's rows: under change-one privacy it is public.
+        Items that are alike in all that is counted stand side by side, and are put together: which of them are kept is all one.
 
         Of a part alone, where one is asked for: a person's part is the smallest of those of all their rows, so that it follows
         from these rows and nobody is in two.
         """
-        text, id_ = _id_text(self.ids), _canonical("u", self.ids)
-        here = (
-            f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
-        )
-        there = "" if self.other else f"AND i < {self.size}"
-        limited = self.max_groups < self.size + self.other
-        content = "coalesce(content, '')"
-        place = (
-            f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})"
-            if limited
-            else "1"
-        )
-        everybody, own, rows = "m", "", "count(*) AS n"
-        if self.part is not None:  # rows of other parts and of no group, too, say which part a person is in
-            rows = f"count(*) FILTER (WHERE {self.part.mine}) AS n, min(p) AS first"
-            least = "SELECT *, min(first) OVER (PARTITION BY u) AS least FROM m"
-            own = f"o AS (SELECT * FROM ({least}) WHERE least = {self.part.name} AND n > 0 {there}),"
-            everybody, there = "o", ""
-        chosen = f"{everybody} LEFT JOIN contents USING (i)" if limited else everybody
-        counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
-        counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
-        counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
-        counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
-        added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
-        people = f"""
-            m AS (SELECT {", ".join(["u", "i", rows, *self.counts, *added])} FROM {self.matched()}
-                  WHERE u IS NOT NULL {here} {there} GROUP BY u, i), {own}
-            q AS (SELECT *, {place} AS place FROM {chosen})"""
-        most = self.max_groups if self.max_rows is None else self.max_rows
-        return f"""
-            WITH {people if self.max_rows is None else self._items(here)}
-            SELECT {", ".join(["i", f"place > {most} AS beyond", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])} FROM q
-            WHERE place <= {most + 1} GROUP BY i, beyond"""
+        items = self._items(here)
+        if self.most is not None:
+            upto = f"sum(copies) OVER (PARTITION BY u ORDER BY {self._order} ROWS UNBOUNDED PRECEDING) AS upto"
+            items = f"(SELECT *, sum(copies) OVER (PARTITION BY u) AS n_all, {upto} FROM {items})"
+        return self._totals(self._kept(items, "n_all", f"{_turn(self.ids)}::HUGEINT % n_all"))
 
-    def _items(self, here: str) -> str:
-        """The rows, or ids, of each group, with the place of each among all of its person's.
+    def largest_person(self, here: str) -> str:
+        """Of these people the one with most rows, and the hash that chooses; how many rows, and how many all have."""
+        rows = f"SELECT u, count(*) AS rows FROM {self.rows()} WHERE {here} GROUP BY u"
+        largest = f"SELECT arg_max(u, rows) AS u, max(rows) AS rows, sum(rows)::BIGINT AS all_rows FROM ({rows})"
+        return f"SELECT u, {_turn(self.ids)} AS turn, rows, all_rows FROM ({largest}) WHERE rows > 0"
 
-        Those of a person in a group are numbered from 1 on, in the order of a hash, and places are given by a hash of the id, the
-        group and that number. So how many count in each group depends on how many the person has in each, and on nothing else of
-        their rows: under change-one privacy it is public. Rows that are alike in all used columns are told apart by a number.
+    def is_in_part(self, here: str) -> str:
+        """Is a person of the part that is asked for?"""
+        part = "TRUE" if self.part is None else f"min(p) IS NOT DISTINCT FROM {self.part.name}"
+        return f"SELECT {part} AS is_in_part FROM {self.rows()} WHERE {here}"
+
+    @property
+    def places(self) -> int:
+        """Items of one person have places from 0 up to this number, in their order."""
+        return (self.size + 1) << 64
+
+    def _between(self, here: str, first: int, end: int) -> str:
+        def reached(place: int) -> str:
+            group, hashed = divmod(place, 1 << 64)
+            return f"i >= {group}" if hashed == 0 else f"(i > {group} OR (i = {group} AND {self._hash} >= {hashed}))"
+
+        return f"{here} AND {reached(first)} AND NOT {reached(end)}"
+
+    def copies_of_one(self, here: str, first: int, end: int) -> str:
+        """How many items of one person have places from `first` up to `end`."""
+        return f"SELECT coalesce(sum(copies), 0)::BIGINT AS copies FROM {self._items(self._between(here, first, end), True)}"
+
+    def by_places_of_one(self, here: str, first: int, end: int, before: int, n_all: int, turn: int) -> str:
+        """What `by_people` finds in those items of one person that have places from `first` up to `end`: `before` of the n_all have
+        smaller ones."""
+        upto = f"sum(copies) OVER (ORDER BY {self._order} ROWS UNBOUNDED PRECEDING) + {before}::HUGEINT"
+        numbered = f"(SELECT *, {upto} AS upto FROM {self._items(self._between(here, first, end), True)})"
+        return self._totals(self._kept(numbered, f"{n_all}::HUGEINT", f"{turn % n_all}::HUGEINT"))
+
+    def _kept(self, numbered: str, n_all: str, turn: str) -> str:
+        """Items, the last copy of which has number `upto`, with how many of the copies are kept."""
+        if self.most is None:
+            return f"(SELECT *, copies AS kept, FALSE AS is_cut FROM {numbered})"
+        chosen, before = (f"(({upto}) * {self.most} + {turn}) // {n_all}" for upto in ("upto", "upto - copies"))
+        kept = f"CASE WHEN {n_all} <= {self.most} THEN copies ELSE {chosen} - {before} END"
+        return f"(SELECT *, {kept} AS kept, upto = {n_all} AND {n_all} > {self.most} AS is_cut FROM {numbered})"
+
+    @property
+    def _alike(self) -> list[str]:
+        """What items of a person in a group must have in common to be put together, besides these two: the id that is counted;
+        of rows all that is counted of them; of people nothing."""
+        if self.max_rows is None:
+            return []
+        if self.item is not None:
+            return ["item"]
+        names = [f"c{k}" for k in range(len(self.conditions))] + [f"w{j}" for j in self.meant]
+        return names + [f"v{j}" for j in range(len(self.adding))]
+
+    @property
+    def _hash(self) -> str:
+        """Where an item stands in its group: 64 bits of a digest, of which nobody can find many that are the same."""
+        if self.max_rows is None:
+            return "0"
+        text = " || chr(32) || ".join(f"coalesce({name}::VARCHAR, 'n')" for name in self._alike) or literal("")
+        return f"md5_number_upper({text if self.item is None else _canonical('item', self.item_type)})"
+
+    @property
+    def _order(self) -> str:
+        return ", ".join(["i", *([] if self.max_rows is None else [self._hash]), *self._alike])
+
+    def _items(self, here: str, alone: bool = False) -> str:
+        """The items of each person u in each group i, those that are alike together: `copies` of them, each of n rows, with those
+        of its rows that count (c0), are meant (w0) and have a number (a0), and the sums of these (s0). `alone`: of one person, who
+        is in the part.
         """
-        text, content = _id_text(self.ids), "coalesce(content, '')"
-        there = "" if self.other else f"AND i < {self.size}"
-        rows = f"{self.matched()} WHERE u IS NOT NULL {here} {there}"
-        if self.part is not None:
-            least = f"SELECT *, min(p) OVER (PARTITION BY u) AS least FROM {self.matched()} WHERE u IS NOT NULL {here}"
-            rows = f"({least}) WHERE least = {self.part.name} AND {self.part.mine} {there}"
-        if self.item is None:
-            kept = ["u", "i", "item", "row_number() OVER (PARTITION BY u, i, item) AS d", "1 AS n"]
-            kept += [f"c{k}::INTEGER AS c{k}" for k in range(len(self.conditions))]
-            kept += [f"w{j}::INTEGER AS w{j}" for j in self.meant]
-            kept += [f"(v{j} IS NOT NULL)::INTEGER AS a{j}" for j in range(len(self.adding))]
-            kept += [f"v{j} AS s{j}" for j in range(len(self.adding))]
-            together, own, order = f"SELECT {', '.join(kept)} FROM {rows}", "item || ' ' || d", "item, d"
+        mine = "TRUE" if self.part is None else self.part.mine
+        inside = [] if self.other else [f"i < {self.size}"]
+        inside += [] if self.item is None else ["item IS NOT NULL"]
+        keys = [*([] if alone else ["u"]), "i", *self._alike]
+        number = f"count(*) FILTER (WHERE {mine})"
+        if self.max_rows is not None and self.item is None:
+            read = [*keys, f"{number} AS copies", "1 AS n"]
+            read += [f"v{j} AS s{j}, (v{j} IS NOT NULL)::INTEGER AS a{j}" for j in range(len(self.adding))]
         else:
-            kept = [
-                "u",
-                "i",
-                "item",
-                "count(*) AS n",
-                *self.counts,
-                *(f"sum(v{j}) AS s{j}" for j in range(len(self.adding))),
-            ]
-            together = f"SELECT {', '.join(kept)} FROM {rows} AND item IS NOT NULL GROUP BY u, i, item"
-            own, order = _canonical("item", self.item_type), "item"
-        number = f"row_number() OVER (PARTITION BY u, i ORDER BY md5_number({text} || ' ' || {own}), {order})"
-        place = f"row_number() OVER (PARTITION BY u ORDER BY md5_number({text} || ' ' || {content} || ' ' || r), {content}, r)"
-        return (
-            f"m AS ({together}), o AS (SELECT *, {number} AS r FROM m), "
-            f"q AS (SELECT *, {place} AS place FROM o LEFT JOIN contents USING (i))"
-        )
+            read = [*keys, f"least({number}, 1) AS copies", f"{number} AS n", *self.counts]
+            read += [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
+        if self.part is None or alone:
+            which = " AND ".join([here, mine, *inside])
+            return f"(SELECT {', '.join(read)} FROM {self.matched()} WHERE {which} GROUP BY {', '.join(keys)})"
+        # rows of other parts and of no group, too, say which part a person is in
+        read.append("min(p) AS first")
+        items = f"SELECT {', '.join(read)} FROM {self.matched()} WHERE {here} GROUP BY {', '.join(keys)}"
+        least = f"SELECT *, min(first) OVER (PARTITION BY u) AS least FROM ({items})"
+        which = " AND ".join([f"least = {self.part.name}", "copies > 0", *inside])
+        return f"(SELECT * FROM ({least}) WHERE {which})"
+
+    def _totals(self, kept: str) -> str:
+        """What is found in items of which so many are kept."""
+        found = ["i", "sum(n * kept)::BIGINT AS n", "sum(kept)::BIGINT AS size", "sum(copies)::BIGINT AS copies"]
+        found.append("count(*) FILTER (WHERE is_cut) AS cut")
+        names = [f"c{k}" for k in range(len(self.conditions))] + [f"w{j}" for j in self.meant]
+        names += [f"a{j}" for j in range(len(self.adding))]
+        found += [f"coalesce(sum(kept) FILTER (WHERE {name}::BOOLEAN), 0)::BIGINT AS {name}" for name in names]
+        found += [f"{_held(f'sum({one.of_person}::HUGEINT * kept)')} AS s{one.number}" for one in self.adding]
+        return f"SELECT {', '.join(found)} FROM {kept} GROUP BY i"
 
 
 def _held(total: str) -> str:
@@ -321,11 +376,12 @@ def _canonical(column: str, type_name: str) -> str:
     return f"{column}::VARCHAR" if kind in ("number", "text") else f"CASE WHEN {column} IS NOT NULL THEN '1' END"
 
 
-def _id_text(type_name: str) -> str:
-    """An id as text, the same for 7 and 7.0: pandas turns whole numbers into floats where one is missing."""
-    if family(type_name) != "number":
-        return "u::VARCHAR"
-    return f"coalesce(CASE WHEN {is_whole('u', type_name)} THEN TRY_CAST(u AS BIGINT)::VARCHAR END, u::VARCHAR)"
+def _turn(type_name: str) -> str:
+    """64 bits of a hash of an id, the same for 7 and 7.0: pandas turns whole numbers into floats where one is missing."""
+    text = "u::VARCHAR"
+    if family(type_name) == "number":
+        text = f"coalesce(CASE WHEN {is_whole('u', type_name)} THEN TRY_CAST(u AS BIGINT)::VARCHAR END, {text})"
+    return f"md5_number_lower({text})"
 
 
 # What was found

@@ -11,16 +11,13 @@ Nothing is written to a disk, whatever the size: the engine holds the declared g
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
-from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
@@ -50,7 +47,8 @@ from ..questions.predicate import (
 from ..questions.recoding import missing_sql
 from ..questions.statistic import ROWS, UNITS, SumOf
 from .adding import SumSql
-from .count_sql import Counted, CountQuery, GroupTotals, KeyMatch, part_sql, row_digest
+from .count_people import count_people
+from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
 from .held_file import HeldFile, held
 from .reading import Reading
@@ -64,11 +62,8 @@ _asked = itemgetter(
     "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
 )
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
-_MOST_PARTS = 2**16
 _MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
-_BYTES_ADDED = 48  # for each sum
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
-_BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
 
 def count_each(
@@ -92,7 +87,7 @@ def count_each(
     """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
     All of them are looked at as the table is read once. With `unit`, an id column, people are counted, not rows: once in a group,
-    if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of id and group.
+    if any of their rows there satisfies the predicate, and in at most `max_groups` groups, chosen by a hash of the id.
     With `counted` their rows are counted, or the different values of a column that they have, each once in a group: of one person
     at most `max_rows`, in all groups together. Rows without an id, or without a value of that column, are left out.
     `progress` is told each percent. A reader of record batches is used up by one call.
@@ -205,12 +200,12 @@ def seen_in(
                     "whole numbers or dates."
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
-        groups = _register(connection, domain, names, types)
         in_part = person is not None and part is not None
         known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
         contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
-        if limited:
-            _register_contents(connection, contents)
+        # a person's groups are taken in the order of their keys' texts, in whatever order they are declared
+        order = np.array(sorted(range(len(domain)), key=contents.__getitem__) if limited else range(len(domain)))
+        groups = _register(connection, domain, names, types, order)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
         used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
         adding = [
@@ -233,7 +228,6 @@ def seen_in(
             None if item is None else quoted(item),
             "" if item is None else types[item],
             max_rows,
-            row_digest(types) if counted == ROWS else "",
             quoted(unlike("often", source.used)) if often else None,
         )
         run = _EngineRun(connection, source, progress)
@@ -242,7 +236,7 @@ def seen_in(
                 source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
             )
         else:
-            totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
+            totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
     if isinstance(table, HeldFile):
         table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
@@ -301,16 +295,10 @@ def bind(connection: Any, source: TableSource, used: Sequence[str], person: str 
     return types if person is None else {**types, source.ids: types[person] if person in named else types[source.ids]}
 
 
-def _register_contents(connection: Any, texts: Sequence[str]) -> None:
-    """Hand digests of the keys' texts over, by which a person's groups are chosen."""
-    import pyarrow as pa
-
-    digests = pa.array([hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts])
-    connection.register("contents", pa.table({"i": np.arange(len(texts)), "content": digests}))
-
-
-def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> KeyMatch:
-    """Hand the declared keys over as a table; returns how the data's values become such keys.
+def _register(
+    connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str], order: Indices
+) -> KeyMatch:
+    """Hand the declared keys over as a table, numbered in an order; returns how the data's values become such keys.
 
     A column of keys d0 has e0 beside it where missing values have a key: which of its rows that is.
     """
@@ -322,7 +310,7 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
             f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but "
             f"the columns to group by are {show(list(names))}."
         )
-    columns: dict[str, Any] = {"i": np.arange(len(domain))}
+    columns: dict[str, Any] = {"i": np.argsort(order)}
     picked, same = [], []
     for k in range(len(names)):
         name, values = str(declared[k]), tuple([key[k] for key in domain.keys])
@@ -449,38 +437,4 @@ def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
         (int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
         for k in range(len(query.digests))
     ]
-    return totals
-
-
-def _count_people(run: _EngineRun, query: CountQuery, memory_mb: int) -> GroupTotals:
-    """First all rows, then people in as many parts as it takes for each part to fit in memory."""
-    import duckdb
-
-    totals = GroupTotals(query.size, query.other, query.totals)
-    share = 0.3  # of the time, for the first look
-    seen = run.ask(query.content(), 0.0, share)
-    totals.rows, people = int(seen["rows"][0]), int(seen["people"][0])
-    held = people if query.max_rows is None else 2 * totals.rows  # each row, with its hashes
-    totals.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
-    each = _BYTES_EACH + 8 * len(query.conditions) + _BYTES_ADDED * len(query.adding)
-    parts, key, done = 1, secrets.token_hex(16), Fraction(0)
-    while held * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
-        parts *= 2
-    ahead = [(parts, part) for part in reversed(range(parts))]
-    while ahead:
-        parts, part = ahead.pop()
-        start, end = (share + (1 - share) * float(done + k * Fraction(1, parts)) for k in (0, 1))
-        try:
-            seen = run.ask(query.by_people(parts, part, key), start, end)
-        except duckdb.OutOfMemoryException:
-            if parts >= _MOST_PARTS:
-                raise
-            ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
-            continue
-        beyond = seen["beyond"].astype(bool)
-        totals.cut += int(seen["size"][beyond].sum())
-        within = {name: column[~beyond] for name, column in seen.items()}
-        totals.add(within)
-        totals.counted += int(within["n"].sum())
-        done += Fraction(1, parts)
     return totals

@@ -78,9 +78,8 @@ class Names(Grid):
     is_counts = False
     whole_reach = (0, -1)
     low = high = step = anchor = reach = ends = terms = property(_unordered(_NUMBER))
-    scaled = floats = nearest = _unordered(_NUMBER)
+    scaled = floats = nearest = contains = _unordered(_NUMBER)
     steps = _unordered("there is no sensitivity: any two are neighbours")
-    contains = _unordered("none lies within others")
 
     @property
     def n(self) -> int:

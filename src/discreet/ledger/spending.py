@@ -141,6 +141,11 @@ def covers(price: Price, m: Mechanism, change: object = None) -> None:
     Rounding to a grid turns values d apart into positions at most ceil(d / step) apart.
     """
     grid = m.inputs
+    if not grid.is_ordered:
+        if change is not None:
+            raise LedgerError("One person changes a name to any other; leave out change=. Nothing was drawn.")
+        _paid_for(price, m, Neighbours.any(), None, "from any answer to any other")
+        return
     far = Fraction(1) if change is None else given.positive(change, "change", error=LedgerError)
     if change is None:
         span = m.neighbours.reduced(grid).span(
@@ -157,7 +162,12 @@ def covers(price: Price, m: Mechanism, change: object = None) -> None:
     told = m.channel.concentration(steps) if price.measure == "rho" else None
     if told is not None and keeps(*told, price.amount):
         return
-    for ratio, _ in m.ratios(Neighbours.steps(steps)):
+    _paid_for(price, m, Neighbours.steps(steps), told, f"by up to {far}")
+
+
+def _paid_for(price: Price, m: Mechanism, near: Neighbours, told: tuple[Fraction, int] | None, far: str) -> None:
+    """Refuse a mechanism that reveals more between these neighbours than was paid for."""
+    for ratio, _ in m.ratios(near):
         epsilon = arithmetic.minus_log_above(ratio.alpha, ratio.power)  # infinite where some report rules a value out
         if price.measure == "rho":
             covered = math.isfinite(epsilon) and (not epsilon or pure_rho(Fraction(epsilon)) <= price.amount)
@@ -167,7 +177,7 @@ def covers(price: Price, m: Mechanism, change: object = None) -> None:
             most = f"an epsilon of {arithmetic.show_above(epsilon)}"
             most = most if told is None else f"a rho of {arithmetic.show_decimal(of_power(*told))}"
             raise LedgerError(
-                f"The mechanism reveals as much about one person, who moves the value by up to {far}, as {most}; {price} was "
+                f"The mechanism reveals as much about one person, who moves the value {far}, as {most}; {price} was "
                 f"charged. Nothing was drawn: use a mechanism of a smaller {price.measure} (or, if one person moves the value by "
                 "less, say so with change=)."
             )

@@ -32,6 +32,7 @@ from ..errors import LevelError, MetricError, SizeError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
+from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View, plain
@@ -156,7 +157,7 @@ def derivable(
     does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[2 | 1] is less \
 than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     """
-    mechanism_of(mechanism)
+    Grid.of(mechanism_of(mechanism).inputs)  # names have no order, and no geometric mechanism
     if level is None:
         level = mechanism.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     elif not isinstance(level, Level) or alpha is not None or epsilon is not None:

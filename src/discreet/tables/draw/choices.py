@@ -188,7 +188,8 @@ def made(family: str, top: int | None, level: Level) -> Mechanism:
 
 
 def _given(m: Mechanism, top: int | None, level: Level | Share) -> Mechanism:
-    if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
+    upwards = m.inputs.is_ordered and m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1
+    if not m.inputs.is_counts and not upwards:
         raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
     if m.inputs.high is not None and top is None:
         raise ReleaseError(

@@ -1,0 +1,194 @@
+"""Which items of a person count, by the definition (docs/theory/sums.md), and that no number of rows of one person is too many."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from discreet.engines import duckdb as counting
+from discreet.engines.count_sql import CountQuery
+from discreet.engines.duckdb import count_each
+from discreet.exact.grid import Grid
+from discreet.questions.domain import Domain
+from discreet.questions.statistic import SumOf
+from tests.cells import for_each
+from tests.engines.one_count import kept_of
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+KEYS = ["c", "a", "b"]  # and others, which are the last in every order
+MOST = 3
+CELLS = list(itertools.product(("units", "rows", "p"), (False, True), (None, "1")))
+SCHEMA = pa.schema(
+    [
+        ("u", pa.int64()),
+        ("g", pa.string()),
+        ("p", pa.int64()),
+        ("x", pa.int64()),
+        ("y", pa.int64()),
+        ("part", pa.string()),
+    ]
+)
+
+
+def table_of(seed, size=70):
+    """Rows of six people, one of whom has most of them, and of nobody."""
+    rng = random.Random(seed)
+    return [
+        {
+            "u": rng.choice([1, 1, 1, 1, 2, 2, 3, 14, 15, 16, None]),
+            "g": rng.choice(["a", "b", "c", "c", "z", None]),
+            "p": rng.choice([None, *range(9)]),
+            "x": rng.choice([None, *range(-2, 9)]),
+            "y": rng.choice([0, 1]),
+            "part": rng.choice(["1", "1", "2", None]) if seed % 2 else "1",
+        }
+        for _ in range(size)
+    ]
+
+
+def half(text):
+    return int.from_bytes(hashlib.md5(text.encode()).digest()[:8], "little")
+
+
+def added(values):
+    """What numbers add together, within the bounds 0 and 5; None where there are none."""
+    there = [x for x in values if x is not None]
+    return min(max(sum(there), 0), 5) if there else None
+
+
+def defined(rows, counted, other, part):
+    """Sizes, counts of y > 0, sums of x and people with a number in each group, and how many people have more than may count."""
+    people = defaultdict(list)
+    for row in rows:
+        if row["u"] is not None:
+            people[row["u"]].append(row)
+    found, cut = np.zeros((4, len(KEYS) + 1), dtype=int), 0
+    for person, own in people.items():
+        if part is not None:
+            own = [r for r in own if r["part"] == part] if min(r["part"] or "9" for r in own) == part else []
+        items = defaultdict(list)
+        for k, r in enumerate(own):
+            group = KEYS.index(r["g"]) if r["g"] in KEYS else len(KEYS)
+            if (group == len(KEYS) and not other) or (counted == "p" and r["p"] is None):
+                continue
+            steps = added([r["x"]])
+            alike = f"{'true' if r['y'] else 'false'} {'n' if steps is None else steps}"
+            content, number = {"units": ("", 0), "rows": (alike, k), "p": (str(r["p"]), 0)}[counted]
+            place = (group == len(KEYS), r["g"] if group < len(KEYS) else "", half(content), content)
+            items[place, group, number].append(r)
+        kept = kept_of(str(person), sorted(items, key=lambda item: item[0]), MOST if counted != "units" else 2)
+        cut += len(kept) < len(items)
+        for item in kept:
+            total = added([r["x"] for r in items[item]])
+            numbers = (1, any(r["y"] for r in items[item]), total or 0, total is not None)
+            found[:, item[1]] += np.array(numbers, dtype=int)
+    return found, cut
+
+
+def engine(rows, counted, other, part, **more):
+    most = {"max_groups": 2} if counted == "units" else {"counted": counted, "max_rows": MOST}
+    seen = count_each(
+        pa.Table.from_pylist(rows, schema=SCHEMA),
+        predicates=["y > 0"],
+        sums=[SumOf("x", Grid(0, 5))],
+        by=["g"],
+        domain=Domain.of({"g": KEYS}),
+        unit="u",
+        other=other,
+        part=None if part is None else ("part", part),
+        **most,
+        **more,
+    )
+    (c,), (s,) = seen
+    numbers = [
+        [*c.sizes, c.other_size],
+        [*c.counts, c.other_count],
+        [*s.sums, s.other_sum],
+        [*s.people, s.other_people],
+    ]
+    return np.array(numbers), c.cut
+
+
+@for_each("counted, other, part", CELLS)
+def test_the_items_that_count_are_those_of_the_definition(counted, other, part):
+    for seed in (1, 2, 3):
+        rows = table_of(seed)
+        expected, cut = defined(rows, counted, other, part)
+        assert cut > 0
+        found = engine(rows[:: -1 if seed == 3 else 1], counted, other, part)
+        np.testing.assert_array_equal(found[0], expected)
+        assert found[1] == cut
+
+
+@for_each("counted, other, part", [("units", True, None), ("rows", False, "1"), ("p", True, "1"), ("rows", True, None)])
+def test_people_who_do_not_fit_in_memory_are_counted_place_by_place(counted, other, part):
+    """With an engine that has no room for anybody's items as a whole: only for those of a quarter of all places."""
+    rows, asked, ranges = table_of(5, 30), {}, []
+    people_sql, one_sql, ask = CountQuery.by_people, CountQuery.by_places_of_one, counting._EngineRun.ask
+
+    def by_people(query, here):
+        asked[sql := people_sql(query, here)] = f"SELECT count(*) > 0 AS full FROM {query.rows()} WHERE {here}"
+        return sql
+
+    def by_places(query, here, first, end, *more):
+        asked[sql := one_sql(query, here, first, end, *more)] = f"SELECT {4 * (end - first) > query.places} AS full"
+        ranges.append((first, end))
+        return sql
+
+    def no_room(run, sql, start, end):
+        if sql in asked and ask(run, asked[sql], start, end)["full"][0]:
+            raise duckdb.OutOfMemoryException("no room")
+        return ask(run, sql, start, end)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CountQuery, "by_people", by_people)
+        patch.setattr(CountQuery, "by_places_of_one", by_places)
+        patch.setattr(counting._EngineRun, "ask", no_room)
+        found = engine(rows, counted, other, part)
+    expected, cut = defined(rows, counted, other, part)
+    assert len(set(ranges)) >= 7
+    np.testing.assert_array_equal(found[0], expected)
+    assert found[1] == cut
+
+
+@for_each("counted", ("rows", "p"))
+def test_one_person_may_have_more_rows_than_memory_has_room_for(counted):
+    """150,000 different rows of one person in 24 MB, of which each would need about 200 bytes: as many count as of anybody."""
+    many, others = 150_000, 50
+    x = np.arange(many + others)
+    table = pa.table({"u": np.where(x < many, 0, x), "p": x, "g": x % 3})
+    failed, ask = [], counting._EngineRun.ask
+
+    def watched(run, sql, start, end):
+        try:
+            return ask(run, sql, start, end)
+        except duckdb.OutOfMemoryException:
+            failed.append(sql)
+            raise
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting._EngineRun, "ask", watched)
+        seen = count_each(
+            table,
+            predicates=[None],
+            sums=[SumOf("p", Grid(0, 2**20))],
+            by=["g"],
+            domain=Domain.of({"g": range(3)}),
+            unit="u",
+            counted=counted,
+            max_rows=9,
+            memory_mb=24,
+        ).counts[0]
+    assert failed  # it was tried at once
+    here = np.bincount(x[many:] % 3, minlength=3)
+    np.testing.assert_array_equal(
+        seen.sizes, here + 3
+    )  # a third of a person's rows is in each group, and so of the nine
+    assert (seen.cut, seen.dropped) == (1, many - 9)
