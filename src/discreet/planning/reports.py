@@ -134,7 +134,7 @@ def plan_reports(
     (15, 0.5)
     >>> brands = dt.plan_reports(999, reports=100_000, epsilon=1, ordered=False)
     >>> [(choice.family, f"{float(choice.variance):.4g}") for choice in brands]
-    [('projective_response', '3.682'), ('randomized_response', '338.9'), ('subset_selection', '3.674')]
+    [('projective_response', '3.685'), ('randomized_response', '338.9'), ('subset_selection', '3.673')]
     """
     if ordered is not None and not isinstance(ordered, (bool, np.bool_)):
         raise DiscreetError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
