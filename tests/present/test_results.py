@@ -27,6 +27,7 @@ from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
+from discreet.recovery.groups import GroupEstimates
 from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
 from discreet.tables.publish.error_statement import ErrorStatement
 from discreet.tables.publish.previews import EpsilonPreview, Preview
@@ -104,6 +105,10 @@ def record(**other: Any) -> dict[str, Any]:
         ],
         **other,
     }
+
+
+def of_names(more: int = 0) -> Any:
+    return dt.recover([40 + more, 30, 20], dt.randomized_response(["a", "b", "c"], epsilon=1), "inverse", kind="counts")
 
 
 def a_release(groups: int = 3, keys: str = EVIL) -> Release:
@@ -197,6 +202,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
     "an estimate of one report": lambda: dt.recover([3], G),
+    "shares of names": lambda: of_names().shares(),
+    "shares that differ": lambda: of_names().difference(of_names(1)),
+    "estimates by group": lambda: GroupEstimates((EVIL,), ((EVIL, of_names()), ("other", of_names(1)))),
     "an audit": lambda: dt.audit(G, draws=1000),
     "an audit of no claim": lambda: dt.audit(dt.traditional.random_rounding(20, base=3), draws=1000),
     "an audit of a stranger": lambda: dt.audit(lambda x: x, pairs=[(0, 1)], draws=1000),
