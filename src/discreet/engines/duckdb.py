@@ -83,6 +83,7 @@ def count_each(
     reading: Reading | None = None,
     vouched: bool = False,
     part: tuple[str, str] | None = None,
+    by_bytes: bool = False,
 ) -> Counted:
     """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
@@ -94,6 +95,7 @@ def count_each(
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
     parts that their rows name.
+    `by_bytes`: a table of Spark that is nothing but files is to be known by their bytes, as a file is (`data`), not by its rows.
     """
     asked = {
         "predicates": list(predicates),
@@ -108,7 +110,7 @@ def count_each(
         "memory_mb": memory_mb,
         "part": part,
     }
-    return seen_in(table, asked, progress, reading, vouched).counted()
+    return seen_in(table, asked, progress, reading, vouched, by_bytes=by_bytes).counted()
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class Seen:
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
             ],
+            self.totals.data,
         )
 
 
@@ -143,9 +146,11 @@ def seen_in(
     vouched: bool = False,
     in_task: bool = False,
     often: bool = False,
+    by_bytes: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind. `in_task`: others work beside it on
-    other parts, each on one core. `often`: rows that are alike in all used columns are put together first."""
+    other parts, each on one core. `often`: rows that are alike in all used columns are put together first.
+    `by_bytes`: as of `count_each`; in a task, its files are."""
     predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
@@ -201,7 +206,7 @@ def seen_in(
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         in_part = person is not None and part is not None
-        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
+        known = isinstance(table, HeldFile) or (in_task and by_bytes)  # by its bytes: nobody needs digests of its rows
         contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
         # a person's groups are taken in the order of their keys' texts, in whatever order they are declared
         order = np.array(sorted(range(len(domain)), key=contents.__getitem__) if limited else range(len(domain)))
@@ -233,8 +238,9 @@ def seen_in(
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
             totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading, by_bytes
             )
+            known = totals.data is not None
         else:
             totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
     if isinstance(table, HeldFile):
