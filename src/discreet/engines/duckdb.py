@@ -11,7 +11,6 @@ Nothing is written to a disk, whatever the size: the engine holds the declared g
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
@@ -51,6 +50,7 @@ from .count_people import count_people
 from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
 from .held_file import HeldFile, held
+from .locked_engine import LockedEngine
 from .reading import Reading
 from .settling import Guarded, TableSource, unlike
 from .sources import open_table
@@ -62,7 +62,6 @@ _asked = itemgetter(
     "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
 )
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
-_MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 
 
@@ -160,7 +159,7 @@ def seen_in(
     if (counted == UNITS) is not (max_rows is None) or (unit is None and counted != UNITS):
         raise TableInputError("To count something else than people, say unit, counted and max_rows.")
     try:
-        import duckdb
+        import duckdb  # noqa: F401
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
@@ -183,9 +182,9 @@ def seen_in(
             f"{memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet."
         )
 
-    with Guarded(broken), duckdb.connect(":memory:") as connection:
-        each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-        lock_up(connection, memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
+    each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
+    engine = LockedEngine(memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
+    with Guarded(broken), engine as connection:
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if person is not None and family(ids) == "other" and ids != "BLOB":
@@ -243,6 +242,7 @@ def seen_in(
             known = totals.data is not None
         else:
             totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
+        engine.keep_after(totals.rows)
     if isinstance(table, HeldFile):
         table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
@@ -260,32 +260,6 @@ def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
     if len(set(spelled)) != len(spelled):
         raise TableInputError("A column to group by is named twice; name it once.")
     return spelled
-
-
-def lock_up(connection: Any, memory_mb: int, most_threads: int | None = None) -> None:
-    """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
-
-    Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
-    Of a join it must hold the declared keys, on the right, and let the rows pass: it would choose by a guess of the sizes,
-    and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
-    """
-    bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
-    threads = max(1, min(most_threads or os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
-    settings = (
-        f"threads = {threads}",
-        f"memory_limit = '{int(memory_mb)}MB'",
-        "temp_directory = ''",
-        "max_temp_directory_size = '0KiB'",
-        "allowed_paths = []",
-        "preserve_insertion_order = false",
-        "python_enable_replacements = false",
-        "autoinstall_known_extensions = false",
-        *(["enable_progress_bar = false"] if bar else []),
-        "disabled_optimizers = 'join_order,build_side_probe_side'",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    )
-    connection.execute("; ".join(f"SET {setting}" for setting in settings))
 
 
 def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:
