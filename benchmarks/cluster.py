@@ -21,7 +21,6 @@ from pathlib import Path
 
 import _machine
 import pyspark
-from collect import MAKE
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +30,20 @@ MASTERS = {
     "local[2]": 1.5,
     "local-cluster[2,1,2048]": 1.8,
 }  # times the embedded engine; the second is 1.2 times the first
+
+# hardly any two rows are alike, so that whoever knows them by their rows hashes each
+MAKE = """
+import sys, numpy as np, pyarrow as pa, pyarrow.parquet as pq
+rng, left = np.random.default_rng(1), int(sys.argv[2])
+kinds = [("age", pa.uint8()), ("region", pa.uint8()), ("income", pa.int32())]
+with pq.ParquetWriter(sys.argv[1], pa.schema(kinds)) as writer:
+    while left:
+        size = min(left, 2**20)
+        age = np.minimum(rng.integers(0, 101, size), rng.integers(0, 130, size)).astype(np.uint8)
+        region, income = rng.integers(0, 40, size).astype(np.uint8), rng.integers(0, 10**6, size).astype(np.int32)
+        writer.write_table(pa.table({"age": age, "region": region, "income": income}))
+        left -= size
+"""
 
 TIMED = """
 import sys, time, json, os, pathlib, warnings
@@ -65,11 +78,10 @@ groups = {"region": list(range(40))}
 def perturbed(data, **more):
     dt.perturb(data, "age", m, source=source, **more)
 
-def released(data):
+def released(data, version="1"):
     '''Another question each time: nothing is answered from what is stored.'''
-    name = "file" if isinstance(data, str) else "frame"
-    counted = f"age >= 65 and age <> {1000 + next(question)}"
-    dt.release(data, dataset=name, ledger=book, count=counted, by=["region"], domain=groups, epsilon=1)
+    counted = f"income >= 500000 and income <> {10**7 + next(question)}"
+    dt.release(data, dataset="rows", version=version, ledger=book, count=counted, by=["region"], domain=groups, epsilon=1)
 
 def timed(work):
     start, before = time.perf_counter(), cpu()
@@ -77,9 +89,7 @@ def timed(work):
     return {"seconds": time.perf_counter() - start, "cpu": cpu() - before}
 
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-for name in ("file", "frame"):
-    book.create(name, "1000", relation="add-remove")
-dt.admit(table, dataset="file", ledger=book)
+book.create("rows", "1000", relation="add-remove")
 found = {}
 with quiet(), opened_session(master) as session:
     frame, first, part = (session.read.parquet(path) for path in (table, small, tenth))
@@ -87,17 +97,21 @@ with quiet(), opened_session(master) as session:
         ("perturb", "embedded"): lambda: perturbed(table),
         ("perturb", "spark"): lambda: perturbed(table, engine="spark"),
         ("release", "embedded"): lambda: released(table),
-        ("release", "spark"): lambda: released(frame),
+        ("release", "spark"): lambda: released(frame),  # known by the same bytes
+        ("release", "spark, known by rows"): lambda: released(frame, "not admitted"),
     }
+    found["admission embedded"] = [timed(lambda: dt.admit(table, dataset="rows", ledger=book))]
+    dt.admit(first, dataset="rows", version="small", ledger=book)
+    found["admission spark"] = [timed(lambda: dt.admit(frame, dataset="rows", ledger=book))]  # the same file: nothing new
     for _ in range(2):
-        perturbed(first), released(first)
+        perturbed(first), released(first, "small")
     for _ in range(int(runs)):
         for (what, engine), work in ways.items():
             found.setdefault(f"{what} {engine}", []).append(timed(work))
     if master == "local[2]":
         handed = part.where("age >= 0")
         found["perturb rows handed over"] = [timed(lambda: perturbed(handed))]
-        found["release rows handed over"] = [timed(lambda: released(handed))]
+        found["release rows handed over"] = [timed(lambda: released(handed, "tenth"))]
 print(json.dumps({name: {key: min(run[key] for run in runs) for key in ("seconds", "cpu")} for name, runs in found.items()}))
 """
 
@@ -139,9 +153,11 @@ def main() -> None:
                 size = rows // 10 if engine == "rows handed over" else rows
                 here = found[f"{what} embedded"]
                 ratio = {key: run[key] / here[key] * rows / size for key in run}
-                asked = f"{bar}" if engine == "spark" else ""
+                asked = f"{bar}" if engine == "spark" and what != "admission" else ""
                 met = ("yes" if ratio["cpu"] <= bar else "no") if asked else ""
-                shown = {"embedded": "embedded", "spark": master}.get(engine, f"{master}, {engine}")
+                shown = {"embedded": "embedded", "spark": master}.get(
+                    engine, f"{master}, {engine.removeprefix('spark, ')}"
+                )
                 numbers = [f"{run['seconds']:.2f}", f"{run['cpu']:.2f}", f"{size / run['cpu'] / 1e6:.1f}"]
                 lines.append([what, shown, *numbers, f"{ratio['cpu']:.2f}", f"{ratio['seconds']:.2f}", asked, met])
     heads = ["", "engine", "seconds", "of CPU", "million rows/s of CPU", "times embedded (CPU)", "(wall)", "bar", "met"]

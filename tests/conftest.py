@@ -88,10 +88,3 @@ def in_memory(tmp_path) -> Iterator[Path]:
     """A folder where syncing takes no time, if this machine has one: for tests of numbers, not of disks."""
     with shortcuts.folder_in_memory(tmp_path) as folder:
         yield folder
-
-
-@pytest.fixture(scope="module")
-def engines() -> Iterator[None]:
-    """One locked engine for all counts of a module: for tests of what is counted, not of the engine."""
-    with shortcuts.engines_opened_once():
-        yield

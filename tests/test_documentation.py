@@ -22,8 +22,6 @@ from discreet.registry import FAMILIES, with_table
 from studies.__main__ import main as run_study
 from tests.cells import for_each
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "api.md")]
 MODULES = [m.name for m in pkgutil.walk_packages(discreet.__path__, "discreet.")]

@@ -20,9 +20,3 @@ def tmp_path(tmp_path) -> Iterator[Path]:
 def options() -> Iterator[None]:
     with shortcuts.options_read_once():
         yield
-
-
-@pytest.fixture(autouse=True, scope="package")
-def engines() -> Iterator[None]:
-    with shortcuts.engines_opened_once():
-        yield

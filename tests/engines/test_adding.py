@@ -30,8 +30,6 @@ pl = pytest.importorskip("polars")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("narwhals")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 DOMAIN = {"g": ["a", "b", None], "age": {"young": [0, 17], "old": [18, None]}}
 KEYS = [(g, age) for g in ("a", "b", None) for age in ("young", "old")]
 CONDITIONS = {None: lambda r: True, "z >= 2": lambda r: r["z"] is not None and r["z"] >= 2}

@@ -23,7 +23,6 @@ from discreet.questions.statistic import SumOf
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
 
-pytestmark = pytest.mark.usefixtures("engines")
 NOON = datetime(2020, 1, 31, 12)
 DAYS = [date(2020, 1, 31), None, date(1950, 3, 1)]
 MOMENTS = [NOON, None, datetime(1950, 3, 1)]

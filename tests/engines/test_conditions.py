@@ -21,7 +21,6 @@ from discreet.questions.statistic import SumOf
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.usefixtures("engines")
 ROWS = 12
 SIGNS = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 EPOCH = datetime(1970, 1, 1)

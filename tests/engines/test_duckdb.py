@@ -496,7 +496,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
 
 
 def test_the_engine_is_locked_up(tmp_path):
-    from discreet.engines.duckdb import lock_up
+    from discreet.engines.locked_engine import lock_up
 
     (tmp_path / "other.csv").write_text("secret\n1\n")
     with duckdb.connect() as connection:
@@ -518,7 +518,7 @@ def test_the_engine_is_locked_up(tmp_path):
 @pytest.mark.parametrize(("cores", "memory_mb", "threads"), [(8, 512, 8), (8, 64, 4), (8, 15, 1), (None, 512, 1)])
 def test_each_thread_of_the_engine_has_memory_of_its_own(monkeypatch, cores, memory_mb, threads):
     """16 MB, and as many threads as there are cores, if that is known; always one."""
-    from discreet.engines.duckdb import lock_up
+    from discreet.engines.locked_engine import lock_up
 
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     with duckdb.connect() as connection:

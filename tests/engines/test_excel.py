@@ -27,8 +27,6 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 calamine = pytest.importorskip("python_calamine")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACK = "http://schemas.openxmlformats.org/package/2006"

@@ -106,7 +106,7 @@ def engine(rows, counted, other, part, **more):
         **most,
         **more,
     )
-    (c,), (s,) = seen
+    (c,), (s,) = seen.counts, seen.sums
     numbers = [
         [*c.sizes, c.other_size],
         [*c.counts, c.other_count],

@@ -19,8 +19,6 @@ from tests.profiles import examples
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 
 def test_text_files_are_read_without_guessing(tmp_path):
     path = tmp_path / "t.csv"

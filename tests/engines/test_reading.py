@@ -17,8 +17,6 @@ from tests.engines.one_count import count_groups
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 TOWNS = ["Zürich", "Genève", "Köniz; Süd", 'St. "Gallen"', "O'Berg"]
 ROWS = [(TOWNS[k % 5], ["1.5", "2", "10.25", "", "NA"][k % 5], str(k % 3)) for k in range(60)]
 DOMAIN = Domain.of({"Ort": TOWNS})

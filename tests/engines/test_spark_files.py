@@ -19,9 +19,10 @@ from discreet.collect.cluster import ClusterWork
 from discreet.collect.workers import PartTask
 from discreet.engines import spark_counts
 from discreet.engines.duckdb import count_each
+from discreet.engines.held_file import HeldFile
 from discreet.engines.spark import SparkTable
 from discreet.engines.spark_files import bare_files
-from discreet.errors import OutOfRangeError, TableInputError
+from discreet.errors import LedgerError, OutOfRangeError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
 
 from .conftest import PEOPLE, SURE, M
@@ -296,6 +297,12 @@ def test_counts_of_files_are_those_of_the_embedded_engine(spark, tmp_path, asked
             for name, value in vars(other).items():
                 found = getattr(one, name)
                 assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value, name
+    known = count_each(frame, by_bytes=True, **asked)
+    assert known.data == HeldFile(tmp_path / "towns.parquet").digest()
+    for one, other in zip([*known.counts, *known.sums], [*here.counts, *here.sums], strict=True):
+        for name, value in vars(replace(other, fingerprint="")).items():  # nobody needs one
+            assert np.array_equal(getattr(one, name), value) if isinstance(value, np.ndarray) else True, name
+        assert one.fingerprint == ""
 
 
 @pytest.fixture
@@ -349,6 +356,96 @@ def test_what_a_worker_cannot_open_spark_counts(spark, copy, monkeypatch, counti
     assert (there.counts.tolist(), there.fingerprint) == (here.counts.tolist(), here.fingerprint)
 
 
+ASKED = {"dataset": "people", "count": "age >= 50", "by": "age", "domain": {"age": list(range(101))}, "epsilon": 1}
+
+
+@pytest.fixture
+def book(in_memory):
+    with dt.Ledger(in_memory / "book.db") as made:
+        made.create("people", "10", relation="add-remove")
+        yield made
+
+
+def test_an_admitted_file_is_the_same_in_spark(spark, copy, book, counting):
+    """One admission, one identity, one answer, whoever counts; and what is no more than a part of it is another table."""
+    dt.admit(copy, dataset="people", ledger=book)
+    frame = spark.read.parquet(str(copy))
+    assert dt.admit(frame, dataset="people", ledger=book).names == ("age", "row", "id")  # nothing new
+    there = dt.release(frame, ledger=book, **ASKED)
+    assert counting == ["files"]
+    assert dt.release(copy, ledger=book, **ASKED).table == there.table
+    assert dt.release(frame.select("age"), ledger=book, **ASKED).table == there.table
+    here = dt.release(copy, ledger=book, **{**ASKED, "count": "age < 7"})
+    assert dt.release(frame, ledger=book, **{**ASKED, "count": "age < 7"}).table == here.table
+    assert book.balance("people").spent == 2
+    with pytest.raises(LedgerError, match="answered from other data"):
+        dt.release(frame.where("id > 3"), ledger=book, **ASKED)
+    assert counting[-1] == "rows"
+    moved = copy.rename(copy.with_name("moved.pq"))
+    assert dt.release(spark.read.parquet(str(moved)), ledger=book, **ASKED).table == there.table
+    state = moved.stat()
+    content = moved.read_bytes()
+    moved.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
+    os.utime(moved, ns=(state.st_atime_ns, state.st_mtime_ns))
+    for count in ("age >= 50", "age = 3"):  # answered before, or new
+        with pytest.raises(ReleaseError, match=r"not those that were admitted as version '1'.*nothing was charged"):
+            dt.release(spark.read.parquet(str(moved)), ledger=book, **{**ASKED, "count": count})
+    assert book.balance("people").spent == 2
+
+
+def test_files_that_are_admitted_together(spark, folder, tmp_path, book):
+    """Under other names, in another order, with one more, after a change that Spark has not seen."""
+    both = shutil.copytree(folder / "two files", tmp_path / "both")
+    frame = spark.read.parquet(str(both))
+    dt.admit(frame, dataset="people", ledger=book)
+    made = dt.release(frame, ledger=book, **ASKED)
+    for name, new in (("é.parquet", "a.parquet"), ("a b%.parquet", "z.parquet")):
+        (both / name).rename(both / new)
+    frame = spark.read.parquet(str(both))
+    assert dt.release(frame, ledger=book, **ASKED).table == made.table
+    pq.write_table(PEOPLE[:3], both / "more.parquet")
+    assert dt.release(frame, ledger=book, **ASKED).table == made.table  # as it was when it was read
+    with pytest.raises(ReleaseError, match="not those that were admitted"):
+        dt.release(spark.read.parquet(str(both)), ledger=book, **ASKED)
+    pq.write_table(PEOPLE[:3], both / "a.parquet")
+    with pytest.raises(TableInputError, match="changed after it was made"):
+        dt.release(frame, ledger=book, **ASKED)
+    assert book.balance("people").spent == 1
+    with pytest.raises(TableInputError, match="nothing but Parquet files"):
+        dt.admit(frame.where("age > 3"), dataset="people", ledger=book, version="2")
+    with pytest.raises(TableInputError, match="leave domain, sum and codes out"):
+        dt.admit(spark.read.parquet(str(both)), dataset="people", ledger=book, version="2", codes=["age"])
+
+
+def test_what_was_answered_about_rows_is_compared_by_rows(spark, copy, book, counting):
+    made = dt.release(PEOPLE, ledger=book, **ASKED)
+    frame = spark.read.parquet(str(copy))
+    assert dt.release(frame, ledger=book, **ASKED).table == made.table
+    dt.admit(frame, dataset="people", ledger=book)
+    assert dt.release(frame, ledger=book, **ASKED).table == made.table
+    assert counting == ["files", "files", "files"]  # once for the bytes, once more for the rows
+    assert book.balance("people").spent == 1
+
+
+def test_a_task_that_dies_is_counted_once(spark, copy, book, tmp_path, monkeypatch):
+    mark = str(tmp_path / "died")
+
+    class Dying(spark_counts.PartCountTask):
+        def __call__(self, part):
+            found = super().__call__(part)
+            if not os.path.exists(mark):
+                Path(mark).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+    monkeypatch.setattr(spark_counts, "PartCountTask", Dying)
+    asked = {"predicates": ["age >= 50"], "by": [], "domain": Domain.of({}, ())}
+    there, here = count_each(spark.read.parquet(str(copy)), by_bytes=True, **asked), count_each(PEOPLE, **asked)
+    assert os.path.exists(mark)
+    assert there.counts[0].counts.tolist() == here.counts[0].counts.tolist()
+    assert there.data == HeldFile(copy).digest()
+
+
 def test_the_cluster_adds_up_what_is_too_much_for_one_process(spark, folder, source, monkeypatch):
     """Tallies and counts of many groups: the same, in however many steps."""
     here = dt.perturb(folder / "people.parquet", "age", M, source=source)
@@ -359,6 +456,7 @@ def test_the_cluster_adds_up_what_is_too_much_for_one_process(spark, folder, sou
     assert dt.perturb(frame, "age", M, source=source) == here
     there = count_each(frame, **asked).counts[0]
     assert (there.counts.tolist(), there.fingerprint) == (counts.counts.tolist(), counts.fingerprint)
+    assert count_each(frame, by_bytes=True, **asked).data == HeldFile(folder / "people.parquet").digest()
     first = int(np.flatnonzero(PEOPLE["age"].to_numpy() > 50)[0])
     with pytest.raises(OutOfRangeError, match=f"row {first + 1} of the column"):
         dt.perturb(frame, "age", dt.geometric(50, epsilon=1))

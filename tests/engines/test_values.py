@@ -16,8 +16,6 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pq = pytest.importorskip("pyarrow.parquet")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 
 @pytest.mark.parametrize(
     ("values", "keys", "expected"),

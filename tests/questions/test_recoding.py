@@ -16,8 +16,6 @@ from tests.engines.one_count import count_groups
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 
 AGES = {"child": [0, 17], "adult": [[18, 64], [66, 80]], "old": [81, None], "unknown": None}
 

@@ -19,8 +19,6 @@ PRIVATE = ("PRIVATENORTH", "PRIVATESOUTH", "PRIVATEAGE")
 ROWS = "\n".join(f"{PRIVATE[k % 2]},{PRIVATE[2] if k == 7 else k % 80},{k % 3 % 2}" for k in range(120))
 BANDS = {"district": [*PRIVATE[:2]]}
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

@@ -20,9 +20,3 @@ def tmp_path(tmp_path) -> Iterator[Path]:
 def counts() -> Iterator[None]:
     with shortcuts.each_frame_counted_once():
         yield
-
-
-@pytest.fixture(autouse=True, scope="package")
-def engines() -> Iterator[None]:
-    with shortcuts.engines_opened_once():
-        yield

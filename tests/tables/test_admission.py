@@ -516,7 +516,7 @@ def test_a_report_that_fails_stops_no_release(book, monkeypatch):
     def broken(*given, **more):
         raise OverflowError("of somebody's value")
 
-    monkeypatch.setattr("discreet.tables.release.examined", broken)
+    monkeypatch.setattr("discreet.tables.count.admitting.examined", broken)
     made = ask(pa.table({"Ort": ["Bern"], "Person": [1]}), book)
     assert (made.operator, made.size) == (None, len(made.columns["Ort"]))
 

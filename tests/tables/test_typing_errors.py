@@ -337,7 +337,7 @@ def test_columns_with_types(tmp_path):
 
 def test_words_for_true_and_false_are_the_engines():
     words = [*_BOOLEANS, "on", "off", "ja", "2", "1.0", " true", "", "TRUE", "Yes"]
-    read = {word: duckdb.execute("SELECT TRY_CAST(? AS BOOLEAN)", [word]).fetchone()[0] for word in words}
+    read = {word: duckdb.execute("SELECT TRY_CAST(? AS BOOLEAN)", [word]).fetchall()[0][0] for word in words}
     assert read == {word: _BOOLEANS.get(word.lower()) for word in words}
 
 

@@ -14,7 +14,8 @@ from ..questions.conditions import typed_sql
 from ..questions.predicate import parse, quoted
 from ..questions.statistic import SumOf
 from .adding import SumSql
-from .duckdb import bind, lock_up, names_in
+from .duckdb import bind, names_in
+from .locked_engine import LockedEngine
 from .reading import Reading
 from .settling import Guarded, TableSource, unlike
 from .sources import open_table
@@ -40,16 +41,13 @@ def outside_bounds(
     table: Any, sums: Sequence[SumOf], unit: str | None = None, reading: Reading | None = None
 ) -> list[Outside]:
     """One of them for each sum: rows as they are, people by the rule by which their rows are added up."""
-    import duckdb
-
     sums = [replace(one, origin=one.grid.reach[0]) for one in sums]
     source = open_table(table, again=True, reading=reading)
     source.quotable = True
     person = None if unit is None else names_in([unit], source)[0]
     columns = [names_in([one.column], source)[0] for one in sums]
     asked = [None if one.where is None else parse(one.where, source.names) for one in sums]
-    with Guarded(lambda: source.failure or _broken()), duckdb.connect(":memory:") as connection:
-        lock_up(connection, _MEMORY_MB)
+    with Guarded(lambda: source.failure or _broken()), LockedEngine(_MEMORY_MB) as connection:
         used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
         types = bind(connection, source, sorted(used), person)
         adding = [SumSql(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]

@@ -427,6 +427,7 @@ class Counted(NamedTuple):
 
     counts: list[Counts]
     sums: list[Sums]
+    data: str | None = None  # what files that tasks read are known by, where it is their bytes
 
 
 class GroupTotals:
@@ -437,6 +438,7 @@ class GroupTotals:
         self.rows = self.counted = 0  # rows, and those that stand in a group
         self.cut = 0  # people who have more than may count
         self.digests: Sequence[tuple[int, int]] = ()  # for each condition, the sums of both halves
+        self.data: str | None = None  # what files that tasks read are known by, where it is their bytes
         self.totals = {name: np.zeros(size + 1, dtype=np.int64) for name in names}
 
     def add(self, seen: Mapping[str, NDArray[Any]]) -> None:

@@ -11,7 +11,6 @@ Nothing is written to a disk, whatever the size: the engine holds the declared g
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
@@ -51,6 +50,7 @@ from .count_people import count_people
 from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
 from .held_file import HeldFile, held
+from .locked_engine import LockedEngine
 from .reading import Reading
 from .settling import Guarded, TableSource, unlike
 from .sources import open_table
@@ -62,7 +62,6 @@ _asked = itemgetter(
     "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
 )
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
-_MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 
 
@@ -83,6 +82,7 @@ def count_each(
     reading: Reading | None = None,
     vouched: bool = False,
     part: tuple[str, str] | None = None,
+    by_bytes: bool = False,
 ) -> Counted:
     """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
@@ -94,6 +94,7 @@ def count_each(
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
     parts that their rows name.
+    `by_bytes`: a table of Spark that is nothing but files is to be known by their bytes, as a file is (`data`), not by its rows.
     """
     asked = {
         "predicates": list(predicates),
@@ -108,7 +109,7 @@ def count_each(
         "memory_mb": memory_mb,
         "part": part,
     }
-    return seen_in(table, asked, progress, reading, vouched).counted()
+    return seen_in(table, asked, progress, reading, vouched, by_bytes=by_bytes).counted()
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ class Seen:
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
             ],
+            self.totals.data,
         )
 
 
@@ -143,9 +145,11 @@ def seen_in(
     vouched: bool = False,
     in_task: bool = False,
     often: bool = False,
+    by_bytes: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind. `in_task`: others work beside it on
-    other parts, each on one core. `often`: rows that are alike in all used columns are put together first."""
+    other parts, each on one core. `often`: rows that are alike in all used columns are put together first.
+    `by_bytes`: as of `count_each`; in a task, its files are."""
     predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
@@ -155,7 +159,7 @@ def seen_in(
     if (counted == UNITS) is not (max_rows is None) or (unit is None and counted != UNITS):
         raise TableInputError("To count something else than people, say unit, counted and max_rows.")
     try:
-        import duckdb
+        import duckdb  # noqa: F401
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
@@ -178,9 +182,9 @@ def seen_in(
             f"{memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet."
         )
 
-    with Guarded(broken), duckdb.connect(":memory:") as connection:
-        each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-        lock_up(connection, memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
+    each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
+    engine = LockedEngine(memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
+    with Guarded(broken), engine as connection:
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if person is not None and family(ids) == "other" and ids != "BLOB":
@@ -201,7 +205,7 @@ def seen_in(
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         in_part = person is not None and part is not None
-        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
+        known = isinstance(table, HeldFile) or (in_task and by_bytes)  # by its bytes: nobody needs digests of its rows
         contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
         # a person's groups are taken in the order of their keys' texts, in whatever order they are declared
         order = np.array(sorted(range(len(domain)), key=contents.__getitem__) if limited else range(len(domain)))
@@ -233,10 +237,12 @@ def seen_in(
         run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
             totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading, by_bytes
             )
+            known = totals.data is not None
         else:
             totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
+        engine.keep_after(totals.rows)
     if isinstance(table, HeldFile):
         table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
@@ -254,32 +260,6 @@ def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
     if len(set(spelled)) != len(spelled):
         raise TableInputError("A column to group by is named twice; name it once.")
     return spelled
-
-
-def lock_up(connection: Any, memory_mb: int, most_threads: int | None = None) -> None:
-    """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
-
-    Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
-    Of a join it must hold the declared keys, on the right, and let the rows pass: it would choose by a guess of the sizes,
-    and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
-    """
-    bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
-    threads = max(1, min(most_threads or os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
-    settings = (
-        f"threads = {threads}",
-        f"memory_limit = '{int(memory_mb)}MB'",
-        "temp_directory = ''",
-        "max_temp_directory_size = '0KiB'",
-        "allowed_paths = []",
-        "preserve_insertion_order = false",
-        "python_enable_replacements = false",
-        "autoinstall_known_extensions = false",
-        *(["enable_progress_bar = false"] if bar else []),
-        "disabled_optimizers = 'join_order,build_side_probe_side'",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    )
-    connection.execute("; ".join(f"SET {setting}" for setting in settings))
 
 
 def bind(connection: Any, source: TableSource, used: Sequence[str], person: str | None = None) -> dict[str, str]:

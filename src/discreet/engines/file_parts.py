@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 from ..errors import DiscreetError, TableInputError
 from ..exact.arithmetic import show
 from .arrow_columns import plain_type
-from .held_file import check_file, is_text
+from .held_file import HeldFile, check_file, is_text
 from .reading import Reading
 from .row_numbers import IN_FILE, check_number
 from .settling import without_values
@@ -52,15 +52,36 @@ class FilePart:
     first: int  # the number of its first row
     rows: int | None  # how many it has; of a text file only its reader learns that
 
-    def batches(self, columns: Sequence[str], at_once: int, reading: Reading | None = None) -> Iterator[Any]:
-        """The rows as record batches; the file must be the one that was planned, before and after they are read."""
-        with self._opened() as raw:
-            before, rows = self._checked(raw), 0
+    def batches(
+        self, columns: Sequence[str], at_once: int, reading: Reading | None = None, held: HeldFile | None = None
+    ) -> Iterator[Any]:
+        """The rows as record batches; the file must be the one that was planned, before and after they are read. A Parquet file
+        that is held is read through its own descriptor, and hashed as it is read."""
+        with self._opened() if held is None else held.seekable() as raw:
+            before, rows = self._checked(raw, held), 0
             for batch in self._parquet(raw, columns, at_once) if self.footer else self._text(columns, reading):
                 yield batch
                 rows += batch.num_rows
-            if self._checked(raw) != before or (self.rows is not None and rows != self.rows):
+            if self._checked(raw, held) != before or (self.rows is not None and rows != self.rows):
                 raise self._changed()
+
+    def held(self) -> HeldFile:
+        """Its file, which must be a planned one, opened once; what is read of it is hashed."""
+        with self._opened():  # whoever cannot open it says so in other words
+            pass
+        try:
+            file = HeldFile(Path(self.path))
+        except TableInputError:  # empty by now, or no file
+            raise self._changed() from None
+        file.hash_what_is_read()
+        return file
+
+    def share(self, count: int, of_rows: int) -> tuple[int, int]:
+        """Of things that lie along the file, such as its blocks: the first of those for this part, and the one after the last. All
+        parts of a file together have each once."""
+        first = self.first % 2**IN_FILE
+        end = first + (self.rows or 0)
+        return (count * first // of_rows, count * end // of_rows) if of_rows else (0, count)
 
     def _opened(self) -> BinaryIO:
         try:
@@ -71,9 +92,9 @@ class FilePart:
                 f"{name} cannot be opened where it is to be read; give workers a path that all of them can open."
             ) from None
 
-    def _checked(self, raw: BinaryIO) -> tuple[int, ...]:
+    def _checked(self, raw: Any, held: HeldFile | None = None) -> tuple[int, ...]:
         """What changes when the open file is written to, once it is the planned one."""
-        state = os.fstat(raw.fileno())
+        state = os.fstat(raw.fileno()) if held is None else held.state()
         planned = (state.st_size, state.st_mtime_ns) == self.state
         if self.footer:
             planned = planned and footer_digest(raw) == self.footer
@@ -90,7 +111,7 @@ class FilePart:
             "complete and the same everywhere."
         )
 
-    def _parquet(self, raw: BinaryIO, columns: Sequence[str], at_once: int) -> Iterator[Any]:
+    def _parquet(self, raw: Any, columns: Sequence[str], at_once: int) -> Iterator[Any]:
         file = open_parquet(raw)
         if self.groups[1] > file.metadata.num_row_groups:
             raise self._changed()
@@ -142,6 +163,25 @@ def found_in(part: FilePart, work: Callable[[], R], stopped: Callable[..., R]) -
         return without_values(work, _BROKEN)
     except DiscreetError as error:
         return stopped(parts=(part,), error=error.with_traceback(None), at=part.first)
+
+
+class PartSource(TableSource):
+    """A part of Parquet as a table: some columns, in declared types. `held`: its file, where what is read is hashed."""
+
+    def __init__(self, part: FilePart, fields: Sequence[tuple[str, Any]], held: HeldFile | None = None) -> None:
+        super().__init__()
+        self.part, self.declared_fields, self.held = part, dict(fields), held
+        self.names = list(self.declared_fields)
+
+    def fields(self) -> list[tuple[str, Any]]:
+        return [(name, self.declared_fields[name]) for name in self.used]
+
+    def batches(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        schema = pa.schema(self.fields())
+        for batch in self.part.batches(self.used, self.at_once, held=self.held):
+            yield batch if batch.schema.equals(schema) else batch.select(self.used).cast(schema)
 
 
 def bound(path: Path, columns: Sequence[str], reading: Reading | None) -> TableSource:

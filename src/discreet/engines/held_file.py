@@ -63,13 +63,14 @@ class HeldFile:
         self._close = weakref.finalize(self, os.close, self._descriptor)
         self.path = path  # for messages, and for Spark
         self.name, self.kind = path.name, path.suffix.lower()
-        state = os.fstat(self._descriptor)
+        state = self.state()
         if not stat.S_ISREG(state.st_mode):
             raise _missing(path)
         if state.st_size == 0:
             raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
         self.size, self._before = state.st_size, _stamp(state)
-        self._digests: list[bytes] = []
+        self.digests: dict[int, bytes] = {}  # of the blocks that were hashed, by their numbers
+        self._is_hashed = False
         self._turn = threading.Lock()
 
     @property
@@ -79,10 +80,19 @@ class HeldFile:
 
     def digest(self) -> str:
         """SHA-256 of the SHA-256 of its blocks, one after the other. From now on no other bytes are read from it."""
-        if not self._digests:
-            starts = range(0, self.size, _BLOCK)
-            self._digests = [hashlib.sha256(self._bytes(start, start + _BLOCK)).digest() for start in starts]
-        return f"sha256-of-blocks:{hashlib.sha256(b''.join(self._digests)).hexdigest()}"
+        return digest_of_blocks(self.hashed(0, blocks_in(self.size)))
+
+    def hash_what_is_read(self) -> None:
+        """From now on every block that is read is hashed, and none is read that was another one before."""
+        self._is_hashed = True
+
+    def hashed(self, first: int, end: int) -> bytes:
+        """The SHA-256 of some blocks, one after the other: as they were read before, or else are now."""
+        self.hash_what_is_read()
+        for number in range(first, end):
+            if number not in self.digests:
+                self._compare(number, self._bytes(number * _BLOCK, (number + 1) * _BLOCK))
+        return b"".join([self.digests[number] for number in range(first, end)])
 
     def opened(self) -> BinaryIO:
         """Its bytes from the beginning, for one reader."""
@@ -92,28 +102,37 @@ class HeldFile:
         """The same for a reader that knows which of them it wants, and takes many at a time."""
         return _Bytes(self)
 
+    def state(self) -> os.stat_result:
+        """What the system says of the open file now."""
+        return os.fstat(self._descriptor)
+
     def check_unchanged(self, remedy: str) -> None:
         """Refuse a file whose size or times are others than when it was opened, or whose name leads elsewhere by now."""
         with suppress(OSError):
-            if _stamp(os.fstat(self._descriptor)) == self._before == _stamp(os.stat(self.path)):
+            if _stamp(self.state()) == self._before == _stamp(os.stat(self.path)):
                 return
         raise TableInputError(f"{show(self.name)} changed while it was read; {remedy}.")
 
     def read(self, start: int, size: int) -> bytes:
         """Some of its bytes, as they were hashed."""
         end = max(start, min(start + size, self.size))
-        if not self._digests or start == end:
+        if not self._is_hashed or start == end:
             return self._bytes(start, end)
         first = start // _BLOCK
         content = memoryview(self._bytes(first * _BLOCK, -(-end // _BLOCK) * _BLOCK))
-        for number in range(first, -(-end // _BLOCK)):
+        for number in range(first, blocks_in(end)):
             at = (number - first) * _BLOCK
-            if hashlib.sha256(content[at : at + _BLOCK]).digest() != self._digests[number]:
-                raise TableInputError(
-                    f"{show(self.name)} changed while it was read: it is not what was hashed before. Nothing was charged; ask "
-                    "again when it is complete."
-                )
+            self._compare(number, content[at : at + _BLOCK])
         return bytes(content[start - first * _BLOCK : end - first * _BLOCK])
+
+    def _compare(self, number: int, block: bytes | memoryview) -> None:
+        """Refuse a block that is not what it was before; the first time, note what it is."""
+        digest = hashlib.sha256(block).digest()
+        if self.digests.setdefault(number, digest) != digest:
+            raise TableInputError(
+                f"{show(self.name)} changed while it was read: it is not what was hashed before. Nothing was charged; ask "
+                "again when it is complete."
+            )
 
     def _bytes(self, start: int, end: int) -> bytes:
         """Those between two places, as far as the file went when it was opened."""
@@ -130,6 +149,16 @@ class HeldFile:
         with self._turn:  # Windows has none
             os.lseek(self._descriptor, start, os.SEEK_SET)
             return os.read(self._descriptor, size)
+
+
+def blocks_in(size: int) -> int:
+    """How many blocks so many bytes are."""
+    return -(-size // _BLOCK)
+
+
+def digest_of_blocks(digests: bytes) -> str:
+    """What a file is known by: SHA-256 of the SHA-256 of its blocks, one after the other."""
+    return f"sha256-of-blocks:{hashlib.sha256(digests).hexdigest()}"
 
 
 class _Bytes(io.RawIOBase):

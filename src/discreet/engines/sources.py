@@ -71,6 +71,8 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     import pyarrow as pa
 
     table = held(table)
+    if isinstance(table, TableSource):
+        return table
     if isinstance(table, HeldFile):
         if table.kind == EXCEL:
             how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row", "dates")

@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiscreetError, TableInputError
+from ..errors import TableInputError
 from .adding import FARTHEST
 from .count_sql import GroupTotals
-from .file_parts import FilePart, PartResult, PlannedFile, UnopenedError, check_results, found_in, parts_of
+from .file_blocks import PartBlocks, blocks_of, can_be_held, files_digest
+from .file_parts import FilePart, PartSource, PlannedFile, UnopenedError, check_results, found_in, parts_of
+from .held_file import HeldFile
 from .spark import SparkTable, check_session, in_our_words, quiet
-from .spark_files import bare_files, run_on_parts
+from .spark_files import bare_files, check_current, run_on_parts
 
 Indices = NDArray[np.int64]
 
 _WHOLE = -1  # the number of the row that is about all groups
 _DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
-_AT_ONCE = 2**16  # rows that are handed over at a time
 _LOOK = 2**18  # rows by which a task guesses whether many are alike
 
 
@@ -37,8 +38,10 @@ def count_in_cluster(
     conditions: int,
     count: Callable[..., Any],
     reading: Any = None,
+    by_bytes: bool = False,
 ) -> GroupTotals:
-    """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
+    """The empty `totals`, filled: what is asked was understood before, with the table's names and types. `by_bytes`: where the
+    table is bare files, they are to be known by their bytes, and not by their rows.
 
     Every task runs the embedded engine (`count`, which is `duckdb.seen_in`) on its part of the rows, and the parts are added
     up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
@@ -49,6 +52,8 @@ def count_in_cluster(
         session = table.frame.sparkSession
         check_session(session)
         files = None if person is not None else bare_files(table)
+        if files is None and by_bytes:
+            check_current(table.frame)
         with quiet():
             if files is not None:
                 with suppress(UnopenedError):  # Spark may have ways of its own to open them
@@ -56,8 +61,8 @@ def count_in_cluster(
             return from_rows(session)
 
     def from_files(files: Sequence[PlannedFile], context: Any) -> GroupTotals:
-        parts = parts_of(files, max(int(context.defaultParallelism), 1))
-        task = PartCountTask(context.broadcast(dict(question)), tuple(table.fields()), count, reading)
+        parts, known = parts_of(files, max(int(context.defaultParallelism), 1)), by_bytes and can_be_held(files)
+        task = PartCountTask(context.broadcast(dict(question)), tuple(table.fields()), count, reading, known)
         results = run_on_parts(context, task, parts, len(totals.totals) * (totals.size + 1))
         check_results(parts, results)
         found = reduce(add, results, PartCounts(parts=(), digests=((0, 0),) * conditions))
@@ -65,6 +70,7 @@ def count_in_cluster(
         totals.add({"i": found.i, **{name: column.astype(np.int64) for name, column in held.items()}})
         totals.rows, totals.counted = found.rows, found.counted
         totals.digests = [(low % 2**64, high % 2**64) for low, high in found.digests]
+        totals.data = files_digest(files, found.blocks) if known else None
         return totals
 
     def from_rows(session: Any) -> GroupTotals:
@@ -136,7 +142,7 @@ class CountTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartCounts(PartResult):
+class PartCounts(PartBlocks):
     """What a task found in its part: the numbers of each group that it saw, and of all of them."""
 
     i: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -164,6 +170,7 @@ class PartCounts(PartResult):
             digests=tuple((low + more, high + most) for (low, high), (more, most) in halves)
             or self.digests
             or other.digests,
+            blocks=self.blocks + other.blocks,
             **self.first_error(other),
         )
 
@@ -176,18 +183,20 @@ class PartCountTask:
     fields: tuple[tuple[str, Any], ...]  # the used columns, and the types in which Spark has them
     count: Callable[..., Any]
     reading: Any = None  # of columns of dates
+    by_bytes: bool = False  # are the files known by their bytes? Then nobody needs digests of rows
 
     def __call__(self, part: FilePart) -> PartCounts:
         return found_in(part, lambda: self._counts(part), PartCounts)
 
     def _counts(self, part: FilePart) -> PartCounts:
-        often = self._repeats(part)
+        file = part.held() if self.by_bytes else None
+        often = file is None and self._repeats(part)
         try:
-            totals = self._totals(part, often)
+            totals = self._totals(part, file, often)
         except TableInputError:
             if not often:
                 raise
-            totals = self._totals(part, often=False)  # different rows that are too many for its memory, maybe
+            totals = self._totals(part, file, often=False)  # different rows that are too many for its memory, maybe
         there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
         return PartCounts(
             parts=(part,),
@@ -196,43 +205,20 @@ class PartCountTask:
             rows=totals.rows,
             counted=totals.counted,
             digests=tuple(totals.digests),
+            blocks=() if file is None else blocks_of(part, file),
         )
 
-    def _totals(self, part: FilePart, often: bool) -> GroupTotals:
-        import pyarrow as pa
-
-        failure: list[DiscreetError] = []
-
-        def batches() -> Iterator[Any]:
-            try:
-                yield from self._batches(part)
-            except DiscreetError as error:  # the engine would make an error of its own of it
-                failure.append(error)
-                raise
-
-        reader = pa.RecordBatchReader.from_batches(pa.schema(self.fields), batches())
-        try:
-            totals: GroupTotals = self.count(
-                reader, self.question.value, reading=self.reading, in_task=True, often=often
-            ).totals
-        except TableInputError:
-            if failure:
-                raise failure[0] from None
-            raise
+    def _totals(self, part: FilePart, file: HeldFile | None, often: bool) -> GroupTotals:
+        source = PartSource(part, self.fields, file)
+        asked = {"reading": self.reading, "in_task": True, "often": often, "by_bytes": self.by_bytes}
+        totals: GroupTotals = self.count(source, self.question.value, **asked).totals
         return totals
-
-    def _batches(self, part: FilePart, at_once: int = _AT_ONCE) -> Iterator[Any]:
-        import pyarrow as pa
-
-        schema = pa.schema(self.fields)
-        for batch in part.batches(schema.names, at_once):
-            yield batch if batch.schema.equals(schema) else batch.select(schema.names).cast(schema)
 
     def _repeats(self, part: FilePart) -> bool:
         """Are many rows alike? By the first ones: what is found is the same, sooner or later."""
         import pyarrow as pa
 
-        first = next(self._batches(part, _LOOK), None)
+        first = next(part.batches([name for name, _ in self.fields], _LOOK), None)
         if first is None:
             return False
         different = pa.Table.from_batches([first]).group_by(first.schema.names).aggregate([])

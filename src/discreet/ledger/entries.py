@@ -421,8 +421,8 @@ class Consulted:
         rows = self.run(f"{_ADMITTED} ORDER BY a.number", name=self.account.name)
         return [admission_of(self.account.name, *row) for row in rows]
 
-    def stored(self, question: Mapping[str, Any], admission: int) -> Answer | None:
-        """The stored answer of a question about an admitted version; None when there is none."""
+    def stored(self, question: Mapping[str, Any], admission: int | None) -> Answer | None:
+        """The stored answer of a question about an admitted version, or about a table in memory; None when there is none."""
         for _, known, answer in stored_answers(self.run, self.account, question_text(question)):
             if known.get("admission") == admission:
                 return answer()

@@ -30,6 +30,8 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +162,11 @@ class Domain:
         labels = [None if r is None else r.contents() for r in recodings]
         return json.dumps([sorted(key_texts(self, columns)), labels], ensure_ascii=True, separators=(",", ":"))
 
+    @cached_property
+    def values(self) -> tuple[frozenset[Key], ...]:
+        """The different values of each column of the keys."""
+        return tuple([frozenset(map(itemgetter(k), self.keys)) for k in range(len(self.keys[0]))])
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -192,7 +199,7 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     texts = []
     for k in sorted(range(len(columns)), key=columns.__getitem__):
         name = json.dumps(columns[k])
-        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in {key[k] for key in domain.keys}}
+        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in domain.values[k]}
         texts.append([spelled[key[k]] for key in domain.keys])
     if len(texts) == 1:
         return texts[0]

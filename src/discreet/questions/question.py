@@ -200,11 +200,10 @@ class Question:
                 raise ReleaseError(
                     f"{', '.join(taken)} is also the name of a column of the result; rename it in the {where}."
                 )
-        keys = self.domain.keys
         containers = {label for hierarchy in self.domain.hierarchies for _, label in hierarchy.containers}
-        if self.pool_other and (OTHER in containers or any(OTHER in key for key in keys)):
+        if self.pool_other and (OTHER in containers or any(OTHER in values for values in self.domain.values)):
             raise ReleaseError(f"{OTHER} is the name of the pooled cell; a declared key or container cannot have it.")
-        if any({None, MISSING} <= {key[k] for key in keys} for k in range(len(self.by))):
+        if any({None, MISSING} <= values for values in self.domain.values):
             raise ReleaseError(
                 f"{MISSING} is the name of missing values, which are declared too; a declared key cannot have it."
             )
@@ -245,7 +244,7 @@ class Question:
     @cached_property
     def _named_missing(self) -> frozenset[str]:
         """The columns in which both the missing value and the empty text are keys."""
-        return frozenset(c for k, c in enumerate(self.by) if {None, ""} <= {key[k] for key in self.domain.keys})
+        return frozenset(c for c, values in zip(self.by, self.domain.values, strict=True) if {None, ""} <= values)
 
     @property
     def cells_part(self) -> Fraction:

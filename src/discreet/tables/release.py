@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -24,6 +25,7 @@ from ..engines.dates import Dates
 from ..engines.held_file import HeldFile, check_file
 from ..engines.reading import Reading
 from ..engines.sources import whole_table
+from ..engines.spark import is_spark
 from ..errors import ReleaseError, TableInputError
 from ..exact.aliases import Rational
 from ..exact.level import Level, LevelLike
@@ -36,8 +38,16 @@ from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
-from .count.admitting import Profile, examined
-from .count.true_numbers import TrueNumbers, check_admitted, check_part_has_rows, check_part_is_new, counted_for
+from .count.admitting import Profile, operator_report
+from .count.true_numbers import (
+    TrueNumbers,
+    check_admitted,
+    check_part_has_rows,
+    check_part_is_new,
+    check_scanned,
+    counted_for,
+    scan_admitted,
+)
 from .count.typing_errors import QuestionCheck, question_findings
 from .draw.answers import answer_text, answered_alike, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
@@ -355,6 +365,7 @@ class _Allowed:
     answer: Answer | None = None
     corrects: Correction | None = None
     reading: Reading | None = None  # as the file was admitted; the dates of a table in memory
+    scanned: Admission | None = None  # of a data frame, should it be the files that were admitted
 
     @property
     def terms(self) -> Terms:
@@ -365,15 +376,16 @@ def _allowed(
     table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None, dates: Dates = ()
 ) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
-    reading = Reading.of(dates=dates)
-    if reading.dates and isinstance(table, (str, os.PathLike)):
+    reading, is_file = Reading.of(dates=dates), isinstance(table, (str, os.PathLike))
+    if reading.dates and is_file:
         raise TableInputError("The dates of a file are declared when it is admitted (admit); leave them out here.")
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
-        admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
-        if admission is None:
-            return _Allowed(said, names, corrects=corrects, reading=reading)
+        admission = said.admission(asked.version) if is_file or is_spark(table) else None
+        if admission is None or not is_file:
+            known = scan_admitted(admission, said.terms, reading)
+            return _Allowed(said, names, corrects=corrects, reading=reading, scanned=known)
         spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
         reading = Reading.from_dict(admission.reading)
@@ -391,6 +403,7 @@ class _Ready:
     spelling: Spelling
     operator: Profile | None
     data: str  # what identifies the data: the digest of a file, or that of the rows of another table
+    admission: Admission | None  # of what is known by its bytes
 
 
 def _counted(
@@ -402,7 +415,8 @@ def _counted(
     file = table if isinstance(table, HeldFile) else None
     admission = None if file is None else check_admitted(book, allowed.said, file, asked.version, allowed.admission)
     reading = allowed.reading if admission is None else Reading.from_dict(admission.reading)
-    numbers = counted_for(
+    count = partial(
+        counted_for,
         question,
         terms,
         table,
@@ -411,8 +425,12 @@ def _counted(
         vouched=admission is not None,
         part=asked.part,
     )
+    numbers = count(by_bytes=allowed.scanned is not None)
     check_columns(question, terms, numbers.columns)
     spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
+    if numbers.data is not None and allowed.scanned is not None:
+        admission = check_scanned(book, allowed.said, spelling.question, numbers.data, allowed.scanned)
+        numbers = count() if admission is None else numbers
     make_table = table_maker(table if file is None else file.path)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
@@ -422,8 +440,9 @@ def _counted(
         cascades,
         numbers,
         spelling,
-        _operator(table, terms, question, numbers, reading or Reading()) if file is None else None,
-        spelling.fingerprint(numbers.each) if file is None else file.digest(),
+        operator_report(table, terms, question, numbers, reading or Reading()) if file is None else None,
+        (numbers.data or spelling.fingerprint(numbers.each)) if file is None else file.digest(),
+        admission,
     )
     tell(progress, "counted", _PLANNED)
     return ready
@@ -447,7 +466,7 @@ def _compared(
     findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
     if isinstance(table, HeldFile):
         table.check_unchanged("ask again about the file that was admitted")
-    file = None if allowed.admission is None else allowed.admission.number
+    file = None if ready.admission is None else ready.admission.number
     balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
     moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
     left = min([max(balance.left - moved, Fraction(0)), *(period.left for period in balance.periods)])
@@ -464,7 +483,7 @@ def _advice(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> str
     """What to say before anything is paid: what would be more accurate, and what was paid for already in another way."""
     before = None
     if allowed.answer is None:
-        admission = None if allowed.admission is None else allowed.admission.number
+        admission = None if ready.admission is None else ready.admission.number
         with book.consult(asked.dataset) as said:
             before = answered_alike(said, asked, ready.spelling, admission)
     return " ".join(filter(None, (ready.sheets[0].advice, before))) or None
@@ -495,7 +514,7 @@ def _drawn(
             **{asked.measure: first.charge},
             data=ready.data,
             fresh=fresh,
-            admission=None if allowed.admission is None else allowed.admission.number,
+            admission=None if ready.admission is None else ready.admission.number,
             terms=allowed.said.account.begun,
             what=asked.words(allowed.terms.unit),
             part=asked.part,
@@ -575,23 +594,6 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
         if m is not None:
             reports[chosen] = m.sample(truth[chosen], clamp=True)
     return reports
-
-
-def _operator(table: Any, terms: Terms, question: Question, numbers: TrueNumbers, reading: Reading) -> Profile | None:
-    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
-
-    A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
-    """
-    used = {
-        *question.by,
-        *([terms.unit] if terms.unit else []),
-        *([question.counted_column] if question.counted_column else []),
-        *(name for names in numbers.columns.values() for name in names),
-    }
-    try:
-        return examined(table, reading, None, terms.unit, only=used).with_dropped(numbers.dropped)
-    except Exception:  # in whatever library, for whatever value
-        return None
 
 
 _LONGEST = 26  # letters of a report as it is stored

@@ -19,13 +19,16 @@ from ...engines.held_file import EXCEL, HeldFile, held
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
+from ...engines.spark import is_spark
+from ...engines.spark_files import ScannedFiles
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.ledger import Admission, Ledger, opened_ledger
+from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, declared_columns
 from ...questions.predicate import find_column, unknown_column
+from ...questions.question import Question
 from ...questions.statistic import SumOf, read_sums
 from .column_profiles import MOST_VALUES, proposed_keys, seen_columns
 from .findings import (
@@ -39,6 +42,7 @@ from .findings import (
     about_sums,
     places_of,
 )
+from .true_numbers import TrueNumbers
 
 ALONE = "For you alone, not for publication."
 _FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
@@ -185,7 +189,7 @@ def profile(
 
 
 def admit(
-    table: str | os.PathLike[str],
+    table: Any,
     *,
     dataset: str,
     ledger: Ledger | str,
@@ -206,9 +210,10 @@ def admit(
     """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
 
     How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
-    the report is the error's `report`.
+    the report is the error's `report`. A data frame of Spark that is nothing but Parquet files is admitted, too: tasks hash them,
+    and the report has the names and types of its columns alone.
     """
-    if not isinstance(table, (str, os.PathLike)):
+    if not isinstance(table, (str, os.PathLike)) and not is_spark(table):
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
@@ -223,9 +228,12 @@ def admit(
         dates=dates,
     )
     with opened_ledger(ledger) as book:
-        terms, file = book.terms(dataset), HeldFile(Path(table))
+        terms, file = book.terms(dataset), ScannedFiles(table) if is_spark(table) else HeldFile(Path(table))
         digest = file.digest()  # what is examined is what was hashed
-        report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+        if isinstance(file, ScannedFiles):
+            report = _described(file, reading, compared=domain is not None or bool(sum) or bool(codes))
+        else:
+            report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         with book.consult(dataset) as said:
             admissions = said.admissions()
         known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
@@ -243,7 +251,21 @@ def admit(
     return report
 
 
-def _admitted_before(earlier: Admission, file: HeldFile, reading: Reading) -> Finding:
+def _described(files: ScannedFiles, reading: Reading, compared: bool) -> Profile:
+    """A data frame that is nothing but files, of which no value is looked at here."""
+    if compared:
+        raise TableInputError(
+            "Of a data frame of Spark no value is looked at when it is admitted: leave domain, sum and codes out, or admit a file "
+            "by its path."
+        )
+    source = open_table(files.frame, again=True, reading=reading)
+    if source.dates:
+        source.bind(list(source.dates))  # refuses what can be no date
+    shown = [{"column": name, "holds": kind, "different values": "", "missing": ""} for name, kind in files.columns]
+    return Profile(files.name, files.rows, "row", tuple(shown), (), reading, ())
+
+
+def _admitted_before(earlier: Admission, file: HeldFile | ScannedFiles, reading: Reading) -> Finding:
     """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
     is refused, and in another way told."""
     if dict(earlier.reading) == reading.to_dict():
@@ -318,6 +340,25 @@ def examined(
         tuple((name, values) for name, values in keys.items() if values),
         most is not None and size >= most,
     )
+
+
+def operator_report(
+    table: Any, terms: Terms, question: Question, numbers: TrueNumbers, reading: Reading
+) -> Profile | None:
+    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
+
+    A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
+    """
+    used = {
+        *question.by,
+        *([terms.unit] if terms.unit else []),
+        *([question.counted_column] if question.counted_column else []),
+        *(name for names in numbers.columns.values() for name in names),
+    }
+    try:
+        return examined(table, reading, None, terms.unit, only=used).with_dropped(numbers.dropped)
+    except Exception:  # in whatever library, for whatever value
+        return None
 
 
 def _unreadable() -> TableInputError:

@@ -20,6 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -95,9 +96,15 @@ class Measure:
             return Fraction(0), Fraction(1)
         return grid.low, grid.high
 
+    @cached_property
+    def _of_one(self) -> tuple[int, int]:
+        """The least and the most steps that one person adds."""
+        low, high = self.bounds
+        return int((low - self.origin) / self.units[1]), int((high - self.origin) / self.units[1])
+
     def ends(self, size: int) -> tuple[int, int]:
         """The least and the most, in steps, that can be true of a group of a public size; of any other, no more than is known."""
-        low, high = (int((end - self.origin) / self.units[1]) for end in self.bounds)
+        low, high = self._of_one
         if size < 0:  # any number of people: the sum has the signs that a person can add
             return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
         return min(low, 0) * size, max(high, 0) * size

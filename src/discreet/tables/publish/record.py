@@ -58,7 +58,8 @@ def release_record(
     ]
     families = sorted({m.recipe.family for m, _ in used})
     no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
-    empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
+    cells = question.cells
+    empty = [list(cells[k]) for k in np.flatnonzero(sizes == 0).tolist()]
     parts = [_statistic_entry(measure, asked, terms, charge) for measure in plans]
     is_rho = asked.measure == "rho"
     return {
@@ -290,7 +291,8 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     warnings += [
         _days(recoding) for recoding in question.domain.recodings if recoding is not None and recoding.of_dates
     ]
-    if any(map(_like_a_formula, {x for key in question.domain.keys for x in key if type(x) is str})):
+    texts = [values for values in question.domain.values if str in set(map(type, values))]
+    if any(type(x) is str and _like_a_formula(x) for values in texts for x in values):
         warnings.append(
             "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
             "them for formulas. Import those columns as text."
