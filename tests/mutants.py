@@ -55,7 +55,9 @@ SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no
 TESTED_IN = {
     "__main__": "cli/test_bare.py",
     "blas": "designs",
+    "channels.circle": "channels mechanisms/test_wave.py randomness/test_alias.py",
     "channels.contract": "channels measure/test_posteriors.py",
+    "channels.two_levels": "channels mechanisms/test_wave.py",
     "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",
     "collect.account": "collect/test_account.py collect/test_hostile.py",

@@ -113,6 +113,8 @@ def test_any_two_answers_differ_by_the_level_and_no_more(t: int) -> None:
             assert ratio.report is not None
             assert channel.entry(first, ratio.report) / channel.entry(second, ratio.report) == ratio.bound == 1 / a
         assert channel.ratio(1, 1).bound == 1
+        apart = Fraction(int(np.maximum(weights[0] - weights[-1], 0).sum()), total)
+        assert channel.total_variation() == (apart, True)
 
 
 @pytest.mark.parametrize("space", FEW, ids=_name)

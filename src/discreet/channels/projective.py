@@ -38,9 +38,7 @@ from .contract import MATRIX_ENTRIES, Floats, Indices, Ratio
 from .shares import MOST_REPORTS, MOST_TERMS, Shares, Space
 from .two_levels import TwoLevels
 
-_CIRCLE = (
-    2**15
-)  # up to this many reports one alias table serves all; beyond, the hyperplane and all points are drawn apart
+_CIRCLE = 2**15  # up to this many reports one alias table serves all; beyond, set and space are drawn apart
 
 
 @final
