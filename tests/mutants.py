@@ -57,6 +57,7 @@ TESTED_IN = {
     "blas": "designs",
     "channels.circle": "channels mechanisms/test_wave.py randomness/test_alias.py",
     "channels.contract": "channels measure/test_posteriors.py",
+    "channels.shares": "channels/test_shares.py channels/test_projective.py",
     "channels.two_levels": "channels mechanisms/test_wave.py",
     "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",

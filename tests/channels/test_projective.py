@@ -361,6 +361,7 @@ def test_the_level_is_tight_between_any_two_and_holds_in_integers() -> None:
 def test_lists_that_cannot_be_are_refused(n: object, words: str) -> None:
     with pytest.raises(GridError, match=words):
         dt.projective_response(n, epsilon=1)  # type: ignore[arg-type]
+    assert dt.projective_response(2**20 - 1, epsilon=20).inputs.size == 2**20  # the longest list
 
 
 def test_a_file_with_another_polynomial_is_read_and_one_without_a_field_is_not() -> None:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import count
+from math import isqrt
 from typing import final
 
 MOST_ANSWERS = 2**20  # of projective response
@@ -65,6 +66,8 @@ class Shares:
         """
         e, w, d = 1 / self.alpha, self._whole, self.inside
         rare = (w - e) * (w - 1) / (d * (self.size - d) * (e - 1) ** 2)
+        if not share:
+            return rare
         hit, miss = self.hit, self.miss
         return rare + share * (1 - hit - miss) / (hit - miss)
 
@@ -125,15 +128,8 @@ def of_projective_response(answers: int, alpha: Fraction) -> tuple[Space, Shares
     Over one field the variance rises with the dimension (docs/theory/categories.md), and of lines (t = 2, which is randomised
     response) the shortest is the best. So each field is tried in its lowest dimension, and lines once: all is compared exactly.
     """
-    e = 1 / alpha
-    best: tuple[Fraction, int, Space] | None = None
-    for space in _spaces(answers):
-        k, d = space.points, space.inside
-        whole = (e - 1) * d + k
-        found = ((whole - e) * (whole - 1) / (d * (k - d)), k, space)
-        best = found if best is None or found[:2] < best[:2] else best
-    assert best is not None
-    return best[2], best[2].shares(alpha)
+    best = min(_spaces(answers), key=lambda space: (space.shares(alpha).variance(), space.points))
+    return best, best.shares(alpha)
 
 
 @lru_cache(maxsize=64)
@@ -152,8 +148,8 @@ def _spaces(answers: int) -> tuple[Space, ...]:
 
 @cache
 def _fields() -> tuple[tuple[int, int], ...]:
-    """Every prime power q = p^m of which a plane, q^2 + q + 1 points, is small enough, as (p, m)."""
-    found = (prime_power(q) for q in range(2, int(MOST_REPORTS**0.5) + 1) if q * q + q + 1 <= MOST_REPORTS)
+    """Every prime power q = p^m of which a plane, q^2 + q + 1 points, may be small enough, as (p, m)."""
+    found = map(prime_power, range(2, isqrt(MOST_REPORTS) + 1))
     return tuple(f for f in found if f is not None)
 
 
