@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -118,7 +119,7 @@ def assert_says(told, words):
     assert words in told.err
 
 
-def test_names_from_a_code_list_to_a_table_by_groups(run):  # noqa: F811
+def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa: F811
     Path("brands.csv").write_text("code,label\nFiat,F\nAlfa Romeo,A\n08,number\n")
     Path("t.csv").write_text("g,brand\n" + "n,Fiat\ns,Alfa Romeo\nn,Lada\ns,08\n" * 50 + "n,\n")
     made = run(
@@ -150,6 +151,14 @@ def test_names_from_a_code_list_to_a_table_by_groups(run):  # noqa: F811
         )
     )
     assert [row["g"] for row in by] == ["n"] * 4 + ["s"] * 4
+    with Path("r.csv").open("rb") as given:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
+        piped = run("recover", "-", "--column", "brand", "-m", "m.json", "--by", "g", "--csv")
+    assert list(csv.DictReader(piped.out.splitlines())) == by
+    steps = ["recover", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--json"]
+    one = json.loads(run(*steps, "--method", "ibu", "--iterations", "1").out)
+    assert {each["estimate"]["iterations"] for each in one["groups"]} == {1}
+    assert_says(run(*steps, "--ordered"), "Names have no order")
     both = json.loads(run("recover", "r.csv", "--column", "brand", "-m", "m.json", "--json").out)
     assert both["shares"]["among"] == 4
     assert run("sample", "m.json", "Fiat", "08").out.splitlines() == ["Fiat", "08"]

@@ -21,8 +21,8 @@ M = dt.randomized_response(BRANDS, epsilon=2)
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (["a"], "1 names; give between 2 and"),
-        ([], "0 names"),
+        (["a"], "1 names; give between 2 and 1,048,576; with a single possible answer"),
+        ([], r"0 names; give between 2 and 1,048,576\."),
         (["a", "a"], "positions 0 and 1 look alike, 'a'"),
         (["e\u0301", "\u00e9"], "positions 0 and 1 look alike"),
         (["a b", "c", "a  b"], "positions 0 and 2 look alike"),
@@ -108,6 +108,13 @@ def test_what_is_not_declared_goes_to_the_other_answer_and_never_stands_in_a_mes
         with pytest.raises(OutOfRangeError, match="position 1") as caught:
             M.sample(["VW", value])
         assert "Lada" not in str(caught.value)
+    for value in ("", None, 7, 7.5, b"VW"):  # no text, whatever answer there is for others
+        with pytest.raises(OutOfRangeError, match="position 0 is missing or not a text"):
+            both.position(value)
+        with pytest.raises(OutOfRangeError, match="position 6 is missing or not a text"):
+            both.positions(["VW", value], offset=5)
+    with pytest.raises(OutOfRangeError, match="position 0 is none of the 3 names"):
+        M.sample("Lada")
     for value in ("", None, 7):
         with pytest.raises(OutOfRangeError, match=r"missing or not a text|no text|is missing"):
             dt.randomized_response(both, epsilon=1).sample(["VW", value])

@@ -220,6 +220,11 @@ def test_ranks_are_those_of_the_definition():
         others = np.arange(40) != v
         assert row["last rank"] == 1 + (shares.high[others] > shares.low[v]).sum()
     assert shares.sure == shares.possible == 40
+    order = list(zip(-shares.share, -(shares.low + shares.high), strict=True))
+    assert order == sorted(order)  # those with the same share, 0, by their intervals
+    assert (shares.share == 0).sum() > 3
+    assert (shares.low >= 0).all()
+    assert (shares.high <= 1).all()
     top = e.top(5)
     assert top.answers == shares.answers[:5]
     assert top.sure == sum(k <= 5 for k in shares.last_rank)

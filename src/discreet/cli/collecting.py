@@ -146,7 +146,7 @@ def tally(
             "There are no reports: name a file, for example discreet tally noisy.parquet --column age."
         )
     place = None if out is None else check_out(out, overwrite, [name for name in tables if name != "-"])
-    with _files(tables) as named, terminal.progress("counting") as advance:
+    with named_files(tables) as named, terminal.progress("counting") as advance:
         histogram = run(
             named,
             column,
@@ -174,7 +174,7 @@ def tally(
 
 
 @contextmanager
-def _files(tables: Sequence[str]) -> Iterator[list[str]]:
+def named_files(tables: Sequence[str]) -> Iterator[list[str]]:
     """The files by their names; standard input as one, for as long as it is read. Reports are private already."""
     if "-" not in tables:
         yield list(tables)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console
+from .collecting import named_files
 from .mechanisms import load_procedure
 from .options import Column, Csv, Json, MechanismFile, Number, Out, entry
 from .question_options import By, columns_of
@@ -83,7 +84,8 @@ def recover(
     m = load_procedure(mechanism)
     data = ReportCounts()
     if by is not None:
-        return _by_groups(reports, m, column, counts, by, method, confidence, out, json, csv)
+        asked = {"method": method, "ordered": ordered, "iterations": iterations}
+        return _by_groups(reports, m, column, counts, by, asked, confidence, out, json, csv)
     for name in reports:
         data.take(_read(name, column, counts, m))
     with terminal.progress("recovering") as progress:
@@ -118,7 +120,7 @@ def _by_groups(
     column: str | None,
     counts: str | None,
     by: list[str],
-    method: str,
+    asked: dict[str, Any],
     confidence: str,
     out: str | None,
     json: bool,
@@ -134,9 +136,9 @@ def _by_groups(
     if column is None:
         raise RecoveryError("Say which column has the reports with --column; --by names those of the groups.")
     groups = columns_of(by)
-    with terminal.progress("recovering") as progress:
-        counted = tally(list(reports), column, m, by=groups, counts=counts or "count")
-        found = run(counted, m, method, by=groups, progress=progress)
+    with named_files(reports) as files, terminal.progress("recovering") as progress:
+        counted = tally(files, column, m, by=groups, counts=counts or "count")
+        found = run(counted, m, by=groups, progress=progress, **asked)
     rows = [
         {**dict(zip(groups, key if len(groups) > 1 else (key,), strict=True)), **row}
         for key, e in found.items()

@@ -57,7 +57,7 @@ def simultaneous(e: Estimate, miss: float) -> tuple[Floats, Floats, bool]:
     ends = np.maximum(low, 1 - (high.sum() - high)), np.minimum(high, 1 - (low.sum() - low))
     if not (ends[0] <= ends[1]).all():
         raise RecoveryError("No shares lie within all intervals: check that this mechanism made the reports.")
-    return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0), hits is not None
+    return *ends, hits is not None
 
 
 def _of_hits(hits: tuple[Floats, float, float], number: int, miss: float) -> tuple[Floats, Floats]:
