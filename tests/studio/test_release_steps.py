@@ -15,8 +15,6 @@ MESSY = "name;weight;town\nÄnne;61,5;Köln\nBea;k.A.;Köln\nCyd;70,25;Bonn\nDan
     "latin-1"
 )
 
-pytestmark = pytest.mark.usefixtures("engines")
-
 
 @pytest.fixture
 def place(tmp_path):

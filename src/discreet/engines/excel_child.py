@@ -64,7 +64,7 @@ def serve(given: dict[str, Any]) -> None:
     try:
         sheet = _Read(content, given["shown"], given["sheet"], given["decimal"] == ",", given["header_row"])
     except TableInputError as error:
-        marshal.dump((str(error), getattr(error, "remedies", ())), out)
+        marshal.dump((str(error), error.remedies), out)
         return
     marshal.dump(sheet.header, out)
     for part in sheet.parts:

@@ -47,7 +47,7 @@ class StatisticDraft(Form):
     low: Text = ""
     high: Text = ""
     step: Text = ""
-    out: bool = Field(False, strict=True)
+    out: bool = Field(default=False, strict=True)
 
 
 class GroupDraft(Form):
@@ -56,7 +56,7 @@ class GroupDraft(Form):
     column: Text
     kind: Literal["keys", "bands"] = "keys"
     keys: list[Text] = Field(default_factory=list, max_length=10_000)
-    missing: bool = Field(False, strict=True)  # is a missing value a key, too?
+    missing: bool = Field(default=False, strict=True)  # is a missing value a key, too?
     low: Text = ""
     high: Text = ""
     cuts: list[Text] = Field(default_factory=list, max_length=100)
@@ -82,7 +82,7 @@ class DraftForm(Form):
     opening: dict[Text, Text] = Field(default_factory=dict, max_length=20)
     public: list[Text] = Field(default_factory=list, max_length=50)
     question: QuestionDraft = Field(default_factory=QuestionDraft)
-    step: int = Field(1, ge=1, le=5, strict=True)
+    step: int = Field(default=1, ge=1, le=5, strict=True)
 
 
 class Draft(DraftForm):
@@ -115,11 +115,13 @@ class Place:
             raise DiscreetError(f"{name} is no plain file; name a ledger that is one.")
         return path
 
-    def took(self, path: Path, name: str, way: ReadingForm | None = None) -> str:
+    def took(self, path: Path, name: str) -> str:
         """Keep a file; what was chosen for the one before it no longer holds."""
         table = self.tables.put(path)
-        kept = {"ledger": self.draft.ledger, "dataset": self.draft.dataset, "question": self.draft.question}
-        self.draft = Draft(file=name, table=table, way=way or ReadingForm(), **kept)
+        before = self.draft
+        self.draft = Draft(
+            file=name, table=table, ledger=before.ledger, dataset=before.dataset, question=before.question
+        )
         return table
 
     def admitted(self, table: str, dataset: str, version: str) -> None:
@@ -153,7 +155,7 @@ def write_draft(request: Request, asked: DraftForm) -> Draft:
     before = place.draft
     same = all(getattr(before, name) == getattr(asked, name) for name in _OF_ADMISSION)
     known = {"file": before.file, "table": before.table, "made": before.made, "admitted": before.admitted and same}
-    place.draft = Draft(**asked.model_dump(), **known)
+    place.draft = Draft.model_validate({**asked.model_dump(), **known})
     return place.draft
 
 

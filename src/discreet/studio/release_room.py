@@ -238,7 +238,7 @@ def look(request: Request, asked: ProfileForm) -> ProfileReply:
     try:
         found = admitting.profile(path, unit=asked.unit, codes=asked.codes, progress=under_way(), **way)
     except TableInputError as error:
-        if not getattr(error, "remedies", ()):
+        if not error.remedies:
             raise _placed(error, way) from None
         told = Finding("", "the file cannot be read so", 0, (), in_fields(str(error)), True, error.remedies)
         return _reply_of(0, "lines", [], [told], [])
@@ -375,7 +375,7 @@ def meaning(asked: MeaningForm) -> MeaningReply:
     return MeaningReply(sentence=told, columns=columns, rows=rows)
 
 
-def _amount(asked: BudgetForm, **more: Any) -> tuple[Fraction, Fraction | None]:
+def _amount(asked: BudgetForm) -> tuple[Fraction, Fraction | None]:
     """The budget as the ledger would have it: an epsilon, or a rho with its delta; refused at its field."""
     given = {"budget": asked.budget or None, "rho": asked.rho or None, "delta": asked.delta or None}
     try:
