@@ -147,7 +147,12 @@ class PredicateError(DiscreetError):
 
 
 class TableInputError(DiscreetError):
-    """A table, a file or declared groups that cannot be counted as asked. Nothing was released."""
+    """A table, a file or declared groups that cannot be counted as asked. Nothing was released.
+
+    `remedies` are ways of reading that would mend it: options of `profile`, and what to say.
+    """
+
+    remedies: tuple[tuple[str, str], ...] = ()
 
 
 class PrivacyWarning(UserWarning):

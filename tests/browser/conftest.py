@@ -24,6 +24,7 @@ class Studio:
     keys: Keys
     folder: Path
     browser: Any
+    place: Place
 
     @property
     def address(self) -> str:
@@ -41,8 +42,8 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     keys, folder = Keys(listening.getsockname()[1]), tmp_path_factory.mktemp("ledgers")
-    app = make_app(keys, Place(tmp_path_factory.mktemp("uploads"), folder))
-    server = uvicorn.Server(configured(app, log_level="error"))
+    place = Place(tmp_path_factory.mktemp("uploads"), folder)
+    server = uvicorn.Server(configured(make_app(keys, place), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     bundle()
@@ -50,7 +51,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
         browser = play.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         )
-        yield Studio(keys, folder, browser)
+        yield Studio(keys, folder, browser, place)
         browser.close()
     server.should_exit = True
     thread.join(10)

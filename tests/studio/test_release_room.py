@@ -335,8 +335,9 @@ def test_a_page_says_where_the_names_stand_and_which_columns_are_dates(guest):
     admitted = guest.post(
         "/api/release/admit", json={"ledger": "b.db", "dataset": "births", "table": name, "way": way}
     ).json()
-    assert (admitted["columns"], admitted["grave"]) == (["district", "born"], False)
-    assert "no date as dd.mm.yyyy" in admitted["told"]
+    assert ([c["name"] for c in admitted["columns"]], admitted["grave"]) == (["district", "born"], False)
+    assert any(f["what"] == "no date as dd.mm.yyyy" for f in admitted["findings"])
+    assert admitted["rows"][0] == ["north", "1989-12-31"]
     asked = {"ledger": "b.db", "table": name, "dataset": "births", "epsilon": "30", "count": "born < '1990-01-01'"}
     made = guest.post("/api/release/ask", json=asked).json()
     assert made["sheet"]["rows"][0][0] == 1  # another one with a probability of some e^-30

@@ -64,7 +64,7 @@ def serve(given: dict[str, Any]) -> None:
     try:
         sheet = _Read(content, given["shown"], given["sheet"], given["decimal"] == ",", given["header_row"])
     except TableInputError as error:
-        marshal.dump(str(error), out)
+        marshal.dump((str(error), error.remedies), out)
         return
     marshal.dump(sheet.header, out)
     for part in sheet.parts:
@@ -94,10 +94,13 @@ class _Read:
             raise TableInputError(f"{shown} is no readable Excel file; save it anew, or as CSV.") from None
         if wanted is None and len(names) != 1:
             raise TableInputError(
-                f"{shown} has {len(names)} sheets, {_listed(names)}; say which one with sheet (--sheet)."
+                f"{shown} has {len(names)} sheets, {_listed(names)}; say which one with sheet (--sheet).",
+                remedies=_sheets(names),
             )
         if wanted is not None and wanted not in names:
-            raise TableInputError(f"{shown} has no sheet {wanted!r}; its sheets are {_listed(names)}.")
+            raise TableInputError(
+                f"{shown} has no sheet {wanted!r}; its sheets are {_listed(names)}.", remedies=_sheets(names)
+            )
         try:
             self.sheet = book.get_sheet_by_name(wanted or names[0])
         except Exception:
@@ -163,6 +166,11 @@ class _Read:
         if isinstance(cell, time):
             return cell.isoformat()
         return str(cell.isoformat(sep=" ")) if hasattr(cell, "hour") else str(cell.isoformat())
+
+
+def _sheets(names: list[str]) -> tuple[tuple[str, str], ...]:
+    """What to say instead, for the first of them."""
+    return tuple(("sheet", name) for name in names[:_NAMED])
 
 
 def _listed(names: list[str]) -> str:

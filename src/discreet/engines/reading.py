@@ -40,6 +40,7 @@ _ONE_BYTE = re.compile(r"ascii|iso8859-\d+|cp125\d|cp(437|737|775|85\d|86\d)|koi
 _LAST_ROW = 2**20  # of a sheet
 _ASCII = bytes(range(128))
 
+Remedies = tuple[tuple[str, str], ...]  # options of a reading that would mend a file, and what to say
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
@@ -49,6 +50,7 @@ _MARK = b"\xef\xbb\xbf"
 _LF, _CR = 10, 13
 _CONTROLS = re.compile(rb"[\x80-\x9f]")  # letters in Windows' encodings, nothing in ISO's
 _MOST_TOLD = 5  # lines named in a message
+_FIRST_LINES = 20  # that another separator is looked for in
 
 _TOO_LONG = f"longer than {LONGEST} bytes"
 _ENDS = "write LF or CR LF at the end of lines, and a field that holds a carriage return in quotation marks"
@@ -290,15 +292,35 @@ class _Utf8:
                 if self.other is None
                 else "it is UTF-8 by its bytes: leave it out"
             )
-            self.scan.refuse([line], f"no text in {encoding}", remedy)
+            other = (("encoding", "utf-8" if self.other is not None else "cp1252"),)
+            self.scan.refuse([line], f"no text in {encoding}", remedy, other)
         return text.encode()
 
     def end(self) -> None:
         if self.letters and self.other is not None:
             raise TableInputError(
                 f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
-                "encoding. Nothing was counted."
+                "encoding. Nothing was counted.",
+                remedies=(("encoding", "utf-8"),),
             )
+
+
+def likely_encodings(content: bytes) -> Remedies:
+    """How text that is no UTF-8 is mostly written in the west: Windows has letters where ISO has none."""
+    first, second = ("cp1252", "latin-1") if _CONTROLS.search(content) else ("latin-1", "cp1252")
+    return ("encoding", first), ("encoding", second)
+
+
+def likely_separators(data: Bytes, used: int) -> Remedies:
+    """Other marks that stand equally often in each of the first lines."""
+    *lines, _ = data[: 2**16].tobytes().split(b"\n", _FIRST_LINES)
+    often = {word: {line.count(mark.encode()) for line in lines if line} for word, mark in _SEPARATORS.items()}
+    likely = [word for word in ("semicolon", "tab", "comma", "pipe") if len(often[word]) == 1 and often[word] != {0}]
+    return tuple(
+        ("separator", "tab" if word == "tab" else _SEPARATORS[word])
+        for word in likely
+        if ord(_SEPARATORS[word]) != used
+    )
 
 
 def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
@@ -352,6 +374,7 @@ class _Scan:
 
     def __init__(self, name: str, separator: int, quote: str, fields: int, header_row: int) -> None:
         self.name, self.separator, self.fields, self.line = name, separator, fields, header_row
+        self.header_row = header_row
         self.header = "the first line" if header_row == 1 else f"line {header_row}"
         self.quote = _byte(quote)
         self.may_precede, self.may_follow = np.zeros((2, 256), dtype=np.bool_)  # an opening quote, a closing one
@@ -397,7 +420,7 @@ class _Scan:
         if wrong >= 0:
             if block[wrong : wrong + 1] == b"\0":
                 self._refuse_at(data, np.array([wrong]), "no text: it holds a zero byte", _ZERO)
-            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING)
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING, likely_encodings(block))
 
     def numbers(self, block: bytes, firsts: Places, read: int) -> Places:
         """The line numbers of records of the block that was looked at last, by where they begin."""
@@ -426,21 +449,24 @@ class _Scan:
         firsts = starts[ends - found + 1]
         lengths = stops[ends] - firsts
         wrong = (found != self.fields) & (lengths > 0)
-        self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as {self.header} is", _OTHER_FIELDS)
+        if wrong.any():
+            remedies = (*likely_separators(data, self.separator), ("header_row", str(self.header_row + 1)))
+            told = f"not of {self.fields} fields as {self.header} is"
+            self._refuse_at(data, firsts[wrong], told, _OTHER_FIELDS, remedies)
         self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
         if self.fields > 1 and not lengths.all():
             kept = np.repeat(lengths > 0, found)
             starts, stops = starts[kept], stops[kept]
         return starts.reshape(-1, self.fields), stops.reshape(-1, self.fields)
 
-    def _refuse_at(self, data: Bytes, places: Places, what: str, remedy: str) -> None:
+    def _refuse_at(self, data: Bytes, places: Places, what: str, remedy: str, remedies: Remedies = ()) -> None:
         if len(places):
             some = places[: _MOST_TOLD + 1].tolist()
-            self.refuse([self.line + int((data[:place] == _LF).sum()) for place in some], what, remedy)
+            self.refuse([self.line + int((data[:place] == _LF).sum()) for place in some], what, remedy, remedies)
 
-    def refuse(self, lines: Iterable[int], what: str, remedy: str) -> NoReturn:
-        """One sentence of positions; never of what stands there."""
+    def refuse(self, lines: Iterable[int], what: str, remedy: str, remedies: Remedies = ()) -> NoReturn:
+        """One sentence of positions; never of what stands there. `remedies` are ways of reading that would mend it."""
         told = [str(line) for line in lines]
         more = ", ..." if len(told) > _MOST_TOLD else ""
         many = f"lines {', '.join(told[:_MOST_TOLD])}{more} are" if len(told) > 1 else f"line {told[0]} is"
-        raise TableInputError(f"In {show(self.name)}, {many} {what}; {remedy}. Nothing was counted.")
+        raise TableInputError(f"In {show(self.name)}, {many} {what}; {remedy}. Nothing was counted.", remedies=remedies)

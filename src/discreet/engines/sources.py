@@ -27,7 +27,7 @@ from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
-from .reading import Reading, check_wide, has_mark, read_lines, skip_to_header
+from .reading import Reading, check_wide, has_mark, likely_encodings, read_lines, skip_to_header
 from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
 
@@ -116,7 +116,8 @@ class _Text(TableSource):
         if not reading.is_utf8 and has_mark(file):
             raise TableInputError(
                 f"{show(file.name)} begins with the byte order mark of UTF-8, so that it is not in "
-                f"{reading.encoding}; leave out the encoding."
+                f"{reading.encoding}; leave out the encoding.",
+                remedies=(("encoding", "utf-8"),),
             )
         check_wide(file)
         try:
@@ -134,11 +135,19 @@ class _Text(TableSource):
             where = "" if reading.header_row == 1 else f" as line {reading.header_row}"
             raise TableInputError(
                 f"{show(file.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
-                "its encoding, such as latin-1, or which line it is (--header-row 3)."
+                "its encoding, such as latin-1, or which line it is (--header-row 3).",
+                remedies=self._other_header(),
             )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)
         self.untyped, self.total = frozenset(self.names), file.size
+
+    def _other_header(self) -> tuple[tuple[str, str], ...]:
+        """What to try where no names can be read: another encoding, or the line below."""
+        with self.file.opened() as raw:
+            start = raw.read(2**16)
+        below = ("header_row", str(self.reading.header_row + 1))
+        return (below,) if start.isascii() else (*likely_encodings(start), below)
 
     def fields(self) -> list[tuple[str, Any]]:
         import pyarrow as pa
@@ -273,8 +282,8 @@ def _rows_of_sheet(
             shutil.copyfileobj(content, child.stdin)
         child.stdin.flush()
         header, parts = marshal.load(child.stdout), []
-        if isinstance(header, str):
-            raise TableInputError(header)
+        if isinstance(header, tuple):
+            raise TableInputError(header[0], remedies=header[1])
         while (part := marshal.load(child.stdout)) is not None:
             numbers, *texts = part
             parts.append([np.array(numbers), *(pa.array(text, pa.string()) for text in texts)])

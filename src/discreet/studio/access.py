@@ -23,7 +23,12 @@ from starlette.requests import ClientDisconnect
 from .rooms import ROOMS, notice
 
 MOST_BODY = 2**20  # of a question; what is dropped into the studio has limits of its own
-_UPLOADS = {"/api/upload/table": 2**28, "/api/upload/reports": 2**24, "/api/upload/mechanism": 2**25}
+_UPLOADS = {
+    "/api/upload/table": 2**28,
+    "/api/upload/codes": 2**22,
+    "/api/upload/reports": 2**24,
+    "/api/upload/mechanism": 2**25,
+}
 HEADER = "x-discreet-key"
 _PAGES = {"/", *(f"/{room.name}" for room in ROOMS)}
 _LOG = logging.getLogger(__name__)

@@ -1,93 +1,95 @@
-"""The room of offices: a file that is admitted by whoever holds it, a question, the error to expect, and the release.
+"""The room Release, its first two steps: a file that its holder looks at and admits, and the budget that it is asked about.
 
-The file stays in a folder of the studio's own, for its owner's eyes alone, and goes when the studio is closed. Ledgers lie in
-the folder where the studio was started, and nowhere else. Keys are declared by hand: none is ever offered from the file.
+The file stays in a folder of the studio's own, for its owner's eyes alone, and goes when it is forgotten or the studio is closed.
+Ledgers lie in the folder where the studio was started, and nowhere else.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import secrets
 import shutil
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import DiscreetError, TableInputError
-from ..exact.code_lists import has_code_lists
+from ..exact.code_lists import read_code_list
+from ..exact.concentrated import epsilon_above
 from ..ledger.ledger import Ledger
-from ..present.views import View, plain
-from ..questions.question import Question
+from ..ledger.promise import Odds
+from ..ledger.terms import terms_given
+from ..planning.many_tables import CONCENTRATED, PURE, plan_tables
 from ..tables.count import admitting
-from ..tables.publish.presentation import Presentation, PresentationParts
-from ..tables.publish.released import Release
-from ..tables.release import preview, release
-from ..tables.totals.margin_rows import names_to_label
+from ..tables.count.findings import Finding
+from ..tables.count.first_rows import first_rows, misread_option
+from . import town
+from .field_words import FieldRefusedError, in_fields
 from .jobs import as_job, under_way
-from .rooms import Form, Shelf, Text
+from .release_place import Draft, Place, ReadingForm, place_of
+from .rooms import Form, Text
 
+__all__ = ["Place", "router"]
 router = APIRouter(prefix="/api", tags=["release"])
-_KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
-_NAME = re.compile(r"[^\\/\0:]{1,100}")
 _AT_ONCE = 4  # files on their way
-
-Condition = Annotated[str, Field(max_length=2000)]
-
-
-class Place:
-    """Where a studio keeps what was dropped in, and where its ledgers lie."""
-
-    def __init__(self, uploads: Path, ledgers: Path) -> None:
-        self.uploads, self.ledgers = uploads, ledgers
-        self.tables: Shelf[Path] = _Files(4)
-        self.made: Shelf[Release] = Shelf()
-        self.under_way = 0
-
-    def ledger(self, name: str) -> Path:
-        """A ledger by its plain name: no path leads out of the folder."""
-        if not _NAME.fullmatch(name) or not name.isprintable() or name[0] in ". " or len(name.encode()) > 200:
-            raise DiscreetError(
-                "A ledger is named without its folder, such as budget.db; it lies where the studio was started."
-            )
-        path = self.ledgers / name
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise DiscreetError(f"{name} is no plain file; name a ledger that is one.")
-        return path
+_NAMED = {"latin-1": "Latin-1", "cp1252": "Windows (cp1252)", "utf-8": "UTF-8", ";": "; (semicolon)", "|": "| (bar)"}
+_BINARY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
-class _Files(Shelf[Path]):
-    def dropped(self, thing: Path) -> None:
-        shutil.rmtree(thing.parent, ignore_errors=True)
+class TableForm(Form):
+    """A file that was dropped in, and how it is read."""
 
-
-class ReadingForm(Form):
-    """How the file is read."""
-
-    encoding: Text = "utf-8"
-    separator: Text | None = None
-    decimal: Text | None = None
-    quote: Text = '"'
-    null: Text = ""
-    header_row: Text = "1"
-    dates: list[Text] = Field(default_factory=list, max_length=50)
-
-
-class ProfileForm(Form):
     table: str = Field(max_length=40)
     way: ReadingForm = Field(default_factory=ReadingForm)
+    codes: list[Text] = Field(default_factory=list, max_length=50)
+
+
+class ProfileForm(TableForm):
     unit: Text | None = None
 
 
-class ProfileReply(BaseModel):
-    """For whoever holds the file, alone."""
+class RemedyReply(BaseModel):
+    """A way of reading that would mend a finding: what to put into which field, and how its button is named."""
 
-    columns: list[str]
+    option: str
+    value: str
+    label: str
+
+
+class FindingReply(BaseModel):
+    column: str
+    what: str
+    count: int | None
+    places: list[int]
+    advice: str
     grave: bool
-    told: str
+    remedies: list[RemedyReply]
+
+
+class ColumnReply(BaseModel):
+    name: str
+    holds: str
+    different: str
+    missing: int
+
+
+class ProfileReply(BaseModel):
+    """For whoever holds the file, alone: what it holds, what may be misread, and the first rows as they are read."""
+
+    size: int
+    place: str  # what findings are counted in: lines or rows
+    columns: list[ColumnReply]
+    findings: list[FindingReply]
+    rows: list[list[Any]]
+    grave: bool
 
 
 class LedgerForm(Form):
@@ -99,125 +101,82 @@ class AccountReply(BaseModel):
     relation: str
     public: list[str]
     unit: str | None
+    parts: str | None
+    measure: str  # what its budget adds up: epsilon, or rho
+    delta: str | None
     budget: str
     spent: str
     left: str
+    versions: list[str]
 
 
 class AccountsReply(BaseModel):
     accounts: list[AccountReply]
 
 
-class OpeningForm(LedgerForm):
+class BudgetForm(Form):
+    """A budget: an epsilon; a rho with a delta; or an epsilon with a delta."""
+
+    budget: Text | None = None
+    rho: Text | None = None
+    delta: Text | None = None
+
+
+class MeaningForm(BudgetForm):
+    relation: Literal["change-one", "add-remove"]
+
+
+class MeaningReply(BaseModel):
+    """What a budget does to a suspicion about one person, at most."""
+
+    sentence: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class OpeningForm(BudgetForm, LedgerForm):
     """The terms of a new data set, which stay."""
 
     dataset: Text
-    budget: Text
     relation: Literal["change-one", "add-remove"]
     public: list[Text] = Field(default_factory=list, max_length=50)
     unit: Text | None = None
     parts: Text | None = None
 
 
-class AdmissionForm(LedgerForm):
-    table: str = Field(max_length=40)
+class TablesForm(Form):
+    budget: Text
+    delta: Text = "1e-9"
+    tables: Text = "10"
+
+
+class TablesReply(BaseModel):
+    """How many tables a budget pays for, with one kind of terms and with the other."""
+
+    sentences: list[str]
+    break_even: int
+    rows: list[dict[str, Any]]
+
+
+class AdmissionForm(TableForm, LedgerForm):
     dataset: Text
     version: Text = "1"
-    way: ReadingForm = Field(default_factory=ReadingForm)
 
 
-class PresentationForm(Form):
-    """Words for the page, and marks for the CSV: no part of the question, and free."""
-
-    title: Text | None = None
-    source: Text | None = None
-    notes: list[Condition] = Field(default_factory=list, max_length=20)
-    labels: dict[Text, Text] = Field(default_factory=dict, max_length=100)
-    separator: Text | None = None
-    decimal: Text = "."
+class CodesReply(BaseModel):
+    keys: list[str]
+    source: str
 
 
-class QuestionForm(LedgerForm):
-    """What is asked. `domain` has the declared keys, as domain.json has them."""
-
-    table: str = Field(max_length=40)
-    dataset: Text
-    version: Text = "1"
-    part: Text | None = None
-    count: str | None = Field(None, max_length=2000)
-    sum: list[Condition] = Field(default_factory=list, max_length=20)
-    mean: list[Condition] = Field(default_factory=list, max_length=20)
-    share: list[Condition] = Field(default_factory=list, max_length=20)
-    by: list[Text] = Field(default_factory=list, max_length=10)
-    domain: dict[str, Any] | None = None
-    epsilon: Text
-    max_count: int | None = Field(None, ge=1, le=10**12)
-    max_groups: int | None = Field(None, ge=1, le=1000)
-    counted: Text = "units"
-    max_rows: int | None = Field(None, ge=1, le=1000)
-    margins: list[Text] = Field(default_factory=list, max_length=10)
-    purpose: Literal["reading", "adding"] | None = None
-    round_to: int | None = Field(None, ge=2, le=10**9)
-    hide_below: int | None = Field(None, ge=1, le=10**9)
-    confidence: Text = "0.95"
-    simultaneous: bool = False
-    presentation: PresentationForm = Field(default_factory=PresentationForm)
+# The file
 
 
-class TableReply(BaseModel):
-    """A table for the page."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[Any]]
-    notes: list[str]
-
-
-class PriceReply(BaseModel):
-    """The price of a question, and what may be a typing error in it: for whoever holds the file, alone."""
-
-    measure: str  # epsilon, or rho under concentrated terms
-    charge: str
-    left: str
-    paid_by: str | None
-    spellings: list[str]
-    advice: str | None
-
-
-class ReleaseReply(BaseModel):
-    """What may be published; its files are asked for by its name."""
-
-    name: str
-    sheet: TableReply
-    totals: list[TableReply]
-    left: str
-
-
-def _table_reply(view: View) -> TableReply:
-    rows = [[plain(x) for x in row] for row in view.rows]
-    return TableReply(title=view.title, columns=list(view.columns), rows=rows, notes=list(view.notes))
-
-
-def _place(request: Request) -> Place:
-    place: Place = request.app.state.place
-    return place
-
-
-@router.post(
-    "/upload/table",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
-    },
-)
-async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv") -> dict[str, str]:
-    """A file of people, kept for its owner alone until the studio is closed."""
-    place = _place(request)
+async def _taken(request: Request, name: str) -> Path:
+    """A file of the request's body in a folder of its own."""
+    place = place_of(request)
     if place.under_way >= _AT_ONCE:
         raise HTTPException(429, "Other files are on their way; wait for them.")
-    path = place.uploads / secrets.token_hex(8) / f"table.{kind}"
+    path = place.uploads / secrets.token_hex(8) / name
     place.under_way += 1
     try:
         path.parent.mkdir(mode=0o700)
@@ -234,26 +193,139 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
         raise
     finally:
         place.under_way -= 1
-    return {"name": place.tables.put(path)}
+    return path
+
+
+@router.post("/upload/table", openapi_extra=_BINARY)
+async def take_table(
+    request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv", name: Text = ""
+) -> dict[str, str]:
+    """A file of people, kept for its owner alone until it is forgotten or the studio is closed."""
+    path = await _taken(request, f"table.{kind}")
+    return {"name": place_of(request).took(path, name or path.name)}
+
+
+@router.post("/upload/codes", openapi_extra=_BINARY)
+async def take_codes(request: Request, column: Text = "column") -> CodesReply:
+    """The keys of a public code list: a CSV with a column `code`. The list itself is not kept."""
+    path = await _taken(request, "codes.csv")
+    try:
+        found = await run_in_threadpool(read_code_list, path, column)
+    finally:
+        shutil.rmtree(path.parent, ignore_errors=True)
+    return CodesReply(keys=found.keys, source=found.source)
+
+
+@router.post("/release/example")
+@as_job(quick=True)
+def example(request: Request) -> Draft:
+    """A made-up town in place of a file, with a question that one might ask of it. Nothing is opened, admitted or paid."""
+    place = place_of(request)
+    path = place.uploads / secrets.token_hex(8) / "table.csv"
+    path.parent.mkdir(mode=0o700)
+    path.write_bytes(town.people())
+    place.took(path, town.NAME)
+    place.draft = place.draft.model_copy(update=town.draft())
+    return place.draft
 
 
 @router.post("/release/look")
 @as_job()
 def look(request: Request, asked: ProfileForm) -> ProfileReply:
-    """What can be read of the file and what cannot: for you alone, not for publication."""
-    path = _place(request).tables.take(asked.table, "file")
-    return _profile_reply(admitting.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
+    """What can be read of the file and what cannot, with what would mend it: for you alone, not for publication."""
+    path = place_of(request).tables.take(asked.table, "file")
+    way = asked.way.model_dump()
+    try:
+        found = admitting.profile(path, unit=asked.unit, codes=asked.codes, progress=under_way(), **way)
+    except TableInputError as error:
+        if not error.remedies:
+            raise _placed(error, way) from None
+        told = Finding("", "the file cannot be read so", 0, (), in_fields(str(error)), True, error.remedies)
+        return _reply_of(0, "lines", [], [told], [])
+    return _profile_reply(found, path)
 
 
-def _profile_reply(profile: admitting.Profile) -> ProfileReply:
-    return ProfileReply(columns=list(profile.names), grave=bool(profile.grave), told=str(profile))
+def _placed(error: DiscreetError, way: dict[str, Any]) -> DiscreetError:
+    """The refusal of a reading, at the field that is to blame."""
+    field = misread_option(way)
+    return error if field is None else FieldRefusedError(str(error), field=f"way.{field}")
+
+
+def _profile_reply(profile: admitting.Profile, path: Path) -> ProfileReply:
+    columns = [
+        ColumnReply(name=str(name), holds=str(holds), different=str(different), missing=missing)
+        for name, holds, different, missing in (column.values() for column in profile.columns)
+    ]
+    rows = first_rows(path, profile.reading)
+    return _reply_of(profile.size, f"{profile.place}s", columns, profile.findings, rows)
+
+
+def _reply_of(size: int, place: str, columns: list[ColumnReply], findings: Any, rows: list[list[Any]]) -> ProfileReply:
+    replies = [
+        FindingReply(
+            column=f.column,
+            what=in_fields(f.what),
+            count=f.count or None,
+            places=list(f.places),
+            advice=in_fields(f.advice),
+            grave=f.grave,
+            remedies=[RemedyReply(option=o, value=v, label=_button(o, v)) for o, v in f.remedies],
+        )
+        for f in sorted(findings, key=lambda f: not f.grave)
+    ]
+    grave = any(f.grave for f in findings)
+    return ProfileReply(size=size, place=place, columns=columns, findings=replies, rows=rows, grave=grave)
+
+
+def _button(option: str, value: str) -> str:
+    """What the button of a remedy says."""
+    named = _NAMED.get(value, value)
+    return {
+        "encoding": f"Read as {named}",
+        "separator": f"Read with {named}",
+        "decimal": f"Decimal {'comma' if value == ',' else 'point'}",
+        "null": f"{value} is missing",
+        "sheet": f"Read the sheet {value}",
+        "header_row": f"Names are in line {value}",
+        "dates": f"Dates as {value.rpartition(':')[2]}",
+        "codes": f"{value} has codes",
+    }[option]
+
+
+@router.post("/release/admit")
+@as_job()
+def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
+    """All checks of the file's content, once; then questions may be asked about it."""
+    place = place_of(request)
+    path = place.tables.take(asked.table, "file")
+    with Ledger.existing(place.ledger(asked.ledger)) as book:
+        try:
+            report = admitting.admit(
+                path,
+                dataset=asked.dataset,
+                ledger=book,
+                version=asked.version,
+                codes=asked.codes,
+                progress=under_way(),
+                **asked.way.model_dump(),
+            )
+        except TableInputError as error:
+            refused = getattr(error, "report", None)
+            if refused is None:
+                raise
+            return _profile_reply(refused, path)
+    place.admitted(asked.table, asked.dataset, asked.version)
+    return _profile_reply(report, path)
+
+
+# The budget
 
 
 @router.post("/release/accounts")
 @as_job(quick=True)
 def accounts(request: Request, asked: LedgerForm) -> AccountsReply:
     """The data sets of a ledger; none where there is no such file yet."""
-    return _accounts(_place(request).ledger(asked.ledger))
+    return _accounts(place_of(request).ledger(asked.ledger))
 
 
 def _accounts(path: Path) -> AccountsReply:
@@ -261,6 +333,7 @@ def _accounts(path: Path) -> AccountsReply:
         return AccountsReply(accounts=[])
     with Ledger.existing(path) as book:
         listed = book.balances().accounts
+        versions = {terms.name: [each.version for each in book.admissions(terms.name)] for terms, _ in listed}
     return AccountsReply(
         accounts=[
             AccountReply(
@@ -268,158 +341,77 @@ def _accounts(path: Path) -> AccountsReply:
                 relation=t.relation,
                 public=list(t.public),
                 unit=t.unit,
-                budget=f"{t.rho}{b.budget}",
-                spent=f"{t.rho}{b.spent}",
-                left=f"{t.rho}{b.left}",
+                parts=t.parts,
+                measure="epsilon" if t.delta is None else "rho",
+                delta=None if t.delta is None else str(t.delta),
+                budget=str(b.budget),
+                spent=str(b.spent),
+                left=str(b.left),
+                versions=versions[t.name],
             )
             for t, b in listed
         ]
     )
 
 
+@router.post("/release/meaning")
+@as_job(quick=True)
+def meaning(asked: MeaningForm) -> MeaningReply:
+    """What a budget means for one person, before it is fixed."""
+    budget, delta = _amount(asked)
+    rho = None if delta is None else budget
+    odds = {
+        word: Odds(times * budget, None)
+        if rho is None or delta is None
+        else Odds(epsilon_above(times * times * rho, delta), times * times * rho)
+        for times, word in ((1, "that somebody is in the data"), (2, "what is true of somebody who is known to be"))
+    }
+    if asked.relation == "change-one":
+        odds = {"what is true of one person": next(iter(odds.values()))}
+    first, *_ = odds.values()
+    rows = [[about, *map(str, row.row().values())] for about, row in odds.items()]
+    columns = ["a suspicion of", *first.row()]
+    told = f"Everything that is ever published changes the odds by a factor of at most {first.words()}."
+    return MeaningReply(sentence=told, columns=columns, rows=rows)
+
+
+def _amount(asked: BudgetForm) -> tuple[Fraction, Fraction | None]:
+    """The budget as the ledger would have it: an epsilon, or a rho with its delta; refused at its field."""
+    given = {"budget": asked.budget or None, "rho": asked.rho or None, "delta": asked.delta or None}
+    try:
+        facts = terms_given("new", given["budget"], "add-remove", (), None, (), None, given["rho"], given["delta"])
+    except DiscreetError as error:
+        blamed = [name for name, text in given.items() if text and name in str(error).lower()]
+        field = blamed[0] if blamed else "budget" if given["rho"] is None else "rho"
+        raise FieldRefusedError(str(error), field=field) from None
+    delta = facts.get("delta")
+    return Fraction(facts["budget"]), None if delta is None else Fraction(delta)
+
+
+@router.post("/release/tables")
+@as_job(quick=True)
+def tables(asked: TablesForm) -> TablesReply:
+    """How many tables a budget pays for: with an epsilon alone, and with rho and delta."""
+    plan = plan_tables(asked.tables, budget=asked.budget, delta=asked.delta)
+    rows = [{"tables": r["tables"], "pure": r[PURE], "concentrated": r[CONCENTRATED]} for r in plan.rows()]
+    return TablesReply(sentences=plan.sentences(), break_even=plan.break_even, rows=rows)
+
+
 @router.post("/release/open")
 @as_job(quick=True)
 def open_account(request: Request, asked: OpeningForm) -> AccountsReply:
     """Fix, once, what is protected in a data set and how much may be spent on it."""
-    path = _place(request).ledger(asked.ledger)
+    path = place_of(request).ledger(asked.ledger)
+    _amount(asked)
     with Ledger(path) as book:
         book.create(
             asked.dataset,
-            asked.budget,
+            asked.budget or None,
+            rho=asked.rho or None,
+            delta=asked.delta or None,
             relation=asked.relation,
             public=asked.public,
             unit=asked.unit or None,
             parts=asked.parts or None,
         )
     return _accounts(path)
-
-
-@router.post("/release/admit")
-@as_job()
-def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
-    """All checks of the file's content, once; then questions may be asked about it."""
-    place = _place(request)
-    path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
-        try:
-            return _profile_reply(
-                admitting.admit(
-                    path,
-                    dataset=asked.dataset,
-                    ledger=book,
-                    version=asked.version,
-                    progress=under_way(),
-                    **asked.way.model_dump(),
-                )
-            )
-        except TableInputError as error:
-            report = getattr(error, "report", None)
-            if report is None:
-                raise
-            return _profile_reply(report)
-
-
-def _question(asked: QuestionForm) -> Question:
-    """The question of a page: what it leaves empty is not asked for. A page names no files of this machine."""
-    if has_code_lists(asked.domain):
-        raise TableInputError(
-            "A page declares its keys themselves and names no file; use a code list with discreet release --domain."
-        )
-    names = (
-        "count",
-        "sum",
-        "mean",
-        "share",
-        "by",
-        "domain",
-        "max_count",
-        "max_groups",
-        "counted",
-        "max_rows",
-        "purpose",
-    )
-    given = {name: getattr(asked, name) for name in names}
-    return Question(**{name: value for name, value in given.items() if value != []})
-
-
-def _terms(asked: QuestionForm) -> dict[str, Any]:
-    """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
-    names = ("dataset", "epsilon", "version", "part", "margins", "round_to", "hide_below", "confidence", "simultaneous")
-    return {name: getattr(asked, name) for name in names}
-
-
-def _words(asked: QuestionForm, question: Question) -> PresentationParts:
-    """Words and marks of the files; what could not be written is refused before anything is paid."""
-    words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
-    Presentation.of(names_to_label(asked.margins, question), **words)
-    return words
-
-
-@router.post("/release/expect")
-@as_job()
-def expect(request: Request, asked: QuestionForm) -> TableReply:
-    """How far off each report must be expected to be; nothing is drawn, nothing charged."""
-    place = _place(request)
-    path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
-        expected = preview(path, _question(asked), ledger=book, progress=under_way(), **_terms(asked))
-    return _table_reply(expected.view())
-
-
-@router.post("/release/before")
-@as_job()
-def before(request: Request, asked: QuestionForm) -> PriceReply:
-    """What is asked once before anything is paid: the price, and what may be a mistake in the question."""
-    place = _place(request)
-    path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
-        question = _question(asked)
-        _words(asked, question)
-        check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
-    assert check is not None
-    return PriceReply(
-        measure=check.measure,
-        charge=str(check.charge),
-        left=str(check.left),
-        paid_by=check.paid_by,
-        spellings=list(map(str, check.findings)),
-        advice=check.advice,
-    )
-
-
-@router.post("/release/ask")
-@as_job()
-def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
-    """Count, charge, draw and store: then it may be published. Once begun it goes on to its end, since it is paid for."""
-    place = _place(request)
-    path = place.tables.take(asked.table, "file")
-    with Ledger.existing(place.ledger(asked.ledger)) as book:
-        question = _question(asked)
-        words = _words(asked, question)
-        # whoever asks has seen the comparison before, and the record says that there was one
-        made = release(path, question, ledger=book, confirm=lambda check: True, **_terms(asked)).presented(**words)
-        left = str(book.balance(asked.dataset, asked.part).left)
-    view = made.view()
-    return ReleaseReply(
-        name=place.made.put(made),
-        sheet=_table_reply(view),
-        totals=[_table_reply(part) for part in view.parts],
-        left=left,
-    )
-
-
-@router.get(
-    "/release/made/{name}/{kind}",
-    response_class=Response,
-    responses={200: {"content": {t: {} for t in _KINDS.values()}}},
-)
-@as_job(quick=True)
-def file_of(request: Request, name: str, kind: Literal["csv", "json", "html"]) -> Response:
-    """A file of a release: the rows, the record, or the page."""
-    made = _place(request).made.take(name, "release")
-    text = {
-        "csv": made.csv_text,
-        "json": lambda: json.dumps({"record": plain(made.record), "margins": plain(made.margins)}, indent=1) + "\n",
-        "html": made.to_html,
-    }[kind]()
-    return Response(text, headers={"content-type": _KINDS[kind]})

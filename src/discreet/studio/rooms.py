@@ -51,6 +51,15 @@ _CHARTS: Mapping[str, Callable[[], Any]] = {
     "heat-map": plot.live_heat_map,
     "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
     "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
+    "many-tables": lambda: plot.live_curves(
+        "tables from the same people", "standard error of a count", width=420, height=200, log_x=True, log_y=True
+    ),
+    "error-epsilon": lambda: plot.live_curves(
+        "epsilon", "off by at most", width=520, height=220, log_x=True, log_y=True, chosen=True
+    ),
+    "error-rho": lambda: plot.live_curves(
+        "rho", "off by at most", width=520, height=220, log_x=True, log_y=True, chosen=True
+    ),
     "law": lambda: plot.live_law(width=760, height=200),
     "fit": lambda: plot.live_curves(
         "steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True
@@ -71,7 +80,8 @@ _FRAME = """<!doctype html>
 """
 _SCRIPT = '{style}<script type="module" src="/static/{name}.js"></script>'
 _STYLE = '<link rel="stylesheet" href="/static/{name}.css">'
-_BODY = """<p id="closed" class="problem" role="alert" hidden>The studio does not answer: was it closed? Start it again with discreet studio.</p>
+_BODY = """<p id="closed" class="problem" role="alert" hidden>The studio does not answer: was it closed?
+Start it again with discreet studio.</p>
 <p id="problem" class="problem" role="alert" hidden></p>
 <noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript>
 {body}"""
@@ -118,9 +128,10 @@ def chart(name: str) -> dict[str, Any]:
 
 
 class Refusal(BaseModel):
-    """Why a question was refused, in a sentence."""
+    """Why a question was refused, in a sentence; and the field of the page that it belongs to, where that is known."""
 
     detail: str
+    field: str | None = None
 
 
 class Form(BaseModel):
@@ -163,6 +174,13 @@ class Shelf(Generic[T]):
         if thing is None:
             raise HTTPException(404, f"There is no such {what} any more; drop it in again.")
         return thing
+
+    def drop(self, name: str) -> None:
+        """Let one go before its time."""
+        with self._lock:
+            thing = self._things.pop(name, None)
+        if thing is not None:
+            self.dropped(thing)
 
     def dropped(self, thing: T) -> None:
         """What happens to a thing that goes."""

@@ -29,8 +29,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DiscreetError, MissingExtraError
 from ..exact.given import whole
-from . import choose_room, collude_room, jobs, recover_room, release_room, rooms
+from . import choose_room, collude_room, jobs, recover_room, release_place, release_question, release_room, rooms
 from .access import NO_PAGE, Guard, Keys, read_by_a_person
+from .field_words import in_fields
 from .rooms import ROOMS, Refusal, notice, page
 
 _STATIC = Path(__file__).parent / "static"
@@ -65,7 +66,7 @@ def make_app(keys: Keys, place: release_room.Place) -> FastAPI:
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
-    for module in (rooms, choose_room, release_room, recover_room, collude_room, jobs):
+    for module in (rooms, choose_room, release_place, release_room, release_question, recover_room, collude_room, jobs):
         app.include_router(module.router)
 
     @app.get("/api/enter", status_code=204, tags=["enter"])
@@ -113,12 +114,13 @@ def bundle() -> str:
     return str(make())
 
 
-def _refusal(status: int, sentence: str) -> JSONResponse:
-    return JSONResponse({"detail": sentence}, status_code=status)
+def _refusal(status: int, sentence: str, field: str | None = None) -> JSONResponse:
+    return JSONResponse({"detail": sentence, **({} if field is None else {"field": field})}, status_code=status)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _refusal(422, _without_folders(str(error), request.app.state.place))
+    sentence = in_fields(_without_folders(str(error), request.app.state.place))
+    return _refusal(422, sentence, getattr(error, "field", None))
 
 
 def _without_folders(text: str, place: release_room.Place) -> str:
@@ -141,7 +143,7 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     if first["type"] == "json_invalid":
         return _refusal(400, "The body is no JSON.")
     place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return _refusal(422, f"{place or 'body'}: {first['msg']}.")
+    return _refusal(422, f"{place or 'body'}: {first['msg']}.", place or None)
 
 
 async def _problem(request: Request, error: Exception) -> Response:

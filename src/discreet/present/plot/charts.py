@@ -442,23 +442,39 @@ def live_heat_map(width: int = 205, height: int = 106) -> Chart:
     )
 
 
-def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: bool = False) -> Chart:
-    """Curves whose points are given later as "points": x, y, series, told."""
+def live_curves(
+    x: str,
+    y: str,
+    *,
+    width: int = 420,
+    height: int = 230,
+    log_x: bool = False,
+    log_y: bool = False,
+    chosen: bool = False,
+) -> Chart:
+    """Curves whose points are given later as "points": x, y, series, told; where some are `chosen`, these as "chosen", ringed."""
     alt = altair()
-    return dressed(
+    lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(point={"size": 45, "filled": True})
         .encode(
             x=alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False)),
-            y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False)),
             color=alt.Color(
                 "series:N", title=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")
             ),
             shape=alt.Shape("series:N", title=None, scale=alt.Scale(range=list(SHAPES)), legend=None),
             tooltip="told:N",
         )
-        .properties(width=width, height=height)
     )
+    if not chosen:
+        return dressed(lines.properties(width=width, height=height))
+    ringed = (
+        alt.Chart(alt.NamedData("chosen"))
+        .mark_point(size=260, strokeWidth=2.5, color=COLOURS[3])
+        .encode(x="x:Q", y="y:Q", tooltip="told:N")
+    )
+    return dressed(alt.layer(lines, ringed).properties(width=width, height=height))
 
 
 def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:

@@ -96,4 +96,4 @@ export function confirmed(title, body, yes, no = "Not yet") {
 }
 
 // The numbers behind a picture, for whoever cannot see it or wants to read them.
-export const asTable = (made) => element("details", { class: "small" }, element("summary", { text: "As a table" }), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The numbers as a table" }, made));
+export const asTable = (made, title = "As a table") => element("details", { class: "small" }, element("summary", { text: title }), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, made));

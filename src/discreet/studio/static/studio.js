@@ -54,12 +54,12 @@ key.then((known) => setInterval(async () => {
   closed.hidden = answer !== null;
 }, 2000));
 
-export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json", job } = {}) {
+export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json", job, keepalive = false } = {}) {
   const headers = { [HEADER]: await key, ...(job && { [JOB]: job }), ...(body === undefined ? {} : { "content-type": type }) };
   let answer;
   try {
     const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
-    answer = await fetch(path, { method, body: sent, signal, headers, credentials: "omit" });
+    answer = await fetch(path, { method, body: sent, signal, headers, keepalive, credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused(CLOSED);
@@ -112,7 +112,7 @@ export async function chart(element, name, { signals = {} } = {}) {
   if (!specifications.has(name)) specifications.set(name, ask(`/api/charts/${name}`));
   const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
   const spec = structuredClone(await specifications.get(name));
-  if (spec.width) spec.width = Math.min(spec.width, element.closest(".sheet").clientWidth - 90); // a phone shows all of it
+  if (spec.width) spec.width = Math.min(spec.width, (element.clientWidth || element.closest(".sheet").clientWidth) - 75); // a phone shows all of it
   for (const part of ["axis", "title", "legend", "header"]) {
     spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
   }
@@ -121,6 +121,7 @@ export async function chart(element, name, { signals = {} } = {}) {
     ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
   });
   for (const [signal, value] of Object.entries(signals)) view.signal(signal, value);
+  element.tabIndex = 0; // where it is wider than its place, the keyboard scrolls it
   return view;
 }
 

@@ -375,7 +375,8 @@ def _check_names(names: Sequence[str], file: HeldFile | None, header_row: int) -
         word = "tab" if other == "\t" else other
         raise TableInputError(
             f"{'The first line' if header_row == 1 else f'Line {header_row}'} of {show(file.name)} reads as a single "
-            f'column with "{word}" in its name; use --separator "{word}".'
+            f'column with "{word}" in its name; use --separator "{word}".',
+            remedies=(("separator", word),),
         )
 
 

@@ -37,9 +37,15 @@ _NULLS = (
     "NaN",
     "nan",
     "#N/A",
+    "k.A.",
+    "k. A.",
+    "keine Angabe",
 )
 _OFTEN = 10
 _OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
+
+
+Remedies = tuple[tuple[str, str], ...]  # ways of reading that would mend it: options of `profile`, and what to say
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,15 @@ class Finding:
     places: tuple[int, ...]
     advice: str
     grave: bool = False
+    remedies: Remedies = ()
 
 
-def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool = False) -> list[Finding]:
-    return [Finding(column.name, what, tally.count, tuple(tally.places), advice, grave)] if tally.count else []
+def _finding(
+    column: Column, what: str, tally: Tally, advice: str, grave: bool = False, remedies: Remedies = ()
+) -> list[Finding]:
+    return (
+        [Finding(column.name, what, tally.count, tuple(tally.places), advice, grave, remedies)] if tally.count else []
+    )
 
 
 def about_dates(column: Column, form: str, untyped: bool) -> list[Finding]:
@@ -79,7 +90,8 @@ def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, c
         findings += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
         advice = f"it would be read as missing: remove the separators{_OR_CODES}"
-        findings += _finding(column, "thousands separators", column.grouped, advice, grave=not codes)
+        as_codes = (("codes", column.name),)
+        findings += _finding(column, "thousands separators", column.grouped, advice, not codes, as_codes)
     numeric = (column.is_numeric and column.numbers.count > 0) or column.has_words_among_numbers
     if numeric and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
@@ -88,7 +100,8 @@ def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, c
             if words
             else "they are read as missing in a column of numbers"
         )
-        findings += _finding(column, "not a number in a column of numbers", column.texts, advice)
+        nulls = tuple(("null", word) for word in words)
+        findings += _finding(column, "not a number in a column of numbers", column.texts, advice, remedies=nulls)
     elif untyped or column.kind_in_words == "texts":
         words = [word for word in _NULLS if column.values and word in column.values]
         for word in words:
@@ -100,12 +113,14 @@ def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, c
                     column.values[word],
                     (column.first[word],),
                     f'use --null "{word}" if it means missing',
+                    remedies=(("null", word),),
                 )
             )
         if untyped and 2 * column.dotted.count >= column.there:
-            declare = shlex.join(["--dates", f"{column.name}:dd.mm.yyyy"])
+            form = f"{column.name}:dd.mm.yyyy"
+            declare = shlex.join(["--dates", form])
             advice = f"they are compared as texts, from the left; {declare} has them compared as dates"
-            findings += _finding(column, "days as dd.mm.yyyy", column.dotted, advice)
+            findings += _finding(column, "days as dd.mm.yyyy", column.dotted, advice, remedies=(("dates", form),))
         findings += _finding(
             column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
@@ -118,7 +133,8 @@ def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Findi
     mixed = reading.decimal is not None and column.numbers.count > column.foreign.count
     remedy = f"write it with a {other}" if mixed else f'use --decimal "{mark}"'
     advice = f"it would be read as missing: {remedy} and without thousands separators{_OR_CODES}"
-    return _finding(column, f"number with a {name}", column.foreign, advice, grave=not codes)
+    remedies = (*(() if mixed else (("decimal", mark),)), ("codes", column.name))
+    return _finding(column, f"number with a {name}", column.foreign, advice, not codes, remedies)
 
 
 def about_names(names: Sequence[str], nameless: int, size: int, header_row: int) -> list[Finding]:
@@ -130,12 +146,20 @@ def about_names(names: Sequence[str], nameless: int, size: int, header_row: int)
             1,
             (header_row,),
             "put a line of column names first, or the first person is not counted",
+            remedies=(("header_row", str(header_row + 1)),),
         )
         for name in odd
     ]
     if nameless:
         findings.append(
-            Finding("", "columns without a name", nameless, (header_row,), "nobody can ask about them: give them names")
+            Finding(
+                "",
+                "columns without a name",
+                nameless,
+                (header_row,),
+                "nobody can ask about them: give them names",
+                remedies=(("header_row", str(header_row + 1)),),
+            )
         )
     if not size:
         findings.append(Finding("", "no rows", 0, (), "the file has no rows: check that it is complete"))
