@@ -150,7 +150,9 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
     """The document of a mechanism in some bytes."""
     document = _parsed_json(data, name)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise Fault("format", f"{name} is not a mechanism file: its format is not {FORMAT!r}. Check the path.")
+        other = isinstance(document, dict) and "record" in document
+        move = "It is the record of a release: use discreet check-release" if other else "Check the path"
+        raise Fault("format", f"{name} is not a mechanism file: its format is not {FORMAT!r}. {move}.")
     return document
 
 
@@ -1759,6 +1761,7 @@ class Verdict:
     title: str
     findings: tuple[Finding, ...]
     beyond: tuple[str, ...] = ()
+    unopened: bool = False  # of a release beside a ledger: was the commitment to its reports not opened?
 
     @property
     def holds(self) -> bool:
@@ -3402,6 +3405,7 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
         (*(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
+        not opened,
     )
 
 
@@ -3496,7 +3500,8 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
     partly = (
         "do not rely on it before this is explained" if refuted else "what was checked holds, but not all was checked"
     )
-    print("verdict: " + ("all of this holds" if verdict.holds else partly))
+    unopened = "; the commitment to its reports was not opened, so they may be others than those that were drawn"
+    print("verdict: " + (f"all of this holds{unopened if verdict.unopened else ''}" if verdict.holds else partly))
 
 
 def _print_verified(found: Verified) -> None:

@@ -694,6 +694,9 @@ def test_every_help_has_an_example_and_every_example_runs(run, months, monkeypat
         lines = examples(told.out)
         assert lines, f"no example in discreet {' '.join(words)} --help"
         found += lines
+    first = next(line for line in found if line.startswith("discreet release people.csv --dataset census"))
+    assert "--rho" in first
+    found.insert(found.index(first), "discreet admit people.csv --dataset census --ledger budget.db")
     for line in found:
         told = run(*shlex.split(line)[1:])
         assert told.code == (1 if line == "discreet check gm.json --epsilon 0.05" else 0), line

@@ -45,6 +45,13 @@ ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", 
         ([*ASKED, "--unit", "id"], "--unit is fixed when the data set is created (discreet ledger create); leave it out"),
         ([*ADMITTED, "--public", "sex"], "--public is fixed when the data set is created"),
         ([*ADMITTED, "--separater", ";"], "--separater is no option of discreet admit. Did you"),
+        (["make", "gaussian", "--n", "9", "--sigma", "2"], "--sigma is no option of discreet make. Did you mean --standard-error?"),
+        (["compare", "--n", "9", "--rho", "1"], "--rho is no option of discreet compare. See"),
+        (["ledger", "create", "s", "--epsilon", "1"], "--epsilon is no option of discreet ledger create. Did you mean --budget?"),
+        ([*ASKED, "--count", "*", "--delta", "1e-9"], "--delta is fixed when the data set is created (discreet ledger create)"),
+        (["make", "gaussian", "--n", "9", "--epsilon", "1"], "the level of its noise is a rho. Give --rho instead"),
+        (["make", "geometric", "--n", "9", "--rho", "1"], "--rho does not go with geometric. Give --epsilon or --alpha instead."),
+        (["check-release", "gm.json"], "gm.json is not the record of a release; it is a mechanism: use discreet check."),
         (["make", "geometric", "--n", "20.000", "--epsilon", "1"], "--n 20.000 may mean 20 or 20000: write 20 or 20000."),
         (["make", "geometric", "--n", "20", "--epsilon", "0,5"], "--epsilon 0,5 has a comma: write 0.5."),
         ([*ASKED, "--count", "*", "--max-count", "20.000"], "--max-count 20.000 may mean 20 or 20000"),
@@ -180,3 +187,10 @@ def test_a_data_set_with_wrong_terms_is_removed_and_made_anew(run, survey):  # n
     told = run("ledger", "remove", "town", "--ledger", "b.db")
     assert_one_good_error(told)
     assert "'town' has spent 1, and what was drawn cannot be taken back. Nothing was removed" in told.err
+
+
+def test_a_record_is_told_from_a_mechanism(run, survey):  # noqa: F811
+    assert run("release", *survey, "-o", "out.csv").code == 0
+    told = run("check", "out.json")
+    assert told.code == 2
+    assert "It is the record of a release: use discreet check-release." in told.err

@@ -548,6 +548,10 @@ def test_domains_are_checked(tmp_path):
         ({"a": "text"}, "Declare groups"),
         ([1], "Declare groups"),
         ({"keys": [[["x"]]]}, "cannot be a declared key"),
+        (
+            {"a": [[0, 17], [18, None]]},
+            r"a band of numbers needs a label: \{\"column\": \{\"label\": \[0, 17\], ...\}\}",
+        ),
     ]:
         with pytest.raises(TableInputError, match=why):
             Domain.of(bad)

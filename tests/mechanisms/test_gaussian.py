@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -206,6 +207,15 @@ def test_what_is_described():
     assert Fraction(told.to_dict()["rho"]) == Fraction(1, 800)
     assert told.to_dict()["epsilon"] is None
     assert "95 % of it within 39" in str(told)
+    assert "clamped" not in told.headline
+    ended = dt.gaussian(5, rho="1/2")  # report 5 is farthest from both: the ratio of its tails is the largest
+    rows = [[ended.channel.entry(x, y) for y in range(6)] for x in range(6)]
+    worst = max(rows[x][y] / rows[z][y] for x in range(6) for z in (x - 1, x + 1) if 0 <= z < 6 for y in range(6))
+    told = describe(ended).headline
+    (own,) = re.findall(
+        r"clamped to its ends it keeps epsilon <= (\S+) without a delta, too, which it does not claim", told
+    )
+    assert math.log(worst) <= float(own) <= math.log(worst) + 1e-5
 
 
 # Files

@@ -452,3 +452,27 @@ def test_the_command_line_releases_for_a_rho(tmp_path, monkeypatch, capsys):
     code, _, err = run("release", *(w if w != "x > 3" else "x > 4" for w in asked[:-1]), "1/99")
     assert code == 2
     assert "rho 1/100 left of its budget 1/50, but 1/99 was asked" in err
+
+
+@for_each("rho, most", itertools.product(("100", "99", "50", "50/3", "1/100"), (2, 3, 7, 29, 40)))
+def test_a_pure_mechanism_that_is_chosen_for_rows_is_paid_for(rho, most):
+    """Where epsilon tanh(epsilon/2) is epsilon, the roots of a level are charged in steps of 1e-12, each rounded up."""
+    share = Share(Fraction(rho), (most,))
+    m = dt.geometric(dt.Grid(None, None), alpha=share.level.alpha)
+    assert share.pays(m)
+    assert not Share(share.rho * Fraction("0.99999"), (most,)).pays(m)  # and hardly less would pay for it
+
+
+def test_several_epsilons_of_a_budget_in_rho_have_their_price(tmp_path):
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("c", rho="1/5", delta="1e-9", relation="add-remove")
+        book.create("p", "1", relation="add-remove")
+        shown = [
+            str(dt.preview_epsilons(pandas.DataFrame({"x": [1]}), dataset=name, ledger=book, epsilons=["1/2", "1"]))
+            for name in "cp"
+        ]
+    costs = [math.ceil(e * math.tanh(e / 2) * 1e12) / 1e12 for e in (0.5, 1.0)]
+    assert (
+        f"The budget is a rho: epsilon 1/2 costs rho {costs[0]:.12f}, epsilon 1 costs rho {costs[1]:.12f}." in shown[0]
+    )
+    assert "costs rho" not in shown[1]

@@ -510,6 +510,14 @@ def test_the_lone_script_checks_a_release_with_its_ledger(shelf, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("verdict: all of this holds") == 2
     assert "DOES NOT HOLD" not in done.stdout
+    assert "not opened" not in done.stdout
+    exported = json.loads((tmp_path / "ledger.json").read_text())
+    entries = [{k: v for k, v in line.items() if k != "salt"} for line in exported["entries"]]
+    closed = {**exported, "entries": entries}
+    (tmp_path / "closed.json").write_text(json.dumps(closed))
+    done = run("x.json", "closed.json")
+    assert done.returncode == 0
+    assert "verdict: all of this holds; the commitment to its reports was not opened, so" in done.stdout
     rows = (tmp_path / "x.csv").read_text()
     (tmp_path / "x.csv").write_text(rows.replace("a,", "b,", 1))
     done = run("x.json")

@@ -6,13 +6,14 @@ wait until it runs.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -235,7 +236,12 @@ _ARGUMENTS = (
 )
 # Options that people give again where they were settled before
 _READING = {f"--{field.name.replace('_', '-')}" for field in fields(ReadingOptions)} | {"--codes", "--dates"}
-_TERMS = {"--budget", "--per", "--public", "--relation", "--unit"}
+_TERMS = {"--budget", "--delta", "--per", "--public", "--relation", "--unit"}
+# What others call an option, for whoever types it
+_SAME = dict.fromkeys(("sd", "sigma", "std", "standard-deviation"), ("standard-error", "rho")) | {
+    "epsilon": ("budget",),
+    "group-by": ("by",),
+}
 _PHRASES = {
     "pairs must be a list of pairs of neighbouring true values, for example [(0, 1)]": "--pairs are two neighbouring true values "
     'each, for example --pairs "0,1 50,51"',
@@ -365,7 +371,9 @@ def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> s
             many = "are words" if len(rest) > 1 else "is a word"
             return f"{', '.join(rest)} {many} that {name} does not take{example}"
         case UnknownOptionError(token=token):
-            return f"{(token.keyword or token.value).partition('=')[0]} is no option of {name}{hint}"
+            option = (token.keyword or token.value).partition("=")[0]
+            known = {option for argument in error.argument_collection or () for option in argument.names}
+            return f"{option} is no option of {name}{_meant(option, known)}"
         case RepeatArgumentError(token=token):
             return f"{token.keyword} is given more than once; give it once"
         case CoercionError(token=token, target_type=kind) if token is not None:
@@ -381,6 +389,15 @@ def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> s
             count = argument.token_count()[0]
             return f"{given} needs {'a value' if count == 1 else f'{count} words'} after it{example}"
     return told
+
+
+def _meant(option: str, known: Collection[str]) -> str:
+    """A question about the option that was meant: another word for the same, or one that is spelled nearly so."""
+    words = [name[2:] for name in sorted(known) if name.startswith("--")]
+    near = [word for word in _SAME.get(option[2:], ()) if word in words]
+    near += difflib.get_close_matches(option[2:], words, n=1, cutoff=0.72)
+    near += [word for word in words if len(word) > 2 and option[2:].startswith(word)]
+    return f". Did you mean --{near[0]}?" if near else ""
 
 
 def _fixed(error: CycloptsError, chain: list[str]) -> str | None:

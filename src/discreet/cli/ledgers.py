@@ -72,6 +72,8 @@ def create(
 
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
+
+    Example: discreet ledger create census --ledger budget.db --rho 1/5 --delta 1e-9 --relation add-remove
     """
     from pathlib import Path
 

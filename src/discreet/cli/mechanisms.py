@@ -201,12 +201,19 @@ def _made(
     maker = next(f for f in FAMILIES if f.word == family)
     stray = next((name for name in given if name != "step" and name not in maker.takes), None)
     if stray is not None:
+        is_level = stray in ("alpha", "epsilon")
         reason = {
             "randomized-response": ": it treats any two values as neighbours" if stray == "sensitivity" else "",
             "square-wave": ": it treats any two values as neighbours" if stray == "sensitivity" else "",
-            "uniform": ": its report ignores the truth" if stray in ("alpha", "epsilon") else "",
+            "uniform": ": its report ignores the truth" if is_level else "",
+            "gaussian": ": the level of its noise is a rho" if is_level else "",
         }.get(family, "")
-        raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. Leave it out.")
+        move = "Leave it out"
+        if family == "gaussian" and is_level:
+            move = "Give --rho instead, for example --rho 1/2, or --standard-error"
+        elif stray == "rho" and "epsilon" in maker.takes:
+            move = "Give --epsilon or --alpha instead"
+        raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. {move}.")
     if (matrix is not None) != (family == "from-matrix"):
         raise DiscreetError("A matrix and from-matrix go together; write discreet make from-matrix --matrix FILE.")
     if family == "rounded" and "cells" not in given:

@@ -91,6 +91,9 @@ def release(
 
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --epsilon 1 --ledger budget.db -o released.csv
+
+    Example: discreet release people.csv --dataset census --count "income = '>50K'" --by sex --domain domain.json
+    --rho 1/800 --ledger budget.db -o census.csv
     """
     from ..errors import ReleaseError
     from ..ledger.ledger import Ledger

@@ -69,12 +69,13 @@ PACING = "A cap paces spending and promises no privacy: the promise is the whole
 ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
     "Years: a new version of the data spends the same budget, which belongs to the people and not to the file.",
+    "Corrections: the release that corrects another is paid for again. What it corrects stays published, and both add up.",
     "Several persons: for k people who change together the promise is k times epsilon.",
 )
 ADDS_UP_RHO = (
     "Releases: the rhos of everything that was ever published from the same people add up, whatever was chosen after earlier "
     "releases were seen.",
-    ADDS_UP[1],
+    *ADDS_UP[1:3],
     "Several persons: for k people who change together rho is k^2 times as large, and epsilon follows from it.",
 )
 NOT_PROMISED = (

@@ -132,7 +132,11 @@ class Description(Result):
         worth = ", ".join(
             f"{show_above(float(epsilon_above(m.rho, Fraction(d))))} with delta {d}" for d in ("1e-6", "1e-9")
         )
-        return f"no level, but {m.privacy} (zCDP), proved for {m.neighbours.words(m.inputs)}; that is epsilon {worth}"
+        told = f"no level, but {m.privacy} (zCDP), proved for {m.neighbours.words(m.inputs)}; that is epsilon {worth}"
+        if not math.isfinite(self.tight.epsilon):
+            return told
+        own = f"epsilon <= {show_above(self.tight.epsilon)} without a delta"
+        return f"{told}; clamped to its ends it keeps {own}, too, which it does not claim"
 
     def view(self) -> View:
         """The headline, the size of unbounded noise, the properties that fail and where, and a row for each true value."""

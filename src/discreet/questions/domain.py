@@ -382,6 +382,8 @@ def declared_key(value: Any) -> Key:
         if dates
         else "use whole numbers of 64 bits, texts or booleans"
     )
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        instead = f'a band of numbers needs a label: {{"column": {{"label": {json.dumps(value, default=str)}, ...}}}}'
     raise TableInputError(f"{show(value)} cannot be a declared key; {instead}.")
 
 

@@ -53,8 +53,14 @@ class Share:
         """The level of one move that costs as much. With c the most moves of a group and m all of them, moves k_i cost
         the sum of k_i e tanh(k_i e/2), which is at most m/c times c e tanh(c e/2): tanh rises."""
         most = max(self.moves)
-        whole = pure_level(self.rho * most / sum(self.moves))
-        return whole if most == 1 else Level(whole.power(Fraction(1, most)))
+        part, less = self.rho * most / sum(self.moves), Fraction(1, 2**30)
+        whole = pure_level(part)
+        if most == 1:
+            return whole
+        level = Level(whole.power(Fraction(1, most)))
+        while pure_rho(most * level.charge) > part and less < 1:  # one move is charged in steps of 1e-12, rounded up
+            level, less = Level(pure_level(part * (1 - less)).power(Fraction(1, most))), 2 * less
+        return level
 
     def pays(self, m: Mechanism, own: int = 1, times: int = 1) -> bool:
         """Does it pay for a mechanism, where one row moves `times` numbers of a group by up to `own` steps? Decided exactly."""

@@ -159,9 +159,19 @@ class EpsilonPreview(Result):
             f"At epsilon {amount(last['epsilon_charged'])}:",
             *error_sentences(last),
             *last["beware"],
+            *self._in_rho(),
             "Nothing was drawn or charged.",
         )
         return View(self._title(), tuple(self.rows()[0]), tuple(tuple(row.values()) for row in self.rows()), notes)
+
+    def _in_rho(self) -> list[str]:
+        """What each would cost of a budget that is a rho."""
+        if self.records[0]["rho_charged"] is None:
+            return []
+        costs = [f"epsilon {amount(r['epsilon_charged'])} costs rho {amount(r['rho_charged'])}" for r in self.records]
+        return [
+            f"The budget is a rho: {', '.join(costs)}. For the same rho Gaussian noise may be narrower: preview it with rho."
+        ]
 
     def plot(self) -> Any:
         """How far numbers can be off against epsilon, a picture for each statistic: its groups, all of them at once, its totals."""

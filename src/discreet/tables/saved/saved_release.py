@@ -65,6 +65,7 @@ class Saved:
     @classmethod
     def of(cls, place: Path, content: bytes) -> Self:
         """From the content of that file."""
+        document = None
         try:
             text = content.decode("utf-8")
             document = json.loads(text)
@@ -81,9 +82,9 @@ class Saved:
                 f"{place} is not the record of a release; give the .json that release wrote.", kind="shape"
             ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise FileError(
-                f"{place} is not the record of a release; give the .json that release wrote.", kind="shape"
-            ) from None
+            is_mechanism = isinstance(document, dict) and document.get("format") == "discreet-mechanism"
+            move = "it is a mechanism: use discreet check" if is_mechanism else "give the .json that release wrote"
+            raise FileError(f"{place} is not the record of a release; {move}.", kind="shape") from None
         return cls(place, text, document, record)
 
     @property
