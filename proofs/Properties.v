@@ -181,6 +181,18 @@ Proof.
     replace (Nat.min (n - 0 - i) (n - (n - 0 - i))) with (Nat.min i (n - i)) by lia. reflexivity.
 Qed.
 
+(** With the exact weights p^e q^(last - e), of which no class beyond the last is used. *)
+Corollary fair_exact_has p q n l : 0 < p < q ->
+  let last := Nat.div2 (n + 1) in
+  let g := fun e => power p q last (Nat.min e last) in
+  has (fair_total g n) (S n) (fun i j => g (fair_class n i j)) l.
+Proof.
+  intros Hpq last g; apply fair_has; intros e; unfold g; split; [apply power_pos; lia|].
+  destruct (Nat.lt_ge_cases e last).
+  - rewrite !Nat.min_l by lia; apply power_falls; lia.
+  - rewrite !Nat.min_r by lia; lia.
+Qed.
+
 Lemma in_count l ls : In l ls <-> (0 < count l ls)%nat.
 Proof.
   unfold count; assert (same : forall x, same_letter l x = true <-> l = x) by (intros x; destruct l, x; simpl; split; congruence).

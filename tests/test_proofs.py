@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import json
 import random
-import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -578,14 +577,3 @@ def test_the_command_line_asks_the_proved_checker(proved, tmp_path, monkeypatch)
     assert ask_proved(points) == (3, "not covered: a channel of kind projective")
     names = bytes_of(document(dt.randomized_response(["Fiat", "VW"], epsilon=1)))
     assert ask_proved(names) == (0, "holds")
-
-
-def test_every_theorem_of_the_list_stands_in_its_file():
-    """The list is what the build compares; here, without Coq: each name is a theorem that ends in Qed, and none is admitted."""
-    for line in (PROOFS / "assumptions.txt").read_text().splitlines():
-        name, told = line.split(": ")
-        file, theorem = name.split(".")
-        text = (PROOFS / f"{file}.v").read_text()
-        assert told == "Closed under the global context"
-        assert re.search(rf"^(Theorem|Corollary|Lemma) {theorem}\b", text, re.MULTILINE), name
-        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text)
