@@ -274,6 +274,20 @@ have : 0 <= \sum_(0 <= s < n.+1) step a b r s * told b s levels seen.
 by case: seen {hs}.
 Qed.
 
+(** What follows is a channel: none of its probabilities is negative (above), to sum over what one audience sees is to leave it
+    out, and with all left out 1 remains. *)
+Theorem told_hides a r b rest seen :
+  \sum_(0 <= s < n.+1) told a r ((b, true) :: rest) (s :: seen) = told a r ((b, false) :: rest) seen.
+Proof. by case: seen. Qed.
+
+Theorem told_total a r (levels : seq R) : 0 < a -> a < 1 -> (r <= n)%N -> rising a [seq (c, false) | c <- levels] ->
+  told a r [seq (c, false) | c <- levels] [::] = 1.
+Proof.
+elim: levels a r => [|b levels IH] a r a0 a1 hr //= [ab [b1 h]]; have b0 : 0 < b by apply: lt_le_trans ab.
+have [_ one] := step_channel a0 a1 b0 b1 ab hr; rewrite -[RHS]one !big_nat.
+by apply: eq_bigr => s /andP [_ hs]; rewrite IH // mulr1.
+Qed.
+
 Lemma noise_private a x y r : 0 < a -> a < 1 -> (apart x y <= 1)%N -> a * noise a x r <= noise a y r.
 Proof.
 move=> a0 a1 near; rewrite /noise mulrCA.

@@ -451,7 +451,7 @@ Theorem accepted_certificate d c : check d = Holds -> Check.proof d = Some c ->
   forall r, risk_at_most c m P r -> value R (bound c) <= r.
 Proof.
 move=> hcheck hproof R P m hP hlevel hprop r.
-have [hm [_ [hl [hlaw [hper [hden [_ [hbits [hq [_ [_ [_ [hrisk [_ hby]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [hm [_ [hl [hlaw [hper [hden [_ [hbits [hq [_ [_ [_ [_ [hrisk [_ hby]]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
 have [hp [hn hsum]] := law_okP hlaw.
 have average : value R (bound c) <= average_risk c m P.
   case: hby => [[edges [he [hmul hb]]]|[D [hD [hnear [hrays hb]]]]].
@@ -472,7 +472,7 @@ Theorem accepted_risk d c : check d = Holds -> Check.proof d = Some c ->
   forall R : realFieldType, risk_at_most c (length (losses c)) (@own R d) (value R (objective c)).
 Proof.
 move=> hcheck hproof R; set m := length (losses c).
-have [hm [hrows [hl [hlaw [hper [_ [hobj [_ [_ [_ [hsq [_ [hrisk _]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [hm [hrows [hl [hlaw [hper [_ [hobj [_ [_ [_ [hsq [_ [_ [hrisk _]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
 have [[hT htable] _] := accepted_is_private _ hcheck; have [hp [_ hsum]] := law_okP hlaw.
 rewrite -/m in hp; have [hc _] := check_parts _ hcheck; have [_ [hsize _]] := channel_ok_table _ hc.
 set T := total_of (the_channel d) in hT hrisk *; set rows := rows_of (the_channel d) in hrows hrisk htable hsize *.
@@ -521,7 +521,7 @@ Theorem accepted_mechanism d c : check d = Holds -> Check.proof d = Some c ->
   (forall l, List.In l (require c) -> has_property m (@own R d) l).
 Proof.
 move=> hcheck hproof R m.
-have [hm [hrows [_ [_ [_ [_ [_ [_ [hq [heq [hsq [hreq [_ [hone _]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
+have [hm [hrows [_ [_ [_ [_ [_ [_ [hq [heq [hsq [_ [hreq [_ [hone _]]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
 have [[hT htable] _] := accepted_is_private _ hcheck.
 have [hc [ha _]] := check_parts _ hcheck; have [_ [hsize _]] := channel_ok_table _ hc; have [hab hb] := alpha_ok_sound _ ha.
 have hreports : Z.to_nat (reports (the_channel d)) = m by rewrite -hsq -hsize hrows Nat2Z.id.

@@ -7,7 +7,7 @@
     It decides about tables of integers, geometric noise on 0..n and randomised response;
     of anything else the answer is [Open], which is neither yes nor no. *)
 
-From Coq Require Import ZArith QArith List Bool.
+From Coq Require Import ZArith QArith Qabs List Bool.
 From Discreet Require Import Privacy Families.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -31,8 +31,15 @@ Inductive letter := RH | RM | CH | CM | F | WH | SY.
 
 Record grid := Grid { low : option fraction; high : option fraction; step : fraction }.
 
+(** What a loss, a prior or a limit is called; [..._numbers] is a name that says nothing. [Power 0] is l0, and so on;
+    [Moment k x] is the mean of (value - x)^k. *)
+Inductive loss_name := Loss_numbers | Power (k : Z) | Tail (x : fraction) | Threshold (x : fraction) | Asymmetric (over under : fraction).
+Inductive prior_name := Prior_numbers | Uniform | Binomial (chance : fraction) | Maximum (k : Z) | Minimum (k : Z).
+Inductive limit_name := Limit_numbers | Moment (k : Z) (about : fraction).
+
 (** A limit of priors: low <= a . p <= high, where a is the coefficients over [limit_per]. *)
-Record limit := Limit { coefficients : list Z; limit_per : Z; low_end : option fraction; high_end : option fraction }.
+Record limit := Limit {
+  coefficients : list Z; limit_per : Z; low_end : option fraction; high_end : option fraction; limit_called : limit_name }.
 
 (** A set of priors: every mixture of some, and how the prior of the bound is mixed from them; or all within limits, and a
     price for each end of a limit. *)
@@ -54,6 +61,7 @@ Record certificate := Certificate {
   per : Z; losses : list (list Z);  (* loss = integer / per *)
   prior : list Z;
   kind : risk_kind;
+  loss_called : loss_name; prior_called : prior_name; members_called : list prior_name;  (* those of a hull *)
   require : list letter;
   own_alpha : fraction;
   bits : Z;
@@ -66,6 +74,7 @@ Record tight_level := Tight { tight_alpha : fraction; tight_power : Z; tight_exa
 Record document := Document {
   the_channel : channel;
   inputs : grid; outputs : grid; same_grids : bool;
+  of_names : bool;  (* true values are names, which have no order *)
   the_neighbours : neighbours;
   alpha : fraction;
   epsilon : option (fraction * option fraction);  (* factor, or factor times ln(base) *)
@@ -78,7 +87,7 @@ Record document := Document {
 Inductive fault :=
 | Bad_number | Bad_table | Bad_total | Bad_sum | Bad_cells | Bad_channel | Bad_grid | Grids_do_not_fit
 | Bad_neighbours | Bad_alpha | Bad_epsilon | Alpha_above_epsilon | Level_fails | Tight_differs | Properties_differ
-| Bad_certificate | Properties_missing | Risk_differs | Other_level | Bad_multipliers | Bound_differs.
+| Bad_certificate | Lying_name | Properties_missing | Risk_differs | Other_level | Bad_multipliers | Bound_differs.
 
 Inductive gap := Too_long | Undecided_epsilon.
 
@@ -415,12 +424,20 @@ Definition all_letters : list letter := [RH; RM; CH; CM; F; WH; SY].
 
 Definition count (l : letter) (ls : list letter) : nat := length (filter (same_letter l) ls).
 
+(** Three properties speak of an order, and are not listed of names. *)
+Definition speaks (d : document) (l : letter) : bool :=
+  match l with RM | CM | SY => negb (of_names d) | _ => true end.
+
+(** Any two names are neighbours. *)
+Definition names_near (d : document) : bool :=
+  negb (of_names d) || match the_neighbours d with Any => true | _ => false end.
+
 Definition listed_ok (d : document) (columns : list (list Z)) : bool :=
   match listed d with
   | None => true
   | Some ls =>
       same_grids d && (size (the_channel d) =? reports (the_channel d)) &&
-      forallb (fun l => Nat.eqb (count l ls) (if has_letter (the_channel d) columns l then 1 else 0)) all_letters
+      forallb (fun l => Nat.eqb (count l ls) (if has_letter (the_channel d) columns l && speaks d l then 1 else 0)) all_letters
   end.
 
 (** ** Certificates
@@ -748,6 +765,76 @@ Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
   | Largest s => set_ok m (prior c) s (map (fun x => x # Z.to_pos (per c * T)) found) (rational (objective c))
   end.
 
+(** ** Names: numbers that are called by a name must be those of the name *)
+
+Definition grid_value (g : grid) (i : nat) : Q :=
+  (match low g with Some x => rational x | None => 0 end + inject_Z (Z.of_nat i) * rational (step g))%Q.
+
+(** What the name says that report [y] costs when [x] is true. *)
+Definition loss_meant (name : loss_name) (x y : Q) : option Q :=
+  let apart := Qabs (y - x) in
+  match name with
+  | Loss_numbers => None
+  | Power k => Some (if Qeq_bool x y then 0 else Qpower apart k)
+  | Tail t => Some (if Qle_bool apart (rational t) then 0 else 1)
+  | Threshold t => Some (if Bool.eqb (Qle_bool (rational t) x) (Qle_bool (rational t) y) then 0 else 1)
+  | Asymmetric over under => Some (if Qeq_bool x y then 0 else (if Qle_bool x y then rational over else rational under) * apart)
+  end%Q.
+
+Definition loss_fits (d : document) (c : certificate) (m : nat) : bool :=
+  forallb (fun i => forallb (fun j =>
+    match loss_meant (loss_called c) (grid_value (inputs d) i) (grid_value (outputs d) j) with
+    | None => true
+    | Some v => Qeq_bool (nth j (nth i (losses c) []) 0 # Z.to_pos (per c)) v
+    end) (seq 0 m)) (seq 0 m).
+
+(** The terms of (u + v)^n, from u^n to v^n, times the binomial coefficients. *)
+Fixpoint binomial (u v : Z) (n : nat) : list Z :=
+  match n with
+  | O => [1]
+  | S n' => let l := binomial u v n' in add_rows (scaled u l ++ [0]) (0 :: scaled v l)
+  end.
+
+(** Of [k] values between the ends the largest is at most half a step above value i: (2 i + 1)^k over (2 n)^k. *)
+Definition maximum (k : Z) (n : nat) : list Z :=
+  let steps := map (fun i => (2 * Z.of_nat i + 1) ** k) (seq 0 n) ++ [(2 * Z.of_nat n) ** k] in
+  map (fun x => fst x - snd x) (combine steps (0 :: steps)).
+
+(** Weights are those of a distribution up to 1e-9. *)
+Definition near_law (law exact : list Z) : bool :=
+  let whole := sum exact in
+  let total := sum law in
+  sum (map (fun x => Z.abs (fst x * whole - total * snd x)) (combine law exact)) * 10 ^ 9 <=? 2 * total * whole.
+
+Definition prior_fits (name : prior_name) (law : list Z) : bool :=
+  let n := (length law - 1)%nat in
+  match name with
+  | Prior_numbers => true
+  | Uniform => forallb (Z.eqb (nth 0 law 0)) law
+  | Binomial x => (0 <? num x) && (num x <? den x) && near_law law (binomial (den x - num x) (num x) n)
+  | Maximum k => near_law law (maximum k n)
+  | Minimum k => near_law law (rev (maximum k n))
+  end.
+
+Definition limit_fits (g : grid) (l : limit) : bool :=
+  match limit_called l with
+  | Limit_numbers => true
+  | Moment k about => forallb (fun x =>
+      Qeq_bool (fst x # Z.to_pos (limit_per l)) (Qpower (grid_value g (snd x) - rational about) k))
+      (combine (coefficients l) (seq 0 (length (coefficients l))))
+  end.
+
+Definition names_ok (d : document) (c : certificate) (m : nat) : bool :=
+  loss_fits d c m &&
+  match kind c with
+  | Average => prior_fits (prior_called c) (prior c)
+  | Worst _ => true
+  | Largest (Hull members _) =>
+      Nat.eqb (length (members_called c)) (length members) &&
+      forallb (fun x => prior_fits (fst x) (snd x)) (combine (members_called c) members)
+  | Largest (Limits limits _) => forallb (limit_fits (inputs d)) limits
+  end.
+
 Definition longest_bits : Z := 2 ^ 13.
 
 (** Families that are small enough are written out. *)
@@ -773,6 +860,7 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
             && forallb (has_letter (the_channel d) columns) (require c)) Properties_missing ;;
       need (fraction_ok (objective c) && fraction_ok (bound c)) Bad_number ;;
       risk_ok c T rows ;;
+      need (names_ok d c m) Lying_name ;;
       need (fraction_ok (own_alpha c) && (0 <? num (own_alpha c)) && (num (own_alpha c) <? den (own_alpha c))) Bad_certificate ;;
       need (equal (own_alpha c) (alpha d)) Other_level ;;
       need ((0 <=? bits c) && (bits c <=? longest_bits)) Bad_certificate ;;
@@ -797,7 +885,7 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
 Definition check (d : document) : verdict :=
   let c := the_channel d in
   channel_ok c ;;
-  need (grid_ok (inputs d) (size c) && grid_ok (outputs d) (reports c)) Grids_do_not_fit ;;
+  need (grid_ok (inputs d) (size c) && grid_ok (outputs d) (reports c) && names_near d) Grids_do_not_fit ;;
   need (alpha_ok (alpha d)) Bad_alpha ;;
   epsilon_ok (num (alpha d)) (den (alpha d)) (epsilon d) ;;
   let columns := columns_of c in

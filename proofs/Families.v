@@ -387,3 +387,54 @@ Proof.
     (same i j ltac:(lia) ltac:(lia)) C (same k j ltac:(lia) ltac:(lia))).
   rewrite !pow_S in P; simpl Z.of_nat in P; rewrite !Z.pow_0_r, !Z.mul_1_r in P; exact P.
 Qed.
+
+(** ** The square wave
+
+    Reports 0..n+2w stand for -w..n+w. Those at most [w] from the truth have the weight q, all others p
+    (Li, Wang, Lopuhaa-Zwakenberg, Skoric and Li 2020, on a grid). *)
+
+Definition wave_weight (p q : Z) (w i j : nat) : Z := if (Nat.leb i j && Nat.leb j (i + 2 * w))%bool then q else p.
+
+Definition wave (p q : Z) (n w : nat) : list row := written (wave_weight p q w) (S n) (S (n + 2 * w)).
+
+Definition wave_total (p q : Z) (n w : nat) : Z := q * Z.of_nat (2 * w + 1) + p * Z.of_nat n.
+
+Lemma series_const c k : series (fun _ => c) k = c * Z.of_nat k.
+Proof. induction k as [|k IH]; [simpl; lia|]. change (series (fun _ => c) k + c = c * Z.of_nat (S k)). rewrite IH; lia. Qed.
+
+(** Theorem 2.8: it is a table, for every n and every width. *)
+Theorem wave_table p q n w : 0 < p <= q -> table (wave_total p q n w) (S (n + 2 * w)) (wave p q n w).
+Proof.
+  intros Hpq; apply written_table.
+  - unfold wave_total; nia.
+  - intros i j _ _; unfold wave_weight; destruct (_ && _)%bool; lia.
+  - intros i Hi. replace (S (n + 2 * w)) with (i + ((2 * w + 1) + (n - i)))%nat by lia.
+    rewrite series_split, series_split.
+    rewrite (series_ext (wave_weight p q w i) (fun _ => p) i).
+    2: { intros t Ht; unfold wave_weight; destruct (Nat.leb_spec i t); [lia|reflexivity]. }
+    rewrite (series_ext (fun t => wave_weight p q w i (i + t)) (fun _ => q) (2 * w + 1)).
+    2: { intros t Ht; unfold wave_weight; destruct (Nat.leb_spec i (i + t)), (Nat.leb_spec (i + t) (i + 2 * w)); simpl; lia || reflexivity. }
+    rewrite (series_ext (fun t => wave_weight p q w i (i + (2 * w + 1 + t))) (fun _ => p) (n - i)).
+    2: { intros t Ht; unfold wave_weight; destruct (Nat.leb_spec (i + (2 * w + 1 + t)) (i + 2 * w)); [lia|].
+         destruct (Nat.leb i _); reflexivity. }
+    rewrite !series_const; unfold wave_total. rewrite Nat2Z.inj_sub by lia. ring.
+Qed.
+
+(** Theorem 2.9: it keeps p/q between any two values. *)
+Theorem wave_private p q n w : 0 < p <= q -> private p q any_two (wave p q n w).
+Proof.
+  intros Hpq; apply written_private; intros i k j _ _ _ _; unfold wave_weight.
+  destruct (_ && _)%bool, (_ && _)%bool; nia.
+Qed.
+
+(** Theorem 2.10: and no level above it, where there are two values: the first report lies in the window of the first alone. *)
+Theorem wave_tight p q n w a b : 0 < p <= q -> (1 <= n)%nat -> private a b (within 1) (wave p q n w) -> a * q <= b * p.
+Proof.
+  intros Hpq Hn H.
+  assert (Hz : forall i, (i < S n)%nat ->
+    nth_error (wave p q n w) i = Some (map (wave_weight p q w i) (seq 0 (S (n + 2 * w))))).
+  { intros i Hi; unfold wave, written.
+    rewrite nth_error_map, (nth_error_nth' _ 0%nat), seq_nth by (rewrite ?seq_length; exact Hi). reflexivity. }
+  specialize (H 0%nat 1%nat _ _ ltac:(unfold within; lia) (Hz 0%nat ltac:(lia)) (Hz 1%nat ltac:(lia))).
+  inversion H as [|? ? ? ? G _]; subst. exact G.
+Qed.

@@ -77,17 +77,18 @@ move=> hs hb x y E hxy; rewrite mulr_sumr; apply: ler_sum => t _; exact: ledger_
 Qed.
 
 (** What the ledger does: a charge beyond what is left is refused, by what was charged before and by nothing in the
-    data. The refusal is report 0, whatever the data are, and costs nothing. *)
+    data. Nothing is drawn then and nothing is charged; whoever asked goes on as after report 0, say with a cheaper question. *)
 Fixpoint guarded (left_over : R) (s : strategy) : strategy :=
   if s is Ask e law next then
-    if (0 <= e) && (e <= left_over) then Ask e law (fun r => guarded (left_over - e) (next r)) else Stop
+    if (0 <= e) && (e <= left_over) then Ask e law (fun r => guarded (left_over - e) (next r)) else guarded left_over (next 0%N)
   else Stop.
 
 (** Theorem 5.8: so whatever is asked, in whatever order, all reports together keep the budget. *)
 Theorem ledger_guards b s : 0 <= b -> honest s -> honest (guarded b s) /\ within_budget b (guarded b s).
 Proof.
 elim: s b => [|e law next IH] b hb //= [e0 [hge [hlevel hn]]].
-case: ifP => [/andP [_ heb]|_] //=; split.
+case: ifP => [/andP [_ heb]|_]; last exact: IH.
+split=> /=.
   by split=> //; split=> //; split=> // r; case: (IH r (b - e)); rewrite ?subr_ge0.
 by split=> // r; case: (IH r (b - e)); rewrite ?subr_ge0.
 Qed.

@@ -132,6 +132,67 @@ Proof.
     destruct (Nat.eqb_spec j 0), (Nat.eqb_spec j n), (Nat.eqb_spec (S n - 1 - j) 0), (Nat.eqb_spec (S n - 1 - j) n); simpl; lia.
 Qed.
 
+(** ** The explicit fair mechanism *)
+
+Lemma fair_class_self n i : fair_class n i i = 0%nat.
+Proof.
+  unfold fair_class; replace (apart i i) with 0%nat by (unfold apart; lia).
+  destruct (Nat.ltb_spec 0 (Nat.min i (n - i))); [reflexivity|]. replace (Nat.min i (n - i)) with 0%nat by lia; reflexivity.
+Qed.
+
+(** Reports farther from the truth, and truths farther from the report, have no smaller class. *)
+Lemma fair_class_reports n i j k : (i <= n)%nat -> (apart i j <= apart i k)%nat -> (fair_class n i j <= fair_class n i k)%nat.
+Proof.
+  unfold fair_class; intros Hi H.
+  generalize (div2_spec (apart i j + Nat.min i (n - i) + 1)), (div2_spec (apart i k + Nat.min i (n - i) + 1)).
+  destruct (Nat.ltb_spec (apart i j) (Nat.min i (n - i))), (Nat.ltb_spec (apart i k) (Nat.min i (n - i))); lia.
+Qed.
+
+Lemma fair_class_truths n i k j : (i <= n)%nat -> (k <= n)%nat -> (j <= n)%nat ->
+  (k = S i /\ j <= i \/ i = S k /\ i <= j)%nat -> (fair_class n i j <= fair_class n k j)%nat.
+Proof.
+  unfold fair_class, apart; intros Hi Hk Hj W.
+  generalize (div2_spec (i - j + (j - i) + Nat.min i (n - i) + 1)), (div2_spec (k - j + (j - k) + Nat.min k (n - k) + 1)).
+  destruct (Nat.ltb_spec (i - j + (j - i)) (Nat.min i (n - i))),
+           (Nat.ltb_spec (k - j + (j - k)) (Nat.min k (n - k))); lia.
+Qed.
+
+(** Theorem 2.7: the explicit fair mechanism has all seven properties, for every n and all weights that never rise with the class. *)
+Theorem fair_has g n l : (forall e, 0 < g (S e) <= g e) ->
+  has (fair_total g n) (S n) (fun i j => g (fair_class n i j)) l.
+Proof.
+  intros Hg.
+  assert (falls : forall e e', (e <= e')%nat -> g e' <= g e).
+  { intros e e' H; induction H as [|e' H IH]; [lia|]. generalize (Hg e'); lia. }
+  destruct l; simpl.
+  - intros i j _ _; rewrite fair_class_self; apply falls; lia.
+  - intros i j Hi Hj; destruct (Nat.ltb_spec j i); apply falls, fair_class_truths; lia.
+  - intros i j _ _; rewrite fair_class_self; apply falls; lia.
+  - intros i j Hi Hj; destruct (Nat.ltb_spec j i); apply falls, fair_class_reports; unfold apart; lia.
+  - intros i j _ _; rewrite !fair_class_self; reflexivity.
+  - intros i _; rewrite fair_class_self. unfold fair_total.
+    assert (bound : forall k, series (fun j => g (Nat.div2 (j + 1))) k <= g 0%nat * Z.of_nat k).
+    { induction k as [|k IH]; [simpl; lia|].
+      change (series (fun j => g (Nat.div2 (j + 1))) k + g (Nat.div2 (k + 1)) <= g 0%nat * Z.of_nat (S k)).
+      generalize (falls 0%nat (Nat.div2 (k + 1)) ltac:(lia)); lia. }
+    apply bound.
+  - intros i j Hi Hj; f_equal; unfold fair_class.
+    replace (apart (n - 0 - i) (n - 0 - j)) with (apart i j) by (unfold apart; lia).
+    replace (Nat.min (n - 0 - i) (n - (n - 0 - i))) with (Nat.min i (n - i)) by lia. reflexivity.
+Qed.
+
+(** With the exact weights p^e q^(last - e), of which no class beyond the last is used. *)
+Corollary fair_exact_has p q n l : 0 < p < q ->
+  let last := Nat.div2 (n + 1) in
+  let g := fun e => power p q last (Nat.min e last) in
+  has (fair_total g n) (S n) (fun i j => g (fair_class n i j)) l.
+Proof.
+  intros Hpq last g; apply fair_has; intros e; unfold g; split; [apply power_pos; lia|].
+  destruct (Nat.lt_ge_cases e last).
+  - rewrite !Nat.min_l by lia; apply power_falls; lia.
+  - rewrite !Nat.min_r by lia; lia.
+Qed.
+
 Lemma in_count l ls : In l ls <-> (0 < count l ls)%nat.
 Proof.
   unfold count; assert (same : forall x, same_letter l x = true <-> l = x) by (intros x; destruct l, x; simpl; split; congruence).
@@ -172,6 +233,6 @@ Proof.
   unfold listed_ok in Hl; rewrite Hls, !andb_true_iff in Hl; destruct Hl as [[_ Hsq] Hall].
   rewrite forallb_forall in Hall; specialize (Hall l ltac:(destruct l; simpl; tauto)).
   apply Nat.eqb_eq in Hall; apply in_count in Hin.
-  destruct (has_letter (the_channel d) (columns_of (the_channel d)) l) eqn:E; [|lia].
+  destruct (has_letter (the_channel d) (columns_of (the_channel d)) l) eqn:E; [|simpl in Hall; lia].
   apply has_letter_sound; [exact Hc|apply Z.eqb_eq; exact Hsq|exact E].
 Qed.

@@ -17,45 +17,57 @@ Local Open Scope ring_scope.
 Section Events.
 Variables (R : realFieldType) (report : Type).
 
+(** The events that have a probability: with two that exclude each other their union, and the impossible one. *)
+Variable measurable : (report -> bool) -> Prop.
+Hypothesis impossible : measurable (fun=> false).
+Hypothesis either : forall E F, (forall x, ~~ (E x && F x)) -> measurable E -> measurable F -> measurable (fun x => E x || F x).
+Hypothesis same : forall E F, (forall x, E x = F x) -> measurable E -> measurable F.
+
 (** [mu i E] is the probability under true value [i] that the report lies in [E]: finitely additive is enough. *)
 Definition random_report (m : nat) (mu : nat -> (report -> bool) -> R) : Prop :=
   forall i, lt i m ->
-  (forall E, 0 <= mu i E) /\ mu i (fun=> true) = 1 /\
+  (forall E, measurable E -> 0 <= mu i E) /\ mu i (fun=> true) = 1 /\
   (forall E F, (forall x, E x = F x) -> mu i E = mu i F) /\
-  (forall E F, (forall x, ~~ (E x && F x)) -> mu i (fun x => E x || F x) = mu i E + mu i F).
+  (forall E F, measurable E -> measurable F -> (forall x, ~~ (E x && F x)) -> mu i (fun x => E x || F x) = mu i E + mu i F).
 
 (** The level, of every event. *)
 Definition keeps_events (p q : Z) (near : neighbours) (m : nat) (mu : nat -> (report -> bool) -> R) : Prop :=
-  forall i k E, lt i m -> lt k m -> neighbouring near i k -> zr R p * mu i E <= zr R q * mu k E.
+  forall i k E, lt i m -> lt k m -> measurable E -> neighbouring near i k -> zr R p * mu i E <= zr R q * mu k E.
 
-(** Every report is read as a value. *)
+(** Every report is read as one of the [m] values, and it has a probability how often as which. *)
+Definition reading (m : nat) (f : report -> nat) : Prop := forall x, lt (f x) m.
+Definition read_events (f : report -> nat) : Prop := forall j, measurable (fun x => f x == j).
 Definition read (f : report -> nat) (mu : nat -> (report -> bool) -> R) (i j : nat) : R := mu i (fun x => f x == j).
 
 (** Theorem 3.11: what is read is a mechanism, and keeps the level. *)
-Theorem read_mechanism m mu f : random_report m mu -> (forall x, lt (f x) m) -> mechanism m (read f mu).
+Theorem read_mechanism m mu f : random_report m mu -> reading m f -> read_events f -> mechanism m (read f mu).
 Proof.
-move=> h hf i hi; have [ge [one [ext add]]] := h i hi; split=> [j _|]; first exact: ge.
+move=> h hf hm i hi; have [ge [one [ext add]]] := h i hi; split=> [j _|]; first exact: ge.
+have below k : measurable (fun x => (f x < k)%N).
+  elim: k => [|k IH]; first by apply: same impossible => x.
+  have disjoint x : ~~ ((f x < k)%N && (f x == k)) by case: (ltngtP (f x) k).
+  by apply: same (either disjoint IH (hm k)) => x; rewrite [RHS]ltnS [RHS]leq_eqVlt orbC.
 have main k : \sum_(j < k) read f mu i j = mu i (fun x => (f x < k)%N).
   elim: k => [|k IH].
-    rewrite big_ord0; have := add (fun=> false) (fun=> false) (fun=> isT) => /= e.
+    rewrite big_ord0; have := add (fun=> false) (fun=> false) impossible impossible (fun=> isT) => /= e.
     by apply/esym/eqP; rewrite -(addrK (mu i (fun=> false)) (mu i _)) -e subrr.
-  rewrite big_ord_recr /= IH /read -add; first by apply: ext => x; rewrite [RHS]ltnS [RHS]leq_eqVlt orbC.
+  rewrite big_ord_recr /= IH /read -add //; first by apply: ext => x; rewrite [RHS]ltnS [RHS]leq_eqVlt orbC.
   by move=> x; case: (ltngtP (f x) k).
 by rewrite main -one; apply: ext => x; apply/ssrnat.ltP.
 Qed.
 
-Theorem read_keeps p q near m mu f : keeps_events p q near m mu -> keeps_level p q near m (read f mu).
-Proof. by move=> h i k j hi hk _ near_ik; apply: h. Qed.
+Theorem read_keeps p q near m mu f : read_events f -> keeps_events p q near m mu -> keeps_level p q near m (read f mu).
+Proof. by move=> hm h i k j hi hk _ near_ik; apply: h. Qed.
 
 (** Theorem 3.12: so however its reports are read, a mechanism of the level, and of the properties required, has no risk below the
     bound of an accepted certificate. *)
 Theorem more_reports d c mu f : check d = Holds -> Check.proof d = Some c -> let m := length (losses c) in
   random_report m mu -> keeps_events (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m mu ->
-  (forall x, lt (f x) m) -> (forall l, List.In l (require c) -> has_property m (read f mu) l) ->
+  reading m f -> read_events f -> (forall l, List.In l (require c) -> has_property m (read f mu) l) ->
   forall r, risk_at_most c m (read f mu) r -> value R (bound c) <= r.
 Proof.
-move=> hc hp m hmu hk hf hprop r.
-exact: (accepted_certificate hc hp (read_mechanism hmu hf) (@read_keeps _ _ _ _ _ f hk) hprop).
+move=> hc hp m hmu hk hf hm hprop r.
+exact: (accepted_certificate hc hp (read_mechanism hmu hf hm) (read_keeps hm hk) hprop).
 Qed.
 End Events.
 

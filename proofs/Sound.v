@@ -456,7 +456,7 @@ Lemma certificate_parts d c : check d = Holds -> proof d = Some c ->
   (2 <= m)%nat /\ length (rows_of (the_channel d)) = m /\ lines_of m (losses c) /\ law_ok m (prior c) = true /\
   0 < per c /\ 0 < den (bound c) /\ 0 < den (objective c) /\ 0 <= bits c /\ 0 < num (own_alpha c) < den (own_alpha c) /\
   num (own_alpha c) * den (alpha d) = num (alpha d) * den (own_alpha c) /\
-  size (the_channel d) = reports (the_channel d) /\
+  size (the_channel d) = reports (the_channel d) /\ names_ok d c m = true /\
   forallb (has_letter (the_channel d) (columns_of (the_channel d))) (require c) = true /\
   risk_ok c (total_of (the_channel d)) (rows_of (the_channel d)) = Holds /\ proved_by d c m.
 Proof.
@@ -480,7 +480,7 @@ Proof.
   { intros s En; unfold level_ok in Hl; rewrite En in Hl; steps Hl. apply Z.leb_le; assumption. }
   assert (Hq : forall pairs, the_neighbours d = Pairs pairs -> pairs_ok (Z.of_nat k) pairs = true).
   { intros pairs En; unfold level_ok in Hl; rewrite En in Hl; steps Hl. rewrite HL; assumption. }
-  split; [lia|]. split; [reflexivity|]. do 9 (split; [first [assumption|split; assumption]|]).
+  split; [lia|]. split; [reflexivity|]. do 9 (split; [first [assumption|split; assumption]|]). split; [rewrite <- Em; assumption || (rewrite Em; assumption)|].
   split; [assumption|]. split; [first [exact Er|reflexivity]|].
   unfold proved_by; destruct (by_rays (given c)).
   - destruct (reach_of k (the_neighbours d)) as [D|] eqn:ED; [|discriminate].
@@ -493,4 +493,29 @@ Proof.
       destruct (forallb _ pairs) eqn:Ef; [|discriminate]. rewrite forallb_forall in Ef; apply Z.eqb_eq, (Ef _ Hin). }
     left; steps Hx. exists edges; split; [|split; assumption].
     apply edges_sound; assumption.
+Qed.
+
+(** Theorem 6.5: of an accepted document the loss is the one that it is called: l0, l1, l2, lp, a tail, a threshold or an
+    asymmetric loss of the distance between the values of its grids. *)
+Theorem accepted_loss d c : check d = Holds -> proof d = Some c ->
+  forall i j v, (i < length (losses c))%nat -> (j < length (losses c))%nat ->
+  loss_meant (loss_called c) (grid_value (inputs d) i) (grid_value (outputs d) j) = Some v ->
+  (nth j (nth i (losses c) []) 0%Z # Z.to_pos (per c) == v)%Q.
+Proof.
+  intros H Hp i j v Hi Hj E.
+  destruct (certificate_parts d c H Hp) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & N & _).
+  unfold names_ok in N; apply andb_prop in N; destruct N as [N _]; unfold loss_fits in N.
+  rewrite forallb_forall in N; specialize (N i ltac:(apply in_seq; lia)); simpl in N.
+  rewrite forallb_forall in N; specialize (N j ltac:(apply in_seq; lia)); simpl in N.
+  rewrite E in N; apply Qeq_bool_iff; exact N.
+Qed.
+
+(** Theorem 6.6: and a prior that is called uniform gives all values the same weight. *)
+Theorem accepted_uniform d c : check d = Holds -> proof d = Some c -> kind c = Average -> prior_called c = Uniform ->
+  forall x y, In x (prior c) -> In y (prior c) -> x = y.
+Proof.
+  intros H Hp K U x y Hx Hy.
+  destruct (certificate_parts d c H Hp) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & N & _).
+  unfold names_ok in N; rewrite K, U in N; apply andb_prop in N; destruct N as [_ N]; simpl in N.
+  rewrite forallb_forall in N; assert (A := N x Hx); assert (B := N y Hy); apply Z.eqb_eq in A, B; congruence.
 Qed.

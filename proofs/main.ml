@@ -108,10 +108,36 @@ let channel part =
   | Json.String ("then" | "additive" | "clamped" | "map" | "window" | "projective" as kind) -> raise (Uncovered ("a channel of kind " ^ kind))
   | _ -> refuse "the channel is of an unknown kind"
 
+(* Texts for people: printable, and beyond ASCII nothing is decided about them. *)
+let plain_text = function
+  | Json.String s ->
+      String.iter
+        (fun c ->
+          if Char.code c > 127 then raise (Uncovered "letters beyond ASCII");
+          if Char.code c < 32 || Char.code c = 127 then refuse "a text is not plain")
+        s;
+      s
+  | _ -> refuse "a text is something else"
+
+let has_names = function Json.Object parts -> List.mem_assoc "names" parts | _ -> false
+
+(* The values of a grid, or names, of which one may be for all other answers: as good as 0, 1, 2 ... *)
 let grid part =
-  (match part with
-   | Json.Object parts when List.mem_assoc "names" parts -> raise (Uncovered "answers that are names")
-   | _ -> ());
+  match part with
+  | Json.Object _ when has_names part -> (
+      match fields "a list of names" [ "names"; "other" ] [] part with
+      | [ Json.List names; other ] ->
+          let texts = List.map (function Json.String s when s <> "" -> s | _ -> refuse "a name is no text") names in
+          if List.length (List.sort_uniq compare texts) < List.length texts || List.length texts < 2 then
+            refuse "the names are not two or more, each once";
+          (match other with
+           | Json.Null -> ()
+           | Json.String s when List.mem s texts -> ()
+           | _ -> refuse "the name for other answers is none of the names");
+          let whole i = { num = Whole.of_int i; den = Whole.one } in
+          { low = Some (whole 0); high = Some (whole (List.length texts - 1)); step = whole 1 }
+      | _ -> refuse "the names are no list")
+  | _ ->
   match fields "a grid" [ "low"; "high"; "step" ] [] part with
   | [ low; high; step ] ->
       { low = unless_null fraction low; high = unless_null fraction high; step = fraction step }
@@ -160,6 +186,78 @@ let letter = function
 
 let letters = function Json.List l -> List.map letter l | _ -> refuse "the properties are no list"
 
+(* A name such as lp(3): its kind and its numbers; "" for a name that says nothing about numbers. *)
+let parsed name =
+  let s = plain_text name in
+  let n = String.length s in
+  let letters = ref 0 in
+  while !letters < n && s.[!letters] >= 'a' && s.[!letters] <= 'z' do incr letters done;
+  let digit c = c >= '0' && c <= '9' in
+  let stem = if !letters < n && digit s.[!letters] then !letters + 1 else !letters in
+  let nothing = ("", []) in
+  if !letters = 0 || n > 2 * Json.most_digits then nothing
+  else if stem = n then (s, [])
+  else if s.[stem] <> '(' || s.[n - 1] <> ')' then nothing
+  else
+    let inside = String.sub s (stem + 1) (n - stem - 2) in
+    let pieces = List.map (fun p -> p) (String.split_on_char ',' inside) in
+    let pieces =
+      List.mapi
+        (fun i p ->
+          if i = 0 then Some p
+          else if String.length p > 0 && p.[0] = ' ' then Some (String.sub p 1 (String.length p - 1))
+          else None)
+        pieces in
+    let shaped = function
+      | None -> false
+      | Some p ->
+          let from = if String.length p > 0 && p.[0] = '-' then 1 else 0 in
+          String.length p > from
+          && (let good = ref true in
+              String.iteri (fun i c -> if i >= from && not (digit c || c = '/') then good := false) p;
+              !good) in
+    if not (List.for_all shaped pieces) then nothing
+    else
+      let numbers = List.map (function Some p -> (p, fraction_of_text p) | None -> assert false) pieces in
+      let canonical (p, x) =
+        let g = Whole.gcd x.num x.den in
+        let top, bottom = (Whole.div x.num g, Whole.div x.den g) in
+        p = if Whole.equal bottom Whole.one then Whole.to_string top
+            else Whole.to_string top ^ "/" ^ Whole.to_string bottom in
+      if List.for_all canonical numbers then (String.sub s 0 stem, List.map snd numbers) else nothing
+
+let written_bits = 8192
+let is_short x = max (Whole.numbits x.num) (Whole.numbits x.den) <= written_bits
+let power_of x =
+  if Whole.equal x.den Whole.one && Whole.leq Whole.one x.num && Whole.leq x.num (Whole.of_int 64) then Some x.num else None
+
+let loss_name name =
+  match parsed name with
+  | "l0", [] -> Power Whole.zero
+  | "l1", [] -> Power Whole.one
+  | "l2", [] -> Power (Whole.of_int 2)
+  | "lp", [ x ] -> (match power_of x with Some k -> Power k | None -> Loss_numbers)
+  | "tail", [ x ] when is_short x -> Tail x
+  | "threshold", [ x ] when is_short x -> Threshold x
+  | "asymmetric", [ x; y ] when is_short x && is_short y -> Asymmetric (x, y)
+  | _ -> Loss_numbers
+
+let prior_name name law =
+  let n = max 0 (List.length law - 1) in
+  match parsed name with
+  | "uniform", [] -> Uniform
+  | "binomial", [ x ] when n * Whole.numbits x.den <= written_bits -> Binomial x
+  | ("maximum" | "minimum") as which, [ x ]
+    when Whole.equal x.den Whole.one && Whole.leq Whole.one x.num && Whole.leq x.num (Whole.of_int written_bits)
+         && Whole.to_int x.num * Whole.numbits (Whole.of_int (2 * n)) <= written_bits ->
+      if which = "maximum" then Maximum x.num else Minimum x.num
+  | _ -> Prior_numbers
+
+let limit_name name =
+  match parsed name with
+  | "moment", [ k; about ] -> (match power_of k with Some k -> Moment (k, about) | None -> Limit_numbers)
+  | _ -> Limit_numbers
+
 let items = function Json.List l -> l | _ -> refuse "the parts of a set of priors are no list"
 
 let set_of_priors part =
@@ -167,19 +265,23 @@ let set_of_priors part =
   | Json.String "hull" -> (
       match fields "the set of priors" [ "kind"; "priors"; "mixture" ] [] part with
       | [ _; priors; mixture ] ->
-          let member p = integers (List.nth (fields "a prior" [ "name"; "weights" ] [] p) 1) in
-          Hull (List.map member (items priors), integers mixture)
+          let member p =
+            match fields "a prior" [ "name"; "weights" ] [] p with
+            | [ name; weights ] -> let law = integers weights in (prior_name name law, law)
+            | _ -> assert false in
+          let members = List.map member (items priors) in
+          (Hull (List.map snd members, integers mixture), List.map fst members)
       | _ -> assert false)
   | Json.String "limits" -> (
       match fields "the set of priors" [ "kind"; "limits"; "prices" ] [] part with
       | [ _; limits; prices ] ->
           let limit l =
             match fields "a limit" [ "name"; "coefficients"; "denominator"; "low"; "high" ] [] l with
-            | [ _; numbers; per; low; high ] ->
+            | [ name; numbers; per; low; high ] ->
                 { coefficients = integers numbers; limit_per = integer per; low_end = unless_null fraction low;
-                  high_end = unless_null fraction high }
+                  high_end = unless_null fraction high; limit_called = limit_name name }
             | _ -> assert false in
-          Limits (List.map limit (items limits), List.map fraction_of_text (words prices))
+          (Limits (List.map limit (items limits), List.map fraction_of_text (words prices)), [])
       | _ -> assert false)
   | _ -> refuse "the set of priors is of an unknown kind"
 
@@ -188,19 +290,21 @@ let certificate near part =
     [ "loss"; "prior"; "risk"; "among"; "require"; "alpha"; "bits"; "objective"; "bound"; "multipliers" ] in
   match fields "the certificate" names [ "family" ] part with
   | [ loss; prior; risk; among; require; alpha; bits; objective; bound; multipliers ] ->
-      let per, losses =
+      let loss_called, per, losses =
         match fields "the loss" [ "name"; "denominator"; "rows" ] [] loss with
-        | [ _; per; rows ] -> (integer per, lines rows)
+        | [ name; per; rows ] -> (loss_name name, integer per, lines rows)
         | _ -> assert false in
-      let law =
+      let prior_text, law =
         match fields "the prior" [ "name"; "weights" ] [] prior with
-        | [ _; weights ] -> integers weights
+        | [ name; weights ] -> (name, integers weights)
         | _ -> assert false in
-      let kind =
+      let kind, prior_called, members_called =
         match (risk, among) with
-        | Json.String "family", Json.Null -> Largest (set_of_priors (field "the certificate" "family" part))
-        | Json.String "average", Json.Null -> Average
-        | Json.String "worst", text -> Worst (integers text)
+        | Json.String "family", Json.Null ->
+            let set, called = set_of_priors (field "the certificate" "family" part) in
+            (Largest set, Prior_numbers, called)
+        | Json.String "average", Json.Null -> (Average, prior_name prior_text law, [])
+        | Json.String "worst", text -> (Worst (integers text), Prior_numbers, [])
         | _ -> refuse "the risk of the certificate is of an unknown kind" in
       (match part with
        | Json.Object parts when List.mem_assoc "family" parts && risk <> Json.String "family" ->
@@ -217,7 +321,7 @@ let certificate near part =
             { by_rays = false; of_rows = line "rows"; of_level = line "level";
               of_letters = List.map (fun (key, l) -> (letter (Json.String key), lines l)) others }
         | _ -> refuse "the multipliers are no object" in
-      { per; losses; prior = law; kind; require = letters require; own_alpha = fraction alpha; bits = integer bits;
+      { per; losses; prior = law; kind; loss_called; prior_called; members_called; require = letters require; own_alpha = fraction alpha; bits = integer bits;
         objective = fraction objective; bound = fraction bound; given }
   | _ -> assert false
 
@@ -225,12 +329,57 @@ let rec sorted = function
   | Json.Object parts -> Json.Object (List.sort compare (List.map (fun (k, v) -> (k, sorted v)) parts))
   | other -> other
 
+(* How it was made: plain texts, a distance between 0 and 1, and what it was made from. The parameters of the outermost. *)
+let rec recipe depth part =
+  if depth > 64 then refuse "the recipe nests too deeply";
+  match fields "the recipe" [ "family"; "parameters"; "citation"; "distance"; "of" ] [] part with
+  | [ family; Json.Object parameters; citation; distance; inner ] ->
+      ignore (plain_text family);
+      ignore (plain_text citation);
+      List.iter (fun (key, value) -> ignore (plain_text (Json.String key)); ignore (plain_text value)) parameters;
+      (match distance with
+       | Json.Float text when (let x = float_of_string text in x >= 0. && x <= 1.) -> ()
+       | _ -> refuse "the recipe's distance is not between 0 and 1");
+      if inner <> Json.Null then ignore (recipe (depth + 1) inner);
+      parameters
+  | _ -> refuse "the recipe's parameters are not named texts"
+
+(* The recipe names the problem for people: not another one than the certificate. *)
+let agree parameters proof =
+  let part = field "the certificate" in
+  let name holder = field "a part of the certificate" "name" (part holder proof) in
+  let text = function Json.String s -> s | _ -> refuse "a name is no text" in
+  let own holder = text (field "a part" "name" holder) in
+  let ending key limit = match field "a limit" key limit with Json.Null -> "" | value -> text value in
+  let priors =
+    match proof with
+    | Json.Object parts when List.mem_assoc "family" parts -> (
+        let set = List.assoc "family" parts in
+        match field "the set" "kind" set with
+        | Json.String "hull" ->
+            [ ("priors", "any mixture of " ^ String.concat ", " (List.map own (items (field "the set" "priors" set)))) ]
+        | _ ->
+            let limit l = Printf.sprintf "%s in %s..%s" (own l) (ending "low" l) (ending "high" l) in
+            [ ("priors", "any with " ^ String.concat " and " (List.map limit (items (field "the set" "limits" set)))) ])
+        |> List.map (fun (key, value) -> (key, Json.String value))
+    | _ -> [ ("prior", name "prior") ] in
+  let required = List.sort compare (List.map text (match part "require" proof with Json.List l -> l | _ -> [])) in
+  let require = if required = [] then "none" else String.concat " " required in
+  List.iter
+    (fun (key, value) ->
+      match List.assoc_opt key parameters with
+      | Some told when told <> value -> refuse ("the recipe and the certificate differ in the " ^ key)
+      | _ -> ())
+    (priors
+    @ [ ("loss", name "loss"); ("risk", part "risk" proof); ("alpha", part "alpha" proof); ("require", Json.String require) ])
+
 (* The document, and why its certificate is left out, if it is. *)
 let document whole =
   let names =
     [ "inputs"; "outputs"; "neighbours"; "level"; "channel"; "claims"; "recipe"; "format"; "version"; "digest" ] in
   match fields "the file" names [ "certificate" ] whole with
-  | [ inputs; outputs; near; level; part; claims; _; form; version; _ ] ->
+  | [ inputs; outputs; near; level; part; claims; made; form; version; _ ] ->
+      let parameters = recipe 0 made in
       if form <> Json.String "discreet-mechanism" then refuse "it is not a mechanism file";
       if version <> Json.Integer "1" then refuse "its version is not 1";
       let alpha, eps =
@@ -251,10 +400,16 @@ let document whole =
         | Json.Object parts -> (
             match List.assoc_opt "certificate" parts with
             | None | Some Json.Null -> (None, None)
-            | Some c -> ( try (Some (certificate near c), None) with Uncovered what -> (None, Some what)))
+            | Some _ when has_names inputs || has_names outputs -> refuse "a certificate is about numbers, not about names"
+            | Some c -> (
+                try
+                  let read = certificate near c in
+                  agree parameters c;
+                  (Some read, None)
+                with Uncovered what -> (None, Some what)))
         | _ -> assert false in
       ( { the_channel = channel part; inputs = grid inputs; outputs = grid outputs;
-          same_grids = sorted inputs = sorted outputs; the_neighbours = near; alpha; epsilon = eps; tight = told;
+          same_grids = sorted inputs = sorted outputs; of_names = has_names inputs; the_neighbours = near; alpha; epsilon = eps; tight = told;
           listed; proof },
         left_out )
   | _ -> assert false
@@ -275,6 +430,7 @@ let words_of_fault = function
   | Tight_differs -> "the tight level is not that of the weights"
   | Properties_differ -> "the properties are not those of the weights"
   | Bad_certificate -> "the certificate does not fit the mechanism"
+  | Lying_name -> "a loss, a prior or a limit of the certificate is not what it is called"
   | Properties_missing -> "the mechanism lacks a property that its certificate requires"
   | Risk_differs -> "the risk in the certificate is not that of the weights"
   | Other_level -> "the certificate is about another level"

@@ -7,6 +7,8 @@ large that is for a mechanism, which prior within the set a solver's multipliers
     limits    every prior p with c . p <= 0 for some rows c of integers: low <= a . p <= high has c = low - a and a - high.
               For any prices >= 0 the largest mean of losses E is at most max_j (E_j - sum of prices times c_j).
 
+Proved in Coq: proofs/Sets.v, set_member and set_largest.
+
 `RiskProgram` is the largest of several mean losses as a linear program of its own, for the worst case and for sets of priors.
 """
 

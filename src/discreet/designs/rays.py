@@ -14,7 +14,7 @@ level above (or below), one may return to it at once, but go on beyond the prese
 
 and all of them are C_n where nothing is left to come. The cheapest ray with x_0 = 1 costs free_0. The minima are over sliding
 windows, so that a report takes O(n) operations whatever D is. On integers with every product rounded down the result is
-never above the true one: that is what certificates rest on.
+never above the true one: that is what certificates rest on. Proved in Coq: proofs/Rays.v, cheapest_ray_sound.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ chain as salted digests, and the fingerprint of the data under a secret that lie
 the chain can be shown to others without telling what was asked, answered or counted.
 
 Charges add up: the sum of the epsilons bounds the privacy loss of all answers together (basic composition; Dwork,
-McSherry, Nissim and Smith 2006), as exact rationals: ten times 0.1 is 1. Under concentrated terms rho is what adds up (prices.py).
+McSherry, Nissim and Smith 2006; proved in Coq for questions that follow from earlier answers: proofs/Ledger.v, ledger_private
+and ledger_guards), as exact rationals: ten times 0.1 is 1. Under concentrated terms rho is what adds up (prices.py).
 """
 
 from __future__ import annotations

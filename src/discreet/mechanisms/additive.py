@@ -35,7 +35,8 @@ def geometric(
 
     Truncated to 0..n this is GM, the optimal private mechanism for the 0-1 loss and, followed by the user's own remap,
     for every monotone loss and prior (Ghosh et al. 2009). Its probabilities are rationals known in closed form, so the
-    distribution itself is kept, proved and drawn at any size; there is no matrix and no rounding (docs/theory/geometric.md).
+    distribution itself is kept, proved and drawn at any size; there is no matrix and no rounding (docs/theory/geometric.md). Its
+    level is proved in Coq: proofs/Families.v, geometric_private and geometric_tight.
 
     >>> import discreet as dt
     >>> dt.geometric(8, alpha="9/10")

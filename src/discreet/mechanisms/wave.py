@@ -28,8 +28,9 @@ def square_wave(
         width  how many steps from the truth is near; by default as in the paper
 
     Reports reach `width` steps beyond both ends, so that the window around every value is whole. Any two true values are
-    neighbours: the level is one of local privacy. A report says little; from many, `recover` finds the distribution of ordered
-    values several times nearer than from randomised response or the geometric mechanism at the same local level.
+    neighbours: the level is one of local privacy (proved in Coq: proofs/Families.v, wave_private). A
+    report says little; from many, `recover` finds the distribution of ordered values several times nearer than from randomised
+    response or the geometric mechanism at the same local level.
 
     Without a `width` it is the one for which a report tells most about a value that may be anywhere (Li et al. 2020), about
     n/2 for little epsilon and less for more; `plan_reports` chooses one for a guess of the distribution. A width of 0 is randomised

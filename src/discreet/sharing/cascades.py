@@ -2,8 +2,8 @@
 
 The most accurate report is drawn from the truth; each next one is a remap of the report before it, never of the truth
 (Gupte and Sundararajan 2010; proved in Coq: proofs/Cascade.v, step_leads and coalition_law). So whoever pools reports knows
-what the least private of them says, and noise besides. A cascade
-knows no ledger: it says what it costs, and `CascadeReports` keeps what is needed to add a level later.
+what the least private of them says, and noise besides. A
+cascade knows no ledger: it says what it costs, and `CascadeReports` keeps what is needed to add a level later.
 
 A level that is added later is a report between two others (`Bridge`), drawn afterwards: exactly, in a few words, on a grid of
 any size. Between a report u at level a and a report v at level c, both on 0..n, one at level b (a < b < c) has the distribution
