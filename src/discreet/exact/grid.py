@@ -164,6 +164,8 @@ class Grid:
 
     def value(self, position: int) -> int | Fraction:
         """The value at a position."""
+        if self.is_integer:  # nearly always, and without fractions
+            return self.anchor.numerator + int(position) * self.step.numerator
         return _tidy(self.anchor + position * self.step)
 
     def scaled(self, size: int, denominator: int) -> NDArray[np.int64]:

@@ -199,8 +199,13 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     texts = []
     for k in sorted(range(len(columns)), key=columns.__getitem__):
         name = json.dumps(columns[k])
-        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in domain.values[k]}
-        texts.append([spelled[key[k]] for key in domain.keys])
+        column = [key[k] for key in domain.keys]
+        once = column if len(domain.values[k]) == len(column) else domain.values[k]
+        written = [f"{name} {v if type(v) is int else json.dumps(v)}" for v in once]
+        if once is not column:
+            spelled = dict(zip(once, written, strict=True))
+            written = [spelled[v] for v in column]
+        texts.append(written)
     if len(texts) == 1:
         return texts[0]
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)

@@ -183,6 +183,8 @@ class OnePair:
 
 def distinct(pairs: Sequence[Pairs | OnePair]) -> list[Pairs | OnePair]:
     """One pair of true values for all at which every mechanism has the same losses."""
+    if all(p.size == 1 for p in pairs):
+        return list(pairs)
     labels = np.array(np.broadcast_arrays(*(p.alike() for p in pairs)))
     kept = np.sort(np.unique(labels, axis=1, return_index=True)[1])
     return [p.taken(kept) for p in pairs]

@@ -27,7 +27,7 @@ from ...questions.margins import margin_name
 from ..draw.measures import Measure, sizes_of
 from ..totals.margin_rows import ReleaseTotals
 from .coarse import Coarse
-from .readings import Misses, Reading
+from .readings import Misses, Reading, members
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def expected_errors(
             }
             for sense in senses
         )
-        noisy = {n: count for n, count in Counter(sizes.tolist()).items() if n in readings[k]}
+        noisy = {n: len(alike) for n, alike in members(sizes).items() if n in readings[k]}
         rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}, coarse))
         if sums is None:
             continue

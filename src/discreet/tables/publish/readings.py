@@ -39,9 +39,11 @@ def members(sizes: Indices) -> dict[int, Indices]:
     """The positions of the groups of each size, in one pass: there may be as many sizes as groups."""
     if not len(sizes):
         return {}
-    order = np.argsort(sizes, kind="stable")
-    different, starts = np.unique(sizes[order], return_index=True)
-    return dict(zip(different.tolist(), np.split(order, starts[1:]), strict=True))
+    short = sizes.astype(np.int16) if np.abs(sizes).max() < 2**15 else sizes  # which are sorted by their digits
+    order = np.argsort(short, kind="stable")
+    ordered = sizes[order]
+    starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return dict(zip(ordered[np.append(0, starts)].tolist(), np.split(order, starts), strict=True))
 
 
 @dataclass(frozen=True)

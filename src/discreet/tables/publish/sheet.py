@@ -27,7 +27,7 @@ from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .expected_errors import expected_errors
-from .readings import USUAL, Column, Confidence, Misses, Part, Reading, as_list, as_shown, in_steps, in_units
+from .readings import USUAL, Column, Confidence, Misses, Part, Reading, as_list, as_shown, in_steps, in_units, members
 from .record import CHECKED, one_group_advice, release_record
 from .released import Columns, Release
 
@@ -324,10 +324,13 @@ def _fixed_columns(
         columns["n"] = [sizes] * len(asked)
     columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
-    different, which = np.unique(sizes, return_inverse=True)
+    groups = members(sizes)
+    which = np.empty(len(sizes), dtype=np.int64)
+    for k, chosen in enumerate(groups.values()):
+        which[chosen] = k
     for statistic in asked:
         label = str(charge * statistic.weight * question.cells_part / question_asked.shared_by(terms))
-        used = [first[statistic.name].plan[size] for size in different.tolist()]
+        used = [first[statistic.name].plan[size] for size in groups]
         for name, texts in (
             ("mechanism", [family_of(m) for m in used]),
             ("digest", [digest_of(m) for m in used]),
