@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
+from discreet.errors import RecoveryError
 from tests.cli.test_cli import assert_one_good_error, run  # noqa: F401
 
 AGES = [k % 9 for k in range(900)]
@@ -128,7 +129,10 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
     assert (made.code, made.err) == (0, "")
     assert dt.load("m.json").inputs == dt.Names(["Fiat", "Alfa Romeo", "08"], other="another")
     asked = ["t.csv", "--column", "brand", "-m", "m.json"]
-    assert_says(run("perturb", *asked), "is missing")
+    missing = run("perturb", *asked)
+    assert_says(missing, "is missing")
+    assert "--on-bad map=NAME" in missing.err
+    assert "clamp" not in missing.err
     assert run("perturb", *asked, "--on-bad", "map=Alfa Romeo", "--rows", "--keep", "g", "-o", "r.csv").code == 0
     counted = run("tally", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--csv")
     rows = {(r["g"], r["brand"]): int(r["count"]) for r in csv.DictReader(counted.out.splitlines())}
@@ -171,16 +175,114 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
     Path("plain.csv").write_text("Fiat\n08\nFiat\n")
     assert json.loads(run("recover", "plain.csv", "-m", "m.json", "--json").out)["counts"] == [2, 0, 1, 0]
     Path("wrong.csv").write_text("brand\nFiat\nLada\n")
-    assert_says(
-        run("recover", "wrong.csv", "-m", "m.json"), "Line 3 of wrong.csv has 'Lada', which is not one of the 4 names"
-    )
+    assert_says(run("recover", "wrong.csv", "-m", "m.json"), "Line 3 of wrong.csv is not one of the 4 names")
     for words, why in (
         (["geometric", "--names", "a,b"], "Names have no order, and geometric needs one"),
         (["randomized-response", "--n", "3", "--names", "a,b"], "Answers are names or numbers"),
         (["randomized-response", "--n", "3", "--other", "b"], "--other is for answers that are names"),
         (["randomized-response", "--names", "a,a"], "look alike"),
-        (["randomized-response", "--names", "none.csv"], "There is no code list"),
+        (["randomized-response", "--names", "none.csv"], "There is no code list 'none.csv'; check"),
+        (["randomized-response", "--names", "none.txt"], "'none.txt' was read as one name; a code list is a .csv file"),
+        (["randomized-response", "--names", "none.txt", "--other", "x"], "'none.txt' was read as one name"),
     ):
         assert_says(run("make", *words, "--epsilon", "1"), why)
-    assert_says(run("recover", "r.csv", "-m", "m.json", "--by", "g"), "Say which column has the reports")
+    alone = run("recover", "r.csv", "-m", "m.json", "--by", "g", "--csv")  # one column is neither group nor count
+    assert list(csv.DictReader(alone.out.splitlines())) == by
+    Path("wide.csv").write_text("g,h,brand,count\nn,1,Fiat,2\n")
+    assert_says(run("recover", "wide.csv", "-m", "m.json", "--by", "g"), "wide.csv has several columns; name the one")
+    assert_says(run("recover", "wide.csv", "-m", "m.json"), "for example --column brand")
     assert_says(run("sample", "m.json", "nofile"), "no name and no file")
+
+
+LEFT, RIGHT = (dt.randomized_response(names, epsilon=60) for names in (["a", "b", "c"], ["b", "a", "c"]))
+SPACE = dt.projective_response(["a", "b", "c", "d", "e"], epsilon=8)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_files_say_which_mechanism_drew_them(run, suffix):  # noqa: F811
+    """The same names in another order are another mechanism: without the digest its estimate would have wrong names."""
+    LEFT.save("left.json")
+    RIGHT.save("right.json")
+    Path("t.csv").write_text("g,x\n" + "n,a\ns,b\n" * 20)
+    rows, noisy, summed = (f"{name}.{suffix}" for name in ("rows", "noisy", "summed"))
+    asked = ["perturb", "t.csv", "--column", "x", "-m", "left.json"]
+    assert run(*asked, "-o", noisy).code == 0
+    assert run(*asked, "--rows", "--keep", "g", "-o", rows).code == 0
+    assert run("tally", noisy, "--column", "x", "-m", "left.json", "-o", summed).code == 0
+    for name in (rows, noisy, summed):
+        assert run("recover", name, "--column", "x", "-m", "left.json").code == 0
+        for words in (["recover"], ["tally"], *([["recover", "--by", "g"]] if name == rows else [])):
+            told = run(*words, name, "--column", "x", "-m", "right.json")
+            assert_says(told, f"another mechanism drew them (digest {LEFT.digest[:19]}...)")
+    assert run("perturb", "t.csv", "--column", "x", "-m", "right.json", "-o", f"other.{suffix}").code == 0
+    assert_says(run("recover", noisy, f"other.{suffix}", "-m", "left.json"), "another mechanism drew them")
+    assert (
+        "another mechanism" not in run("tally", rows, "--column", "g", "-m", "right.json").err
+    )  # it speaks of x alone
+
+
+def test_reports_of_two_mechanisms_do_not_add_up(run):  # noqa: F811
+    near, far = dt.geometric(4, epsilon=3), dt.geometric(4, epsilon=2)
+    near.save("near.json")
+    far.save("far.json")
+    Path("t.csv").write_text("x\n" + "1\n3\n" * 9)
+    for name in ("near", "far"):
+        assert run("perturb", "t.csv", "--column", "x", "-m", f"{name}.json", "-o", f"{name}.parquet").code == 0
+    assert_says(run("tally", "near.parquet", "far.parquet", "--column", "x"), "drawn by two mechanisms")
+    assert_says(run("recover", "near.parquet", "far.parquet", "-m", "near.json"), "drawn by two mechanisms")
+    assert_says(run("recover", "far.parquet", "-m", "near.json"), "another mechanism drew them")
+
+
+def test_what_takes_the_place_of_a_file_says_so(run):  # noqa: F811
+    for told in ("saved to m.json", "replaced m.json"):
+        assert told in run("make", "geometric", "--n", "4", "--epsilon", "1", "-o", "m.json").out
+    Path("r.csv").write_text("y\n1\n2\n2\n")
+    for told in ("saved to e.json", "replaced e.json"):
+        assert told in run("recover", "r.csv", "-m", "m.json", "-o", "e.json").out
+
+
+def test_an_estimate_is_written_as_csv_where_its_name_says_so(run):  # noqa: F811
+    LEFT.save("m.json")
+    Path("r.csv").write_text("g,x\n" + "n,a\ns,b\n" * 20)
+    for by, first in (([], ["answer"]), (["--by", "g"], ["g", "answer"])):
+        asked = ["recover", "r.csv", "--column", "x", "-m", "m.json", *by]
+        shown = run(*asked, "--csv").out
+        assert shown.split("\n")[0].split(",")[: len(first)] == first
+        for more in (["-o", "table.csv"], ["-o", "table.txt", "--csv"]):
+            assert run(*asked, *more).code == 0
+            assert Path(more[1]).read_text() == shown
+        assert run(*asked, "-o", "-", "--csv").out == shown
+        run(*asked, "-o", "e.json", "--csv")
+        assert isinstance(json.loads(Path("e.json").read_text()), dict)
+
+
+def test_a_misfit_is_told_and_not_an_error(run):  # noqa: F811
+    """All reports alike, which no answers make likely: exit code 1 and the test's sentence, whatever the format."""
+    SPACE.save("m.json")
+    Path("r.csv").write_text("y\n" + "0\n" * 5000)
+    for form in ([], ["--csv"], ["--json"]):
+        told = run("recover", "r.csv", "-m", "m.json", *form)
+        assert told.code == 1
+        assert "fit" in told.out + told.err
+        assert "No shares lie" not in told.err
+    assert json.loads(told.out)["fit"]["holds"] is False
+
+
+def test_notes_go_to_standard_error_where_the_output_is_csv(run):  # noqa: F811
+    LEFT.save("m.json")
+    Path("t.csv").write_text("g,x\nn,a\ns,\n")
+    told = run("perturb", "t.csv", "--column", "x", "-m", "m.json", "--on-bad", "drop", "-o", "-")
+    assert told.out == "x,count\na,1\n"
+    assert "Bad values were left out, which is not private" in told.err
+
+
+def test_answers_that_are_no_reports_are_not_quoted(run):  # noqa: F811
+    SPACE.save("m.json")
+    Path("answers.csv").write_text("brand\nb005\n")
+    told = run("recover", "answers.csv", "-m", "m.json")
+    assert_says(
+        told, f"Line 2 of answers.csv is no report on {SPACE.outputs}: it is no number. If these are the answers"
+    )
+    with pytest.raises(RecoveryError, match="perturb them first") as refused:
+        dt.recover(["b005", "b006"], SPACE)
+    assert "b00" not in told.err + str(refused.value)

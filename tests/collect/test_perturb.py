@@ -197,8 +197,9 @@ def test_out_writes_the_rows_and_returns_their_tally(tmp_path, rows, small_batch
 
 
 def test_the_schema_holds_the_summary(tmp_path):
-    """Levels, notes and the file, for people who read what they got; the file that others get does not."""
+    """Levels, notes and the file, for people who read what they got; the file that others get says who drew it."""
     out, g = tmp_path / "noisy.parquet", dt.geometric(100, epsilon="ln(2)/10")
+    told = {"column": "age", "mechanism": g.digest}
     with pytest.warns(PrivacyWarning, match="not private"):
         made = dt.perturb(pa.table({"age": [1, None, 100]}), "age", g, out=out, on_bad="drop")
     summary = json.loads(made.schema.metadata[b"discreet.perturb"])
@@ -210,7 +211,7 @@ def test_the_schema_holds_the_summary(tmp_path):
     assert (summary["epsilon_charged"], summary["left"], summary["written"]) == (None, None, str(out))
     assert "not against the holder" in summary["notes"][0]
     assert "not private" in summary["notes"][1]
-    assert not pq.read_schema(out).metadata
+    assert pq.read_schema(out).metadata == {b"discreet.perturb": json.dumps(told).encode()}
     rows = dt.perturb(pa.table({"age": [1]}), "age", g, rows=True)
     assert json.loads(rows.schema.metadata[b"discreet.perturb"])["written"] is None
 

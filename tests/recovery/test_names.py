@@ -62,9 +62,9 @@ def test_names_and_their_counts_come_in_any_form(data):
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (["Fiat", "Lada"], "position 1, 'Lada', is not one of the 3 names"),
+        (["Fiat", "Lada"], "position 1 is not one of the 3 names"),
         (["Fiat", None], "position 1 is missing or no text"),
-        ({"Lada": 3}, "position 0, 'Lada', is not one of the 3 names"),
+        ({"Lada": 3}, "position 0 is not one of the 3 names"),
         ([1, 2], "one count for each of the 3 reports|not one of the 3 names"),
         ([1.5, 2, 3], "position 0 is missing or no text"),
         (pd.Series([1, 2, 3], index=["VW", "Fiat", "Alfa Romeo"]), "labels that are not the reports"),
@@ -276,7 +276,7 @@ def test_a_tally_by_groups_gives_an_estimate_for_each():
     assert list(dt.recover(two, M, by=["g", "h"])) == [("n", 1), ("n", 2), ("s", 1), ("s", 2)]
     for bad, why in (
         (("g", "x"), "has the columns g, x"),
-        ("b", "'n', is not one of the 3 names"),
+        ("b", "position 0 is not one of the 3 names"),
         ((), "has the columns"),
     ):
         with pytest.raises(RecoveryError, match=why):
@@ -289,3 +289,19 @@ def test_a_tally_by_groups_gives_an_estimate_for_each():
         found["n"].difference(dt.recover([1, 2, 3], SAME, kind="counts"))
     with pytest.raises(RecoveryError, match="no estimate"):
         found["n"].difference([1, 2, 3])
+
+
+def test_a_tally_of_another_mechanism_is_refused():
+    """Metadata decide where there are some; what is no such metadata is left alone."""
+    same, other = dt.randomized_response(["a", "b"], epsilon=60), dt.randomized_response(["b", "a"], epsilon=60)
+    noisy = dt.perturb(pa.table({"x": ["a", "b", "b"]}), "x", same)
+    tally = dt.tally(pa.table({"g": [1, 2], "x": ["a", "b"]}), "x", same, by="g")
+    assert dt.recover(noisy, same).counts.tolist() == [1, 2]
+    with pytest.raises(RecoveryError, match="another mechanism drew them"):
+        dt.recover(noisy, other)
+    with pytest.raises(RecoveryError, match="another mechanism drew them"):
+        dt.recover(tally, other, by="g")
+    with pytest.raises(DiscreetError, match="another mechanism drew them"):
+        dt.tally(noisy, "x", other)
+    for said in (b"", b"{", b"[1]", b"{}", b'{"mechanism": 3}', b"[" * 10**5):
+        assert dt.recover(noisy.replace_schema_metadata({b"discreet.perturb": said}), other).reports == 3

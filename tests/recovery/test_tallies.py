@@ -54,7 +54,7 @@ REFUSED = {
     "nothing": ("", "is empty"),
     "blank lines alone": ("\n \n\r\n", "is empty"),
     "words": ("y\n3\nx\n", "Line 3"),
-    "NA": ("y\n3\nNA\n", "leave such lines out"),
+    "NA": ("y\n3\nNA\n", "perturb them first"),
     "a missing report": ("y,count\n3,2\n,4\n", "Line 3 of The file has no report"),
     "a missing count": ("y,count\n3,2\n4\n", "Line 3"),
     "a negative count": ("y,count\n3,-2\n", "whole counts"),

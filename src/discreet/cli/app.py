@@ -217,6 +217,11 @@ def apart(out: str | None, *read: str) -> None:
         raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
 
 
+def saved(out: str) -> str:
+    """What is said of a file that is about to be written: whether one takes the place of another is never silent."""
+    return f"{'replaced' if os.path.exists(out) else 'saved to'} {out}"
+
+
 def make_console(stderr: bool = False) -> Console:
     from rich.console import Console
 
@@ -258,6 +263,7 @@ _PHRASES = {
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
     "leave keep out": "leave out --keep",
+    "(other=)": "(discreet make --other)",
     "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",
     ", a function or a matrix": "",

@@ -108,6 +108,9 @@ def perturb(
             table, request, out=out, overwrite=overwrite, engine=engine, master=master, progress=advance
         )
     Output(summary).present(json, csv)
+    if csv and not json:  # where the notes have no place among the rows
+        for note in summary.notes:
+            print(f"discreet: {note}", file=sys.stderr)
     return 0
 
 

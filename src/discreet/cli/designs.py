@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Output, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console, saved
 from .options import (
     COMPARE_QUERY,
     DESIGN,
@@ -119,6 +119,7 @@ def design(
     if out == "-":
         print(files.text(m), end="")
         return 0
+    told = "not saved: give -o FILE to keep it" if out is None else saved(out)
     if out is not None:
         m.save(out)
     if json:
@@ -130,9 +131,7 @@ def design(
     if values is not None or edges is not None:
         shown = ", ".join(str(report) for report in made.reports)
         console.print(f"true values and reports are numbered from 0; the reports: {shown}", markup=False)
-    console.print(
-        f"saved to {out}" if out is not None else "not saved: give -o FILE to keep it", style="dim", markup=False
-    )
+    console.print(told, style="dim", markup=False)
     return 0
 
 

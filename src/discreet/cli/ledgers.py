@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from .app import Output, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console, saved
 from .options import DATASET, Alpha, EpsilonText, LedgerPlace, Number, Out, RhoText, Unit, listed
 
 if TYPE_CHECKING:
@@ -191,8 +191,9 @@ def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Out
         told = book.promise(dataset)
     if out is None or out == "-":
         return Output(told)
+    done = saved(out)
     write_whole(out, told.to_html() if out.lower().endswith((".html", ".htm")) else f"{told}\n")
-    return Output(told, text=f"saved to {out}")
+    return Output(told, text=done)
 
 
 @ledger.command
@@ -279,8 +280,9 @@ def export(
     if out is None or out == "-":
         print(told, end="")
     else:
+        done = saved(out)
         write_whole(out, told)
-        make_console().print(f"saved to {out}", markup=False)
+        make_console().print(done, markup=False)
     return 0
 
 

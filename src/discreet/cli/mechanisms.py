@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import Output, apart, command, dump, make_console
+from .app import Output, apart, command, dump, make_console, saved
 from .options import (
     HIGH,
     LOW,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 else:
     Family = Literal[tuple(f.word for f in FAMILIES)]
 
+_OTHER_FILES = (".txt", ".tsv", ".json", ".xlsx", ".parquet", ".arrow")  # no code lists
 _NAMED = "randomized-response, projective-response, uniform, from-matrix"
 _FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
@@ -151,6 +152,7 @@ def make(
     if out == "-":
         print(files.text(m), end="")
         return 0
+    told = "" if out is None else saved(out)
     if out is not None:
         m.save(out)
     found = describe(m)
@@ -160,7 +162,7 @@ def make(
     console = make_console()
     console.print(found.headline, markup=False)
     if out is not None:
-        console.print(f"saved to {out}, digest {m.digest[:19]}...", markup=False)
+        console.print(f"{told}, digest {m.digest[:19]}...", markup=False)
     else:
         console.print("not saved: give -o FILE to keep it", style="dim")
     return 0
@@ -169,6 +171,7 @@ def make(
 def _names_of(family: str, names: str | None, other: str | None, grid: tuple[str | None, ...]) -> Names | None:
     """The names that are declared: of a file, or as they are written."""
     from ..errors import GridError
+    from ..exact.arithmetic import show
     from ..exact.code_lists import MARK
     from ..exact.names import Names
 
@@ -183,6 +186,10 @@ def _names_of(family: str, names: str | None, other: str | None, grid: tuple[str
     path = names.removeprefix(MARK)
     if path != names or Path(path).is_file() or ("," not in path and path.lower().endswith(".csv")):
         return Names(MARK + path, other)
+    if "," not in names and (other is None or names.lower().endswith(_OTHER_FILES)):
+        raise GridError(
+            f"{show(names)} was read as one name; a code list is a .csv file, and names are separated by commas."
+        )
     return Names([name.strip() for name in names.split(",")], other)
 
 
@@ -422,8 +429,9 @@ def sample(
     if out is None or out == "-":
         sys.stdout.write(lines)
         return 0
+    told = saved(out)
     write_whole(out, lines)
-    make_console().print(f"{len(drawn)} reports, saved to {out}", markup=False)
+    make_console().print(f"{len(drawn)} reports, {told}", markup=False)
     return 0
 
 

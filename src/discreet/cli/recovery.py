@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import apart, command, dump, make_console
+from .app import apart, command, dump, make_console, saved
 from .collecting import named_files
 from .mechanisms import load_procedure
-from .options import Column, Csv, Json, MechanismFile, Number, Out, entry
+from .options import Column, Csv, Json, MechanismFile, Number, entry, target
 from .question_options import By, columns_of
 
 if TYPE_CHECKING:
     from ..collect.tallying import ReportCounts
     from ..mechanism import Procedure
     from ..recovery.estimate import Estimate
+    from ..recovery.shares import Shares
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
 
@@ -54,7 +56,10 @@ def recover(
     iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,
     by: By = None,
     confidence: Annotated[Number, entry("How often the intervals cover.")] = "0.95",
-    out: Out = None,
+    out: Annotated[
+        str | None,
+        target("The file to write: JSON, or a table if it ends in .csv or with --csv; - for standard output."),
+    ] = None,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -71,7 +76,6 @@ def recover(
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
     from ..exact.given import share
-    from ..files import write_whole
     from ..recovery.recover import recover as run
     from . import terminal
 
@@ -93,14 +97,14 @@ def recover(
     told = found.to_dict(confidence)
     named = not m.inputs.is_ordered
     if named:
-        told["shares"] = found.shares(confidence).to_dict()
-    if out is not None and out != "-":
-        write_whole(out, dump(told) + "\n")
-    if json or out == "-":
+        shares = _shares(found, confidence)
+        told["shares"] = None if shares is None else shares.to_dict()
+    done = _written(out, told, _rows(found, confidence), csv)
+    if json or (out == "-" and not csv):
         print(dump(told))
         return _verdict(found, aloud=True)
     if csv:
-        terminal.print_csv(found.shares(confidence).rows() if named else found.rows())
+        terminal.print_csv(_rows(found, confidence))
         return _verdict(found, aloud=True)
     console = make_console()
     console.print(str(found), markup=False)
@@ -110,7 +114,7 @@ def recover(
     if not named:
         console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
     if out is not None:
-        console.print(f"saved to {out}", markup=False)
+        console.print(done, markup=False)
     return _verdict(found, aloud=False)
 
 
@@ -128,31 +132,57 @@ def _by_groups(
 ) -> int:
     """One estimate for each group."""
     from ..collect.tallying import tally
-    from ..errors import RecoveryError
-    from ..files import write_whole
     from ..recovery.recover import recover as run
     from . import terminal
 
-    if column is None:
-        raise RecoveryError("Say which column has the reports with --column; --by names those of the groups.")
     groups = columns_of(by)
     with named_files(reports) as files, terminal.progress("recovering") as progress:
+        column = column or _only_column(files[0], counts, groups)
         counted = tally(files, column, m, by=groups, counts=counts or "count")
         found = run(counted, m, by=groups, progress=progress, **asked)
     rows = [
         {**dict(zip(groups, key if len(groups) > 1 else (key,), strict=True)), **row}
         for key, e in found.items()
-        for row in (e.rows() if e.mechanism.inputs.is_ordered else e.shares(confidence).rows())
+        for row in _rows(e, confidence)
     ]
-    if out is not None and out != "-":
-        write_whole(out, dump(found.to_dict()) + "\n")
-    if json or out == "-":
+    done = _written(out, found.to_dict(), rows, csv)
+    if json or (out == "-" and not csv):
         print(dump(found.to_dict()))
     elif csv:
         terminal.print_csv(rows)
     else:
-        make_console().print(str(found), markup=False)
+        make_console().print(str(found) + (f"\n{done}" if done else ""), markup=False)
     return max(_verdict(e, aloud=True) for e in found.values())
+
+
+def _shares(found: Estimate, confidence: str) -> Shares | None:
+    """The shares of names; None where the reports do not fit the mechanism, so that no shares are within all intervals."""
+    from ..errors import RecoveryError
+
+    try:
+        return found.shares(confidence)
+    except RecoveryError:
+        if found.fit.holds:
+            raise
+        return None
+
+
+def _rows(found: Estimate, confidence: str) -> list[dict[str, Any]]:
+    """The table of an estimate: of names their shares with intervals, of numbers their probabilities."""
+    shares = None if found.mechanism.inputs.is_ordered else _shares(found, confidence)
+    return found.rows() if shares is None else shares.rows()
+
+
+def _written(out: str | None, told: dict[str, Any], rows: list[dict[str, Any]], csv: bool) -> str:
+    """Write a file, as its name and --csv say, if there is to be one; what is said of it."""
+    from ..files import write_whole
+    from ..present.words import csv_text
+
+    if out is None or out == "-":
+        return ""
+    done, suffix = saved(out), Path(out).suffix.lower()
+    write_whole(out, csv_text(rows) if suffix == ".csv" or (csv and suffix != ".json") else dump(told) + "\n")
+    return done
 
 
 def _verdict(found: Estimate, *, aloud: bool) -> int:
@@ -178,21 +208,26 @@ def _read(name: str, column: str | None, counts: str | None, m: Procedure) -> Re
     called = "standard input" if name == "-" else name
     found = read_reports(content, called, column=column, counts=counts, answers=m.outputs)
     if found.columns:
-        choices = [one for one in found.columns if one != counts]
+        choices = [one for one in found.columns if one != (counts or "count")]
         raise RecoveryError(
-            f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[0]}."
+            f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[-1]}."
         )
     return ReportCounts(found.seen)
 
 
 def _read_table(name: str, column: str | None, counts: str | None, m: Procedure) -> ReportCounts:
     from ..collect.tallying import tally_of
+
+    column = column or _only_column(name, counts, ())
+    return tally_of([name], column, None if m.outputs.is_ordered else m, counts=counts or "count")
+
+
+def _only_column(name: str, counts: str | None, groups: Sequence[str]) -> str:
+    """The one column of a file that has neither groups nor counts: it has the reports."""
     from ..engines.sources import open_table
     from ..errors import RecoveryError
 
-    if column is None:
-        names = [other for other in open_table(name, again=False).names if other != (counts or "count")]
-        if len(names) != 1:
-            raise RecoveryError(f"{name} has several columns; name the one of the reports with --column.")
-        column = names[0]
-    return tally_of([name], column, None if m.outputs.is_ordered else m, counts=counts or "count")
+    names = [other for other in open_table(name, again=False).names if other not in (counts or "count", *groups)]
+    if len(names) != 1:
+        raise RecoveryError(f"{Path(name).name} has several columns; name the one of the reports with --column.")
+    return str(names[0])

@@ -59,13 +59,14 @@ class BadValueError(OutOfRangeError):
 
     row: int
     why: str
+    of_names: bool
 
     @property
     def is_missing(self) -> bool:
         return self.why == _WORDS[_MISSING]
 
     @classmethod
-    def at(cls, row: int, why: str, where: str = "") -> BadValueError:
+    def at(cls, row: int, why: str, where: str = "", *, of_names: bool = False) -> BadValueError:
         correct, ways = "Correct it", 'on_bad="map=VALUE",'
         if why.startswith(_WORDS[_OFF_GRID]):
             ways = 'on_bad="clamp", "map=VALUE",'  # nothing but a number has a nearest value
@@ -73,12 +74,14 @@ class BadValueError(OutOfRangeError):
             correct = "Choose a column of numbers, correct the value"
         ways += ' "clamp,map=VALUE" or "drop"'
         if why == _WORDS[_NO_NAME]:
-            correct, ways = "Declare it, or an answer for all others (other=)", 'on_bad="map=NAME" or "drop"'
+            correct = "Declare it, or an answer for all others (other=)"
+        if of_names or why == _WORDS[_NO_NAME]:
+            ways = 'on_bad="map=NAME" or "drop"'
         message = (
             f"The value in {where or f'row {row + 1}'} {why}; nothing was written. {correct}, or say what becomes of "
             f"such values: {ways}."
         )
-        return cls(message, row=row, why=why)
+        return cls(message, row=row, why=why, of_names=of_names)
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,8 @@ def places_of(
         return places[~bad], ~bad
     row = int(np.flatnonzero(bad)[0])
     why = _WORDS[int(flaws[row])]
-    raise BadValueError.at(row + start, f"{why} {grid}" if flaws[row] == _OFF_GRID else why)
+    why = f"{why} {grid}" if flaws[row] == _OFF_GRID else why
+    raise BadValueError.at(row + start, why, of_names=isinstance(grid, Names))
 
 
 def can_hold_numbers(kind: Any) -> bool:

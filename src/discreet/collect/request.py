@@ -5,7 +5,6 @@ The summary says what the perturbation did, for people and machines: the levels 
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -25,8 +24,6 @@ from ..present.views import Result, View
 from ..randomness.source import KeyedSource, Source
 from .counting import MOST
 from .placing import BadValueRule
-
-METADATA = b"discreet.perturb"  # the key under which a result's Arrow schema holds its summary, as JSON
 
 
 @dataclass(frozen=True)
@@ -81,13 +78,10 @@ class PerturbSummary(Result):
 
     def to_dict(self) -> dict[str, Any]:
         tally = [[value if isinstance(value, int) else str(value), n] for value, n in self.tally]
-        return {**self._facts(), "tally": tally}
+        return {**self.facts(), "tally": tally}
 
-    def metadata(self) -> bytes:
-        """The same without the tally, as JSON: what an Arrow table says of itself under the key METADATA."""
-        return json.dumps(self._facts()).encode()
-
-    def _facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
+        """The same without the tally: what an Arrow table says of itself."""
         near, far = (None if x == math.inf else x for x in (self.levels.near, self.levels.far))
         charged, left = (None if x is None else str(x) for x in (self.charged, self.left))
         return {

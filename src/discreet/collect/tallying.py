@@ -17,12 +17,13 @@ from ..engines.held_file import held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
 from ..engines.sources import open_table
-from ..errors import MissingExtraError, TableInputError
+from ..errors import MissingExtraError, RecoveryError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.names import Names
 from ..mechanism import Procedure, procedure_of
 from ..progress import Progress, tell
+from ..randomness.provenance import check_drawn_by, drawn_by, one_digest, says
 from ..randomness.source import is_marked, marked
 from .batches import handed_on
 from .placing import (
@@ -46,12 +47,15 @@ Group = tuple[Any, ...]  # the values of the columns by which reports are counte
 
 
 class ReportCounts(Counter[Report]):
-    """How often each report was collected; `insecure`: some of them were drawn from a seed, as a table said of itself."""
+    """How often each report was collected; `insecure`: some of them were drawn from a seed, as a table said of itself;
+    `drawn_by`: the digest of the mechanism that drew them, where a table said it."""
 
     insecure = False
+    drawn_by: str | None = None
 
     def take(self, more: ReportCounts) -> None:
         """Add another one."""
+        self.drawn_by = one_digest(self.drawn_by, more.drawn_by, RecoveryError)
         self.update(more)
         self.insecure = self.insecure or more.insecure
 
@@ -74,8 +78,8 @@ def tally(
 
     A list of tables or files is added up. A table that has a column `counts` beside the reports is a tally already, and
     counts as what it says; with counts=None every row is one report. With a mechanism, what it cannot have reported is
-    refused; reports that are names need it. With `by`, reports are counted for each group: the columns of the groups come
-    first. Reports are private already: this costs nothing.
+    refused, and so is a table that says that another one drew it; reports that are names need it. With `by`, reports are
+    counted for each group: the columns of the groups come first. Reports are private already: this costs nothing.
 
     >>> import pyarrow as pa, discreet as dt
     >>> rows, more = pa.table({"age": [3, 0, 3]}), pa.table({"age": [3, 9], "count": [10, 1]})
@@ -104,7 +108,9 @@ def tally(
     arrays = [*map(pa.array, columns[:-2]), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
     schema = pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
     insecure = any(counted.insecure for counted in found.values())
-    return pa.table(arrays, schema=marked(schema) if insecure else schema)
+    schema = marked(schema) if insecure else schema
+    digest = mechanism.digest if mechanism is not None else next((c.drawn_by for c in found.values()), None)
+    return pa.table(arrays, schema=schema if digest is None else says(schema, {"column": column, "mechanism": digest}))
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:
@@ -155,10 +161,14 @@ def _tallied(
     if not tables:
         raise TableInputError("There is nothing to count: give at least one table.")
     grid = None if mechanism is None else procedure_of(mechanism).outputs
+    digest: str | None = None
     found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        _read(found, table, column, by, counts, grid, reading, where, progress)
+        said = _read(found, table, column, by, counts, grid, reading, where, progress, mechanism)
+        digest = one_digest(digest, said, TableInputError)
+    for counted in found.values():
+        counted.drawn_by = digest
     return found
 
 
@@ -172,7 +182,9 @@ def _read(
     reading: Reading | None,
     where: str,
     progress: Progress | None,
-) -> None:
+    mechanism: Procedure | None,
+) -> str | None:
+    """Count the reports of a table; the digest of the mechanism that it says drew them."""
     table = held(table)
     source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
     for name in (column, *by):
@@ -187,6 +199,9 @@ def _read(
     for name in by:
         _check_group(source.declared.field(name).type, name)
     insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
+    said = drawn_by(table, column) or drawn_by(getattr(source, "whole", None), column)
+    if said is not None and mechanism is not None:
+        check_drawn_by(said, mechanism.digest, TableInputError, where)
     batches, rows = without_values(lambda: iter(source.batches()), DAMAGED), 0
     while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
         count = partial(_counted, batch, column, by, often, grid, source.decimal, rows, where)
@@ -196,6 +211,7 @@ def _read(
         tell(progress, f"{rows:,} rows", min(source.done / source.total, 1.0) if source.total else None)
     for counted in found.values():
         counted.insecure = counted.insecure or insecure
+    return said
 
 
 def _check_group(kind: Any, name: str) -> None:

@@ -28,12 +28,13 @@ from ..errors import PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
+from ..randomness.provenance import says
 from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
 from .account import DatasetCharge, FirstRows, check_ids, stored_tally
 from .batches import Drawing, check_kept, check_out, report_array, report_type, write_batches
 from .counting import TASK, Indices, PositionCounts, counted, in_order
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
-from .request import METADATA, PerturbRequest, PerturbSummary
+from .request import PerturbRequest, PerturbSummary
 
 T = TypeVar("T")
 
@@ -185,7 +186,9 @@ class Work:
             if self.file is not None and self.file.is_text:
                 where = line_of(self.source, error.row) or where
             column = show(self.request.column)
-            raise BadValueError.at(error.row, error.why, f"{where} of the column {column}") from None
+            raise BadValueError.at(
+                error.row, error.why, f"{where} of the column {column}", of_names=error.of_names
+            ) from None
 
     # Drawing
 
@@ -275,7 +278,8 @@ class Work:
     def write(self, target: str | Path, overwrite: bool) -> None:
         """Write into a file, whole or not at all."""
         schema, batches = self.batches()
-        write_batches(Path(target), self._marked(schema), batches, overwrite)
+        drawn = {"column": self.request.column, "mechanism": self.request.mechanism.digest}  # for others that is enough
+        write_batches(Path(target), says(self._marked(schema), drawn), batches, overwrite)
 
     def table(self) -> Any:
         """The result as an Arrow table."""
@@ -295,8 +299,8 @@ class Work:
 
     def described(self, table: Any, written: str | None = None) -> Any:
         """An Arrow table with the summary of this work in its schema, and the mark of a seed."""
-        metadata = self._marked(table.schema).metadata or {}
-        return table.replace_schema_metadata({**metadata, METADATA: self.summary(written).metadata()})
+        schema = says(self._marked(table.schema), self.summary(written).facts())
+        return table.replace_schema_metadata(schema.metadata)
 
     def _marked(self, schema: Any) -> Any:
         """A schema that says that its rows are drawn from a seed, where they are."""

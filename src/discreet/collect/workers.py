@@ -258,7 +258,9 @@ class PartTask:
                 counts.add(counted(draw(batch, number)[0]))
                 number += batch.num_rows
         except BadValueError as error:
-            raise BadValueError.at(error.row, error.why, _where(part, error.row, settings)) from None
+            raise BadValueError.at(
+                error.row, error.why, _where(part, error.row, settings), of_names=error.of_names
+            ) from None
         return counts
 
 

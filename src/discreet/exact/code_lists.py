@@ -97,12 +97,13 @@ def with_code_lists(groups: Any, folder: Path | None = None) -> Any:
     return {**head, "source": "; ".join(sources), "columns": declared, **({"labels": labels} if labels else {})}
 
 
-def read_code_list(path: Path, column: str) -> CodeList:
-    """What a code list declares for a column."""
+def read_code_list(path: Path, column: str = "") -> CodeList:
+    """What a code list declares for a column, or as a list of names."""
     try:
         data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
     except OSError:
-        raise TableInputError(f"There is no code list {show(path.name)} for {show(column)}; check the path.") from None
+        whose = f" for {show(column)}" if column else ""
+        raise TableInputError(f"There is no code list {show(path.name)}{whose}; check the path.") from None
     lines = _by_code(path.name, list(_lines(path.name, data)))
     heights, inner = _parents_above(path.name, lines), {line.parent for line in lines.values()}
     leaves = [code for code in lines if code not in inner]

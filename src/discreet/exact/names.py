@@ -68,7 +68,8 @@ class Names(Grid):
             listed += [] if other in listed else [other]
         if not 2 <= len(listed) <= MOST_NAMES:
             few = "; with a single possible answer there is nothing to protect" if len(listed) == 1 else ""
-            raise GridError(f"There are {len(listed)} names; give between 2 and {MOST_NAMES:,}{few}.")
+            found = "is 1 name" if len(listed) == 1 else f"are {len(listed)} names"
+            raise GridError(f"There {found}; give between 2 and {MOST_NAMES:,}{few}.")
         _checked(listed)
         object.__setattr__(self, "names", tuple(listed))
         object.__setattr__(self, "other", other)
@@ -201,7 +202,7 @@ def _listed(names: Any) -> list[Any]:
     if isinstance(names, Names):
         return list(names.names)
     if isinstance(names, str) and names.startswith(MARK):
-        return list(read_code_list(Path(names.removeprefix(MARK)), "the names").keys)
+        return list(read_code_list(Path(names.removeprefix(MARK))).keys)
     if not is_list_of_names(names) or isinstance(names, (dict, set, frozenset)):
         raise GridError(f'Names are a list of texts, or "file:codes.csv" for a code list, not {show(names)}.')
     if isinstance(names, (list, tuple)):

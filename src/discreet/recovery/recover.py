@@ -19,6 +19,7 @@ from ..exact.arithmetic import show
 from ..exact.given import positive
 from ..mechanism import Procedure, procedure_of
 from ..progress import Progress
+from ..randomness.provenance import check_drawn_by, drawn_by
 from ..randomness.source import FROM_SEED, is_marked
 from .estimate import Estimate
 from .groups import GroupEstimates
@@ -150,7 +151,7 @@ def recover(
     Where answers are names there is no order: `shares` and `top` have their shares with intervals and ranks that hold together,
     `difference` compares two estimates. With `by`, a tally by groups (see tally) gives an estimate for each group.
 
-    Reports are private already, so this costs no privacy.
+    Reports are private already, so this costs no privacy. A tally that says that another mechanism drew it is refused.
 
     >>> import discreet as dt
     >>> e = dt.recover([2500, 2000, 2000, 1500, 2000], dt.geometric(4, alpha="1/2"), method="inverse")
@@ -160,13 +161,15 @@ def recover(
     >>> round(low, 3), round(e.mean(), 3), round(high, 3)
     (1.759, 1.8, 1.841)
     """
+    procedure_of(mechanism, RecoveryError)
+    if (said := drawn_by(reports)) is not None:
+        check_drawn_by(said, mechanism.digest, RecoveryError)
     if by is not None:
         options = _Options(
             kind=kind, ordered=ordered, iterations=iterations, gap=gap, start=start, projection=projection
         )
         options |= _Options(accelerate=accelerate, progress=progress)
         return _by_group(reports, mechanism, method, by, options)
-    procedure_of(mechanism, RecoveryError)
     if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
     given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}

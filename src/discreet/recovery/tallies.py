@@ -40,6 +40,8 @@ _LINES = 2**14  # between two words of how far it is
 _SEPARATORS = "\t;,"  # the first of them in the first line is the one
 _HINT = re.compile(r"sep=([,;\t|])", re.IGNORECASE)  # a line that spreadsheets write above the names
 _LIKE_A_NUMBER = re.compile(r"[\s+\-.,'_/\d]*\d[\s+\-.,'_/\deE]*")
+_EMPTY = "has no report; leave such lines out."
+_ANSWERS = "If these are the answers, not yet perturbed, perturb them first."
 _POINT = "if a comma is the decimal mark, write a point, such as 1.5"
 
 
@@ -226,8 +228,10 @@ def _first_missing(data: Any) -> int | None:
 
 
 def _refusal(position: int, why: str, value: Any = None) -> RecoveryError:
-    shown = "" if value is None else f", {show(value)},"
-    return RecoveryError(f"The report at position {position}{shown} {why}.", position=position, value=value)
+    """Without a text in its words: it may be an answer that was not yet perturbed."""
+    is_text = isinstance(value, str)
+    shown, more = "" if value is None or is_text else f", {show(value)},", f" {_ANSWERS}" if is_text else ""
+    return RecoveryError(f"The report at position {position}{shown} {why}.{more}", position=position, value=value)
 
 
 def _are_counts(array: NDArray[Any]) -> bool:
@@ -386,7 +390,7 @@ def read_reports(
     if places[0] == places[1]:
         raise RecoveryError(f"The column {column} of {name} cannot have both reports and counts; name two columns.")
     rows = lines if headed else chain([(start, first)], lines)
-    return Reports(_tallied(_with_progress(rows, progress), len(names), *places, name, most, named))
+    return Reports(_tallied(_with_progress(rows, progress), len(names), *places, name, most, answers))
 
 
 def _chosen(names: tuple[str, ...], column: str | None, counts: str | None) -> tuple[str | None, str | None]:
@@ -426,7 +430,7 @@ def _tallied(
     number: int | None,
     name: str,
     most: int | None,
-    named: Grid | None,
+    answers: Grid | None,
 ) -> dict[Any, int]:
     """How often each report was seen. Lines that are alike are read once: a file has many lines, and few reports."""
     lines: Counter[tuple[str, str]] = Counter()
@@ -442,14 +446,15 @@ def _tallied(
         lines[key] += 1
         if where.setdefault(key, line) == line and most is not None and len(where) > most:
             raise RecoveryError(f"{name} has more than {most} different lines; use discreet recover for it.")
+    named = None if answers is None or answers.is_ordered else answers
     seen: Counter[Any] = Counter()
     for (report, often), times in lines.items():
         line, value = where[report, often], parse_entry(report)
         if named is not None and named.place(report) is None:
-            shown = f"has {report[:40]!r}, which is not {named.among}" if report else "has no report"
-            raise RecoveryError(f"Line {line} of {name} {shown}; leave such lines out, or use their own mechanism.")
+            shown = f"is not {named.among}; use the mechanism that made the reports. {_ANSWERS}"
+            raise RecoveryError(f"Line {line} of {name} {shown if report else _EMPTY}")
         if named is None and value is None:
-            raise RecoveryError(f"Line {line} of {name} {_no_number(report)}.")
+            raise RecoveryError(f"Line {line} of {name} {_no_number(report, answers)}")
         if not often.isdecimal() or len(often) > 16:
             raise RecoveryError(f"Line {line} of {name} has the count {often[:40]!r}; give whole counts of 0 or more.")
         seen_as = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
@@ -459,13 +464,13 @@ def _tallied(
     return dict(seen)
 
 
-def _no_number(text: str) -> str:
+def _no_number(text: str, answers: Grid | None) -> str:
+    """Why a text is no report, without the text: it may be an answer that was not yet perturbed."""
     if not text:
-        return "has no report; leave such lines out"
-    shown = repr(text[:40])
+        return _EMPTY
     if "," in text and _LIKE_A_NUMBER.fullmatch(text):
-        return f"has {shown}, which is no number here; {_POINT}"
-    return f"has {shown}, which is no number; leave such lines out"
+        return f"has what is no number here; {_POINT}."
+    return f"is no report{'' if answers is None else f' on {answers}'}: it is no number. {_ANSWERS}"
 
 
 def _is_heading(row: list[str]) -> bool:
