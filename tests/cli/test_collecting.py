@@ -195,7 +195,7 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
 
 
 LEFT, RIGHT = (dt.randomized_response(names, epsilon=60) for names in (["a", "b", "c"], ["b", "a", "c"]))
-SPACE = dt.projective_response(["a", "b", "c", "d", "e"], epsilon=8)
+SPACE = dt.projective_response([f"n{k}" for k in range(13)], epsilon=1)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
