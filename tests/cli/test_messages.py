@@ -26,6 +26,7 @@ ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", 
     [
         (["compare", "a.json", "b.json"], "a.json, b.json are words that discreet compare does not take; write for example"),
         (["show", "gm.json", "again"], "again is a word that discreet show does not take"),
+        (["plan-reports", "--names", "brands.csv"], "--names takes no list here: it is a switch; write --n 499 --names"),
         (["show", "gm.json", "--jsn"], "--jsn is no option of discreet show. Did you mean --json?"),
         (["show", "gm.json", "--json=maybe"], "--json takes no value; write --json alone"),
         (["recover", "r.csv", "-m", "gm.json", "--method", "best"], "--method best is not known; use auto, mle, ibu, inverse"),

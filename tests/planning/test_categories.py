@@ -44,6 +44,18 @@ def test_few_answers_or_a_large_epsilon_keep_randomised_response(n, epsilon):
     assert plan.winner.variance <= Fraction(21, 20) * least
 
 
+@pytest.mark.parametrize("prior", [None, [0.9, *[0.1 / 99] * 99]])
+def test_the_sentence_has_the_ratios_of_a_rare_share_and_of_what_is_printed(prior):
+    plan = dt.plan_reports(99, epsilon=1, ordered=False, standard_error="0.005", prior=prior)
+    first, other, best = (plan[name] for name in ("projective_response", "randomized_response", "subset_selection"))
+    rare = f"needs {float(other.variance / first.variance):.3g} times as many reports for the same error"
+    whose = "worst" if prior is None else "guessed"
+    printed = f"for the {whose} shares, as above, {other.reports / first.reports:.3g} and {best.reports / first.reports:.3g} times."
+    assert f"for a rare share randomized_response {rare}" in plan.notes[0]
+    assert plan.notes[0].endswith(printed)
+    assert ("worst shares" in plan.notes[1], "guessed as listed" in plan.question) == (prior is None, prior is not None)
+
+
 def variance_of(m, f):
     """The exact variance of the estimate of the first answer's share, from the channel's own entries."""
     channel = m.finite()

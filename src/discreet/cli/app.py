@@ -427,12 +427,14 @@ def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
 
 
 def _once_each(error: CycloptsError, chain: list[str], words: list[str]) -> str | None:
-    """What to say of words after the value of an option that takes one value each time: --by a b."""
+    """What to say of words after the value of an option that takes one value each time: --by a b; or after a switch."""
     if not isinstance(error, UnusedCliTokensError) or not error.unused_tokens:
         return None
     rest = list(error.unused_tokens)
     start = next((k for k in range(2, len(words)) if words[k : k + len(rest)] == rest), 0)
     option = words[start - 2] if start else ""
+    if start and words[start - 1] == "--names":
+        return "--names takes no list here: it is a switch; write --n 499 --names for 500 answers"
     many = {
         name
         for argument in _command(chain).assemble_argument_collection()

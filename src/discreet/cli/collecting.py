@@ -75,7 +75,8 @@ def perturb(
     """Replace each value of a column by its report, under local privacy.
 
     What comes out is the tally: how often each report was made. With --dataset and --ledger the budget is charged. This
-    protects against those who get the result, not against whoever holds the table.
+    protects against those who get the result, not against whoever holds the table. Every run draws anew: k results about the
+    same people are worth k times epsilon. With --ledger the same question gets the same answer, unless --fresh is given.
 
     Example: discreet perturb ages.parquet --column age --mechanism g.json -o noisy.parquet
     """

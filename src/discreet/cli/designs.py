@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,7 +39,11 @@ from .options import (
 
 Ordered = Annotated[
     bool | None,
-    Parameter(negative="--names", help="Values are numbers in their order, as by default, or only names."),
+    Parameter(
+        negative="--names",
+        help="Values are numbers in their order, as by default, or only names. Here --names is a switch, and "
+        "--n one less than the number of answers: --n 499 --names for 500.",
+    ),
 ]
 Sets = Annotated[
     str | None,
@@ -320,6 +324,7 @@ def plan_reports(
 
     Example: discreet plan-reports --questions brand=299,region=15 --reports 100000 --epsilon 1
     """
+    from ..planning.choices import AS_LISTED
     from ..planning.reports import plan_reports as make
     from . import terminal
 
@@ -340,6 +345,8 @@ def plan_reports(
             progress=progress,
             **counts.keywords(),
         )
+    if counts.prior is not None and Path(counts.prior).is_file():
+        plan = replace(plan, question=plan.question.replace(AS_LISTED, f"guessed as in {counts.prior}"))
     return Output(plan, text=str(plan))
 
 

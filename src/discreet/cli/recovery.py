@@ -50,7 +50,7 @@ def recover(
         Parameter(
             negative="--names",
             help="Values are numbers in their order, or only names; by default as the mechanism says: names where it treats all "
-            "values alike.",
+            "values alike. Here --names is a switch: the mechanism's file has the list.",
         ),
     ] = None,
     iterations: Annotated[Number | None, entry("With ibu: exactly so many steps.")] = None,

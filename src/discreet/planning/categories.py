@@ -37,7 +37,7 @@ from ..exact.neighbours import Neighbours
 from ..measure.prior import prior_of
 from ..mechanism import Procedure
 from ..recovery.likelihood import Floats
-from .choices import Choice, Plan, named, number_of, positive_goal
+from .choices import Choice, Plan, guessed, named, number_of, positive_goal
 
 Variance = Callable[[Fraction], Fraction]  # N times that of the estimate of a share
 
@@ -46,7 +46,7 @@ NAMED = (RESPONSE, PROJECTIVE)  # the families for answers without an order
 _MISSED = 0.05  # how often one of all shares is farther off than is said
 _ALIKE = Fraction(21, 20)  # a variance up to so many times the least: the simpler mechanism stays
 _ANY_TWO = "any two values"
-_BOUND = "the optimum, for comparison: no mechanism of discreet"
+_BOUND = "the optimum in mean squared error of rare shares, for comparison: no mechanism of discreet"
 
 
 def named_answers(n: Any) -> Grid:
@@ -114,14 +114,27 @@ def plan_shares(n: Any, level: Level, goal: Goal, prior: Any = None, families: S
     chosen = [(family, level, told.variance) for family, told in known.items() if family in wanted]
     chosen.sort(key=lambda choice: (choice[0] == OPTIMUM, choice[0] != first))
     question = f"{grid.size} answers without an order, {level} between {_ANY_TWO}"
-    return _side_by_side(question, grid, chosen, goal, prior, (advice(known), _MEANING))
+    plan = _side_by_side(question, grid, chosen, goal, prior, ())
+    return replace(plan, notes=(advice(known, _times(plan, goal, prior)), _meaning(prior)))
+
+
+def _times(plan: Plan, goal: Goal, prior: Any) -> str:
+    """How many times the reports of projective response others need for what is printed, which is not about a rare share."""
+    needed = {c.family: (c.reports or 0) if goal.reports is None else c.share_error**2 for c in plan}
+    if len(needed) < 3:
+        return ""
+    response, best = (needed[family] / needed[PROJECTIVE] for family in (RESPONSE, OPTIMUM))
+    whose = "the worst shares" if prior is None else "the guessed shares"
+    return f"; for {whose}, as above, {response:.3g} and {best:.3g} times"
 
 
 def plan_mechanisms(grid: Grid, several: Mapping[str, Procedure], goal: Goal, prior: Any = None) -> Plan:
     """The same for mechanisms that somebody brings, the best first."""
     chosen = [(name, m.claim, _estimated(name, m)) for name, m in several.items()]
     chosen.sort(key=lambda choice: choice[2](Fraction(0)))
-    return _side_by_side(f"{grid.size} answers without an order", named_answers(grid), chosen, goal, prior, (_MEANING,))
+    return _side_by_side(
+        f"{grid.size} answers without an order", named_answers(grid), chosen, goal, prior, (_meaning(prior),)
+    )
 
 
 def _estimated(name: str, m: Procedure) -> Variance:
@@ -160,15 +173,20 @@ _MEANING = (
 )
 
 
-def advice(known: Mapping[str, Shares]) -> str:
-    """Which mechanism, and why."""
+def _meaning(prior: Any) -> str:
+    worst = " Without a prior the numbers are for the worst shares; a guess of the shares makes them smaller."
+    return _MEANING if prior is not None else _MEANING + worst
+
+
+def advice(known: Mapping[str, Shares], otherwise: str = "") -> str:
+    """Which mechanism, and why: for a rare share, and `otherwise`."""
     response, projective, best = (known[family].variance() for family in (RESPONSE, PROJECTIVE, OPTIMUM))
     if recommended(known) == RESPONSE:
-        than = f"its variance is {float(response / best):.3g} times that of the optimum"
+        than = f"its variance of a rare share is {float(response / best):.3g} times the least"
         return f"Use {RESPONSE}: with so few answers, or so large an epsilon, {than}, and its report is an answer."
     return (
-        f"Use {PROJECTIVE}: {RESPONSE} needs {float(response / projective):.3g} times as many reports for the same error, the "
-        f"optimum {float(best / projective):.3g} times."
+        f"Use {PROJECTIVE}: for a rare share {RESPONSE} needs {float(response / projective):.3g} times as many reports for the "
+        f"same error, the optimum {float(best / projective):.3g} times{otherwise}."
     )
 
 
@@ -185,7 +203,7 @@ def _guess(prior: Any, grid: Grid) -> tuple[Floats | None, str]:
     if prior is None:
         return None, "whatever they are"
     law = prior_of(prior, grid)
-    return law.floats, f"guessed to be {law}"
+    return law.floats, guessed(law)
 
 
 def _largest(variance: Variance, law: Floats | None) -> Fraction:
@@ -306,7 +324,7 @@ def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = 
     notes = (
         f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share.",
         "sampled: who answers what is drawn beforehand, and depends on no answer.",
-        _MEANING,
+        _meaning(priors),
     )
     return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", tuple(ways), notes)
 

@@ -15,10 +15,12 @@ from ..exact.arithmetic import parse_exact, show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
+from ..measure.prior import Prior
 from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
+AS_LISTED = "guessed as listed"  # where the guess has no name
 LARGE = 2**24  # values beyond which nothing is looked at value by value
 
 Make = Callable[[Level], Mechanism]
@@ -117,10 +119,8 @@ class Choice(Result):
         if self.width is not None:
             level = f"{level}, width {self.width}"
         if self.variance is not None:
-            told = (
-                f"{self.family}: {self.reports} reports, all shares within {self.share_error:.3g}, total variation "
-                f"{self.total_variation:.3g}; {float(self.variance):.4g} / N is the variance of a rare one"
-            )
+            rare = f"{float(self.variance):.4g} / N is the variance of a rare one"
+            told = f"{self.family}: {self.reports} reports, {self._nearness()}; {rare}"
             parts = "".join(f"\n    {choice.note}: {choice._of_one()}" for choice in self.questions)
             return f"{told} ({self.note}){parts}" if self.note else told
         if not math.isnan(self.distance):
@@ -139,10 +139,12 @@ class Choice(Result):
 
     def _of_one(self) -> str:
         """One of several questions."""
-        return (
-            f"{self.family} at epsilon {show_above(self.epsilon)}, all shares within {self.share_error:.3g}, total variation "
-            f"{self.total_variation:.3g}"
-        )
+        return f"{self.family} at epsilon {show_above(self.epsilon)}, {self._nearness()}"
+
+    def _nearness(self) -> str:
+        """How near shares come; no two distributions are farther apart than 1."""
+        far = f"{self.total_variation:.3g}" if self.total_variation < 1 else "1, the farthest there is: of no use"
+        return f"all shares within {self.share_error:.3g}, total variation {far}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,6 +256,11 @@ def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Procedure]]:
         again = sum(name.partition(" ")[0] == m.recipe.family for name in found)
         found[f"{m.recipe.family} ({again + 1})" if again else m.recipe.family] = m
     return grid, found
+
+
+def guessed(law: Prior) -> str:
+    """A guess, in words."""
+    return AS_LISTED if law.name == "list" else f"guessed to be {law}"
 
 
 def number_of(reports: Any) -> int:

@@ -51,7 +51,7 @@ from ..progress import Progress, part, tell
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .categories import is_named, plan_names
-from .choices import Choice, Plan, hidden_by, makers_for, named, number_of, positive_goal, span_of
+from .choices import Choice, Plan, guessed, hidden_by, makers_for, named, number_of, positive_goal, span_of
 from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
@@ -95,7 +95,8 @@ def plan_reports(
     any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
-        standard_error  the standard error to reach, of a recovered mean. Of the unbiased estimate of the mean, or `of`
+        standard_error  the standard error to reach, of a recovered mean, or of every share where answers are
+                        names. Of the unbiased estimate of the mean, or `of`
                         something else: "cell(3)" or "cdf(3)" (the probability of 3, or of 3 and less), a function of the
                         value, an array. With a `prior` the true values count as drawn from it; without, the estimate is for
                         the people's own average, and the number is enough whatever their values are. By a formula
@@ -301,7 +302,7 @@ def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of:
     whom = (
         "over the people themselves, whatever their values are"
         if law is None
-        else f"of the distribution they come from, guessed to be {law}"
+        else f"of the distribution they come from, {guessed(law)}"
     )
     question = f"{where}: reports for a standard error of {goal} of {f.name} {whom}"
     floats = None if law is None else law.floats

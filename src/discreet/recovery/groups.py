@@ -19,7 +19,7 @@ _LISTED = 3  # answers that are shown of each group
 class GroupEstimates(Result, Mapping[Any, Estimate]):
     """Estimates by group: a mapping from the group's value, or values where there are several columns, to its Estimate.
 
-    Each stands for itself: its intervals hold for its own group.
+    Each stands for itself: its intervals hold together within its own group. For g groups together ask for confidence 1 - 0.05/g.
     """
 
     by: tuple[str, ...]
@@ -56,7 +56,16 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
 
     def view(self) -> View:
         rows = tuple((*_values(key), e.reports, _often(e)) for key, e in self.estimates)
-        return View(self._title(), (*self.by, "reports", "in short"), rows)
+        return View(self._title(), (*self.by, "reports", "in short"), rows, self._words())
+
+    def _words(self) -> tuple[str, ...]:
+        g = len(self.estimates)
+        if g < 2:
+            return ()
+        return (
+            f"Intervals hold together within each group; for all {g} groups together ask for confidence {20 * g - 1}/{20 * g} "
+            f"(1 - 0.05/{g}).",
+        )
 
     def _title(self) -> str:
         return f"{len(self.estimates)} groups by {', '.join(self.by)}, an estimate each"

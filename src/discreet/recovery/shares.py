@@ -41,6 +41,10 @@ _VARIANCE = 0.1  # part of the error that may be made about the variance of a di
 _MOST_DRAWN = 60  # names that a picture has room for
 _ANY_NUMBER = "The intervals hold for any number of reports (Clopper and Pearson's, Bonferroni's bound)."
 _ANY_DIFFERENCE = "The intervals hold for any number of reports (Bernstein's inequality, Bonferroni's bound)."
+_DIRECT = (
+    "difference is the unbiased estimate on which the interval rests, and rows are in order of its size; the shares are recovered "
+    "ones, so their difference is another number."
+)
 _MANY = "The intervals are of normal errors, and hold for many reports."
 
 
@@ -171,7 +175,7 @@ class Shares(Frozen, Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShareDifferences(Frozen, Result):
-    """For each answer its share in one group less that in another, those first that differ most for certain. All intervals hold
+    """For each answer its share in one group less that in another, by absolute difference. All intervals hold
     together with the probability `confidence`, at least; and so does that of the total variation distance between the two."""
 
     names: tuple[str, str]
@@ -192,7 +196,7 @@ class ShareDifferences(Frozen, Result):
         if one.mechanism.inputs != other.mechanism.inputs:
             raise RecoveryError("The two groups were asked for other answers; compare estimates of the same ones.")
         direct, low, high, any_number = _differences(one, other, miss)
-        order = np.lexsort([np.arange(len(direct)), -np.abs(direct), -np.maximum(low, -high)])
+        order = np.lexsort([np.arange(len(direct)), -np.abs(direct)])
         above, below = np.maximum(low, 0.0).sum(), np.maximum(-high, 0.0).sum()  # of sums over events, the largest
         most = min(np.maximum(np.abs(low), np.abs(high)).sum() / 2, 1.0)
         doubts = [f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds]
@@ -232,6 +236,7 @@ class ShareDifferences(Frozen, Result):
         low, high = self.total_variation
         return (
             f"{apart} of {len(self.answers)} shares differ for certain; the total variation distance is {low:.3g} to {high:.3g}.",
+            _DIRECT,
             _ANY_DIFFERENCE if self.any_number else _MANY,
         )
 

@@ -250,7 +250,7 @@ def _notes(asked: list[_Asked], delta: Fraction | None) -> tuple[str, ...]:
         )
     if any(one.permanent is not None for one in asked):
         notes.append(
-            "permanent: whatever is drawn from a permanent answer tells no more than that answer, once for each value that gets "
-            "one (one value, or most); between histories that change at other moments, fresh; of it: what a single report tells"
+            "permanent: whatever is drawn from a permanent answer tells no more than that answer, its epsilon, times most, if "
+            "given; between histories that change at other moments, fresh; of it: what a single report tells"
         )
     return tuple(notes)
