@@ -214,6 +214,17 @@ def test_groups_are_counted_and_checked():
     for by in ("v", ["g", "g"], "count"):
         with pytest.raises(TableInputError, match="columns of their own"):
             dt.tally(table, "v", by=by)
+    for by in (None, 3, [3], [["g"]], {"g"}):
+        with pytest.raises(TableInputError, match="names no columns; write for example"):
+            dt.tally(table, "v", by=by)
+    texts, booleans = (pa.table({"g": values, "v": [3]}) for values in (["1"], [True]))
+    for other, kind in ((texts, "texts"), (booleans, "booleans")):  # True is 1, and would count as that group
+        with pytest.raises(TableInputError, match=f"holds whole numbers in one table and {kind} in another"):
+            dt.tally([table, other], "v", by="g")
+    both = dt.tally([table, pa.table({"g": pa.nulls(1), "v": [0]}), table], "v", by="g")
+    assert both.to_pydict() == {"g": [1, None], "v": [3, 0], "count": [4, 3]}
+    with pytest.raises(TableInputError, match="groups beyond 2.63"):
+        dt.tally(pa.table({"g": pa.array([2**63], pa.uint64()), "v": [3]}), "v", by="g")
 
 
 def test_a_ledger_pays_for_names_and_the_level_is_between_any_two(tmp_path):

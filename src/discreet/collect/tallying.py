@@ -86,7 +86,9 @@ def tally(
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
-    groups = [by] if isinstance(by, str) else list(by)
+    groups = [by] if isinstance(by, str) else list(by) if isinstance(by, (list, tuple)) else [by]
+    if not all(isinstance(name, str) for name in groups):
+        raise TableInputError(f'by = {show(by)} names no columns; write for example by="sex" or by=["sex", "region"].')
     if len({*groups, column, "count"}) < len(groups) + 2:
         raise TableInputError(
             'Reports, groups and counts stand in columns of their own, the counts in "count"; rename one.'
@@ -101,10 +103,21 @@ def tally(
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     whole = all(isinstance(report, int) for report in columns[-2])
     kind = pa.string() if listed is not None else pa.int64() if whole else pa.float64()
-    arrays = [*map(pa.array, columns[:-2]), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
+    arrays = [*map(_group_array, columns[:-2], groups), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
     schema = pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
     insecure = any(counted.insecure for counted in found.values())
     return pa.table(arrays, schema=marked(schema) if insecure else schema)
+
+
+def _group_array(values: Sequence[Any], name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except OverflowError:
+        raise TableInputError(
+            f"The column {show(name)} has groups beyond 2^63, which no table holds; write them as texts."
+        ) from None
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:
@@ -156,14 +169,16 @@ def _tallied(
         raise TableInputError("There is nothing to count: give at least one table.")
     grid = None if mechanism is None else procedure_of(mechanism).outputs
     found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
+    kinds: dict[str, str] = {}  # of the columns of groups
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        _read(found, table, column, by, counts, grid, reading, where, progress)
+        _read(found, kinds, table, column, by, counts, grid, reading, where, progress)
     return found
 
 
 def _read(
     found: dict[Group, ReportCounts],
+    kinds: dict[str, str],
     table: Any,
     column: str,
     by: Sequence[str],
@@ -185,7 +200,7 @@ def _read(
     source.at_once = 2**20
     check_type(source.declared.field(column).type, column, grid)
     for name in by:
-        _check_group(source.declared.field(name).type, name)
+        _check_group(source.declared.field(name).type, name, kinds)
     insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
     batches, rows = without_values(lambda: iter(source.batches()), DAMAGED), 0
     while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
@@ -198,13 +213,22 @@ def _read(
         counted.insecure = counted.insecure or insecure
 
 
-def _check_group(kind: Any, name: str) -> None:
+def _check_group(kind: Any, name: str, known: dict[str, str]) -> None:
+    """Refuse a column of groups that holds something else, or something else than in the tables before."""
     import pyarrow.types as kinds
 
     plain = plain_type(kind)
-    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain) or kinds.is_null(plain)):
+    if kinds.is_null(plain):
+        return
+    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain)):
         raise TableInputError(
             f"The column {show(name)} holds {kind_name(kind)}; groups are texts, whole numbers or booleans."
+        )
+    here = "texts" if is_text(plain) else "booleans" if kinds.is_boolean(plain) else "whole numbers"
+    before = known.setdefault(name, here)
+    if before != here:  # 1 and True would be one group
+        raise TableInputError(
+            f"The column {show(name)} holds {before} in one table and {here} in another; write groups alike in all."
         )
 
 
