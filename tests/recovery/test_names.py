@@ -291,11 +291,15 @@ def test_a_tally_by_groups_gives_an_estimate_for_each():
         found["n"].difference([1, 2, 3])
 
 
-@pytest.mark.parametrize("m", [dt.projective_response(6, epsilon=1), dt.projective_response(list("abcdefg"), alpha="1/3")])
+@pytest.mark.parametrize(
+    "m", [dt.projective_response(6, epsilon=1), dt.projective_response(list("abcdefg"), alpha="1/3")]
+)
 def test_direct_shares_and_their_errors_are_right_on_average_over_every_pair_of_reports(m):
     """By enumeration: sets that no report lies in, or all of them, have an error of exactly 0."""
     truths, matrix = (0, 1), m.channel.matrix
-    pairs = [(dt.recover(list(pair), m, "inverse", kind="reports"), pair) for pair in itertools.product(range(8), repeat=2)]
+    pairs = [
+        (dt.recover(list(pair), m, "inverse", kind="reports"), pair) for pair in itertools.product(range(8), repeat=2)
+    ]
     chances = [matrix[truths[0], i] * matrix[truths[1], j] for _, (i, j) in pairs]
     shares, errors = (np.array([e.direct("cells")[k] for e, _ in pairs]) for k in range(2))
     assert np.isfinite(errors).all()

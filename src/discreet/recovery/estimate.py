@@ -311,7 +311,7 @@ class Estimate(Frozen, Result):
     def _of_hits(self, seen: Floats, hit: float, miss: float) -> _Direct:
         """The same for the indicator of each value, where it has a set of reports of its own: all at once."""
         gain, number = hit - miss, self.reports
-        seen = np.rint(seen) / number  # whole numbers of reports: what rounding adds to none of them, or to all, has no root
+        seen = np.rint(seen) / number  # a sum that rounding leaves just below 0, or above 1, would have no root
         error = np.sqrt(seen * (1 - seen) / (number - 1)) / gain
         same = np.ones_like(seen)
         return _Direct((seen - miss) / gain, error, same / (gain * number), (1 - 2 * seen) / gain, 0 * same, same)
