@@ -517,17 +517,8 @@ def _is_primitive(p: int, recurrence: list[int]) -> bool:
     n, whole = len(recurrence), p ** len(recurrence) - 1
     if _primes(p) != [p] or not recurrence[0]:
         return False
-    primes: set[int] = set()
-    for d in (d for d in range(1, n + 1) if n % d == 0):  # by the factors p^d - 1, of which little is left
-        rest = p**d - 1
-        for r in primes:
-            while rest % r == 0:
-                rest //= r
-        primes.update(_primes(rest))
-    one = [1] + [0] * (n - 1)
-    return _power_of_x(whole, p, recurrence) == one and all(
-        _power_of_x(whole // r, p, recurrence) != one for r in primes
-    )
+    one, orders = [1] + [0] * (n - 1), [whole // r for r in _primes(whole)]
+    return _power_of_x(whole, p, recurrence) == one and all(_power_of_x(k, p, recurrence) != one for k in orders)
 
 
 def _primes(number: int) -> list[int]:

@@ -547,9 +547,9 @@ def main() -> int:
                 "--memo and --most, the number of different values that get a report of their own, go together."
             )
         reporter = Reporter.load(given.mechanism)
-        for stream, ways in ((sys.stdin, {"errors": "surrogateescape"}), (sys.stdout, {"encoding": "utf-8"})):
-            if isinstance(stream, io.TextIOWrapper):  # bytes that are no text have no name; every name can be written
-                stream.reconfigure(**ways)
+        if isinstance(sys.stdin, io.TextIOWrapper) and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="surrogateescape")  # bytes that are no text have no name
+            sys.stdout.reconfigure(encoding="utf-8")  # every name can be written
         value = sys.stdin.read().strip(_BLANKS) if given.value == "-" else given.value
         print(reporter.report(value) if given.memo is None else reporter.remembered(value, given.memo, given.most))
     except RefusedError as error:
