@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import math
@@ -11,7 +10,6 @@ import pickle
 import stat
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import pytest
@@ -21,8 +19,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Projective, Table, Then, Window
-from discreet.channels.shares import Space
-from discreet.errors import FileError, GridError, TableError
+from discreet.errors import FileError, GridError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
 from discreet.mechanism import Procedure, Recipe
@@ -448,28 +445,6 @@ def test_names_are_taken_by_verify_exactly_where_discreet_takes_them(bad):
         assert bad not in NO_NAMES
         assert bad not in ALIKE
         assert verify.verify(forged).alpha == NAMES.level.alpha
-
-
-def test_recurrences_are_taken_by_verify_exactly_where_discreet_takes_them():
-    """All of a small degree, also modulo numbers that are no primes; many that are not primitive are 0 as often as a hyperplane."""
-    small, taken = document(dt.projective_response(1, alpha="1/2")), 0
-    for p, m, t in ((2, 1, 3), (3, 1, 2), (2, 2, 2), (4, 1, 2), (6, 1, 2)):
-        space = Space(p, m, t)
-        for recurrence in product(range(p), repeat=m * t):
-            new = {"p": p, "m": m, "t": t, "recurrence": " ".join(map(str, recurrence))}
-            forged = copy.deepcopy(small)
-            forged["channel"] |= new
-            forged["outputs"]["high"] = str(space.points - 1)
-            forged["digest"] = verify.digest(forged)
-            try:
-                Projective(2, space, recurrence, Fraction(1, 2))
-            except TableError:
-                with pytest.raises(verify.Fault, match="primitive"):
-                    verify.verify(forged)
-            else:
-                taken += 1
-                assert verify.verify(forged).tight == Fraction(1, 2)
-    assert taken == 2 + 2 + 2  # phi(p^n - 1) / n each, Euler's phi; none where p is not a prime
 
 
 def test_the_untampered_file_with_a_new_digest_loads():

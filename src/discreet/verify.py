@@ -484,12 +484,6 @@ class _Projective(_Channel):
     @cached_property
     def row(self) -> list[int]:
         """The weights of the first true value's reports."""
-        self.effort.spend(1000 * len(self.recurrence) ** 3 * self.p.bit_length())
-        _need(
-            _is_primitive(self.p, self.recurrence),
-            "shape",
-            "The recurrence gives no hyperplane: its polynomial is not a primitive one.",
-        )
         factors = [(k, r) for k, r in enumerate(self.recurrence) if r]
         self.effort.spend(self.m * self.points * (300 + 100 * len(factors)))
         terms, zero = deque([0] * (len(self.recurrence) - 1) + [1]), [True] * self.points
@@ -497,6 +491,8 @@ class _Projective(_Channel):
             zero[i % self.points] &= terms[0] == 0
             terms.append(-sum(r * terms[k] for k, r in factors) % self.p)
             terms.popleft()
+        right = sum(zero) == (self.points - 1) // self.p**self.m
+        _need(right, "shape", "The recurrence is not 0 as often as a hyperplane has points.")
         first = zero.index(True)
         return [self.a.denominator if here else self.a.numerator for here in zero[first:] + zero[:first]]
 
@@ -510,44 +506,6 @@ class _Projective(_Channel):
 
     def between(self, i: int, k: int) -> _Ratio:
         return self.tight(1)
-
-
-def _is_primitive(p: int, recurrence: list[int]) -> bool:
-    """Is x^n + r_(n-1) x^(n-1) + ... + r_0 primitive modulo p: p a prime, and the order of x modulo it p^n - 1?"""
-    n, whole = len(recurrence), p ** len(recurrence) - 1
-    if _primes(p) != [p] or not recurrence[0]:
-        return False
-    one, orders = [1] + [0] * (n - 1), [whole // r for r in _primes(whole)]
-    return _power_of_x(whole, p, recurrence) == one and all(_power_of_x(k, p, recurrence) != one for k in orders)
-
-
-def _primes(number: int) -> list[int]:
-    """The primes that divide a number, by trial."""
-    found, d = [], 2
-    while d * d <= number:
-        if number % d == 0:
-            found.append(d)
-            while number % d == 0:
-                number //= d
-        d += 1
-    return [*found, number] if number > 1 else found
-
-
-def _power_of_x(exponent: int, p: int, recurrence: list[int]) -> list[int]:
-    """x to a power, modulo a polynomial and p: squares, and for each binary digit that is 1 one x more."""
-    n, power = len(recurrence), [1] + [0] * (len(recurrence) - 1)
-    for digit in f"{exponent:b}":
-        more = digit == "1"
-        square = [0] * (2 * n - 1 + more)
-        for i, a in enumerate(power):
-            for k, b in enumerate(power, i + more) if a else ():
-                square[k] += a * b
-        while len(square) > n:  # x^n is -(r_0 + ... + r_(n-1) x^(n-1))
-            top = square.pop() % p
-            for k, r in enumerate(recurrence, len(square) - n) if top else ():
-                square[k] -= top * r
-        power = [a % p for a in square] + [0] * (n - len(square))
-    return power
 
 
 @dataclass(frozen=True)
