@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Projective, Table, Then, Window
-from discreet.errors import FileError
+from discreet.errors import FileError, GridError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
 from discreet.mechanism import Procedure, Recipe
@@ -338,7 +338,6 @@ TAMPERED = {
     "another that is a list": (NAMES, put("inputs", "other", ["VW"]), "shape"),
     "names with a step": (NAMES, put("inputs", "step", "1"), "shape"),
     "a property that needs an order": (NAMES, put("claims", "properties", ["RH", "RM", "CH", "F", "WH"]), "claim"),
-    "a name that discreet would not take": (NAMES, put("outputs", "names", ["Fiat", "VW", " x"]), "shape"),
     "a remap outside": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0 2 3 4 6 7"), "shape"),
     "a remap too short": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0"), "shape"),
     "a remap of more": (EVERY_KIND["list remap"][0], put("channel", "first", "n", 7), "shape"),
@@ -362,6 +361,11 @@ TAMPERED = {
     "a shorter recurrence": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2"), "shape"),
     "a recurrence beyond its field": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 2 3"), "shape"),
     "a recurrence of no hyperplane": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 0 0"), "shape"),
+    "a recurrence with right numbers of zeros": (
+        EVERY_KIND["projective"][0],
+        put("channel", "recurrence", "0 2 1"),
+        "shape",
+    ),
     "a recurrence of words": (EVERY_KIND["projective"][0], put("channel", "recurrence", "1 two 0"), "shape"),
     "less noise on an open grid": (EVERY_KIND["open"][0], put("channel", "noise", "a", "1/2"), "claim"),
     "unknown noise": (EVERY_KIND["open"][0], put("channel", "noise", "family", "laplace"), "shape"),
@@ -418,6 +422,29 @@ TAMPERED = {
 def test_a_tampered_file_with_a_valid_digest_is_refused(name):
     m, change, kind = TAMPERED[name]
     assert refused(resigned(document(m), change)).kind == kind
+
+
+NO_NAMES = (" x", "x" * 1001, "x\ny", "x\x85y", "x\u2028y", "\u202ex", "x\u2069", "\ud800", "", " ", "\u200b", "\u00ad")
+ALIKE = ("another", "an\u200bother", "a\u00adnother", "V\u00a0W", "V  W")
+
+
+@pytest.mark.parametrize("bad", ["Citro\u00ebn", "a\u200db", "x" * 1000, *NO_NAMES, *ALIKE])
+def test_names_are_taken_by_verify_exactly_where_discreet_takes_them(bad):
+    def change(d: dict[str, Any]) -> None:
+        d["inputs"]["names"] = d["outputs"]["names"] = ["V W", bad, "another"]
+
+    forged = resigned(document(NAMES), change)
+    try:
+        dt.Names(["V W", bad, "another"])
+    except GridError:
+        assert bad in NO_NAMES or bad in ALIKE
+        with pytest.raises(verify.Fault, match="no names") as fault:
+            verify.verify(forged)
+        assert fault.value.kind == "shape"
+    else:
+        assert bad not in NO_NAMES
+        assert bad not in ALIKE
+        assert verify.verify(forged).alpha == NAMES.level.alpha
 
 
 def test_the_untampered_file_with_a_new_digest_loads():

@@ -749,6 +749,15 @@ def test_a_row_of_long_numbers_is_refused_by_count_and_not_by_patience(monkeypat
     assert caught.value.kind == "too large"
 
 
+def test_accents_in_the_wrong_order_are_refused_by_count_and_not_by_patience():
+    """To put them in order takes as many steps as there are pairs of them."""
+    names = ["a" + "\u0345" * 498 + "\u0327" * 498 + str(k) for k in range(40)]
+    verify._answers({"names": names, "other": None}, "inputs", verify.Effort(80 * 1001**2))
+    with pytest.raises(verify.Fault, match="too long") as caught:
+        verify._answers({"names": names, "other": None}, "inputs", verify.Effort(79 * 997**2))
+    assert caught.value.kind == "too large"
+
+
 @pytest.mark.parametrize("operations", [2**12, 2**16, 2**20])
 def test_nothing_is_multiplied_beyond_the_effort_that_is_left(operations, monkeypatch):
     """Every product of whole matrices is paid for first: with less effort fewer of them are made."""

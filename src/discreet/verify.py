@@ -38,6 +38,7 @@ import math
 import os
 import re
 import sys
+import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
-MAX_ENTRIES, MAX_STAIR, MAX_POINTS = 2**20, 2**13, 2**21
+MAX_ENTRIES, MAX_STAIR, MAX_POINTS, MAX_NAME = 2**20, 2**13, 2**21, 1000
 MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
 MAX_EFFORT = 2**32  # operations on machine words: some seconds
 MAX_DIGITS = 4200  # of an integer in the file
@@ -62,6 +63,9 @@ LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 _INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00")
 _DECIMAL = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?")  # as Python writes a float
+# of names: what breaks a line, turns what stands about it around or is half a character; and what nobody sees
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")
 _NAMED = re.compile(r"([a-z]+[0-9]?)(?:\((-?[0-9/]+(?:, -?[0-9/]+)*)\))?")  # a loss or a prior as discreet names it
 
 
@@ -1145,7 +1149,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     )
     _recipe(recipe)
     channel = _channel(part, effort)
-    grids = {name: _answers(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
+    grids = {name: _answers(grid, name, effort) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     of_names = "names" in inputs
     _need(
         not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two of them are neighbours."
@@ -1732,14 +1736,19 @@ def _grid(grid: Any, name: str) -> _Grid:
     return _Grid(ends[0], width, int(steps) + 1)
 
 
-def _answers(part: Any, name: str) -> _Grid:
+def _answers(part: Any, name: str, effort: Effort) -> _Grid:
     """A grid, or names: texts, each once, of which one may be for all other answers."""
     if not isinstance(part, dict) or "names" not in part:
         return _grid(part, name)
     names, other = _fields(part, name, "names", "other")
-    right = isinstance(names, list) and len(names) > 1 and all(isinstance(text, str) and text for text in names)
-    right = right and len(set(names)) == len(names) and (other is None or (isinstance(other, str) and other in names))
+    right = isinstance(names, list) and 1 < len(names) <= MAX_ENTRIES and all(isinstance(text, str) for text in names)
+    right = right and (other is None or (isinstance(other, str) and other in names))
     _need(right, "shape", f"The {name} are no names, each once.")
+    right = all(t == t.strip() and len(t) <= MAX_NAME and not _UNFIT.search(t) for t in names)
+    effort.spend(sum(2 * len(t) ** 2 for t in names if right and not t.isascii()))  # accents are sorted, one by one
+    alike = {" ".join(unicodedata.normalize("NFC", _UNSEEN.sub("", text)).split()) for text in names if right}
+    right = len(alike) == len(names) and "" not in alike
+    _need(right, "shape", f"The {name} are no names, each once, that can be told apart and written in one line.")
     return _Grid(Fraction(0), Fraction(1), len(names))
 
 

@@ -196,6 +196,10 @@ def test_what_are_no_texts_and_what_are_no_rules_is_said():
     )
     places, _ = places_of(BOTH.inputs, damaged, BadValueRule.of("error", BOTH.inputs))
     assert places.tolist() == [5]
+    with pytest.raises(BadValueError, match="is missing") as missing:  # and no way that names do not have is offered
+        dt.perturb(pa.table({"b": ["Fiat", None]}), column="b", mechanism=BOTH)
+    assert missing.value.is_missing
+    assert "clamp" not in str(missing.value)
 
 
 def test_groups_are_counted_and_checked():
@@ -214,6 +218,17 @@ def test_groups_are_counted_and_checked():
     for by in ("v", ["g", "g"], "count"):
         with pytest.raises(TableInputError, match="columns of their own"):
             dt.tally(table, "v", by=by)
+    for by in (None, 3, [3], [["g"]], {"g"}):
+        with pytest.raises(TableInputError, match="names no columns; write for example"):
+            dt.tally(table, "v", by=by)
+    texts, booleans = (pa.table({"g": values, "v": [3]}) for values in (["1"], [True]))
+    for other, kind in ((texts, "texts"), (booleans, "booleans")):  # True is 1, and would count as that group
+        with pytest.raises(TableInputError, match=f"holds whole numbers in one table and {kind} in another"):
+            dt.tally([table, other], "v", by="g")
+    both = dt.tally([table, pa.table({"g": pa.nulls(1), "v": [0]}), table], "v", by="g")
+    assert both.to_pydict() == {"g": [1, None], "v": [3, 0], "count": [4, 3]}
+    with pytest.raises(TableInputError, match=r"groups beyond 2\^63"):
+        dt.tally(pa.table({"g": pa.array([2**63], pa.uint64()), "v": [3]}), "v", by="g")
 
 
 def test_a_ledger_pays_for_names_and_the_level_is_between_any_two(tmp_path):

@@ -232,6 +232,29 @@ def test_the_program_runs_alone_and_refuses_in_one_sentence(tmp_path):
         assert value == "" or value not in done.stderr
 
 
+def test_the_program_writes_every_name_and_quotes_no_byte(tmp_path):
+    """Whatever the encoding of the terminal is: a name in UTF-8, and for what is no text a sentence that says nothing of it."""
+    alone = shutil.copy(SCRIPT, tmp_path / "alone.py")
+    dt.randomized_response(["Citro\u00ebn", "\U0001f697"], epsilon=60).save(tmp_path / "m.json")
+
+    def said(value: bytes, encoding: str) -> subprocess.CompletedProcess[bytes]:
+        words = [sys.executable, alone, str(tmp_path / "m.json"), "-"]
+        return subprocess.run(words, input=value, capture_output=True, env={"PYTHONIOENCODING": encoding})
+
+    name = "Citro\u00ebn"
+    for encoding in ("utf-8:strict", "latin-1:strict"):
+        done = said(name.encode(encoding.partition(":")[0]), encoding)
+        assert (done.stdout.decode("utf-8").strip(), done.stderr) == (name, b"")
+    done = said(name.encode("latin-1"), "utf-8:strict")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"reporter: The value is none of the mechanism's names")
+    content = json.loads(files.text(dt.randomized_response(["a", "b"], epsilon=1)))
+    content["inputs"]["names"] = content["outputs"]["names"] = ["a", "\ud800"]
+    del content["digest"]
+    with pytest.raises(RefusedError, match="no texts"):
+        Reporter(signed(content).encode())
+
+
 def signed(content: dict) -> str:
     return json.dumps({**content, "digest": verify.digest(content)})
 

@@ -33,6 +33,11 @@ M = dt.randomized_response(BRANDS, epsilon=2)
         (["a", "b\0c"], "cannot be written in one line"),
         (["a", "b\tc"], "cannot be written in one line"),
         (["a", "\ud800"], "cannot be written in one line"),
+        (["a", "b\u202ec"], "cannot be written in one line"),  # what follows is shown from the right
+        (["a", "b\u2066c"], "cannot be written in one line"),
+        (["a", "\u200b"], "is empty"),
+        (["a", "\u200ba"], "positions 0 and 1 look alike"),
+        (["ab", "a\u00adb"], "positions 0 and 1 look alike"),
         (["a", "x" * (LONGEST_NAME + 1)], "more than 1000 characters"),
         ([1, 2], "position 0 is 1; names are texts"),
         (["a", None], "position 1 is None; names are texts"),

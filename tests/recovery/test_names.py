@@ -305,3 +305,22 @@ def test_a_tally_of_another_mechanism_is_refused():
         dt.tally(noisy, "x", other)
     for said in (b"", b"{", b"[1]", b"{}", b'{"mechanism": 3}', b"[" * 10**5):
         assert dt.recover(noisy.replace_schema_metadata({b"discreet.perturb": said}), other).reports == 3
+
+
+@pytest.mark.parametrize(
+    "m", [dt.projective_response(6, epsilon=1), dt.projective_response(list("abcdefg"), alpha="1/3")]
+)
+def test_direct_shares_and_their_errors_are_right_on_average_over_every_pair_of_reports(m):
+    """By enumeration: sets that no report lies in, or all of them, have an error of exactly 0."""
+    truths, matrix = (0, 1), m.channel.matrix
+    pairs = [
+        (dt.recover(list(pair), m, "inverse", kind="reports"), pair) for pair in itertools.product(range(8), repeat=2)
+    ]
+    chances = [matrix[truths[0], i] * matrix[truths[1], j] for _, (i, j) in pairs]
+    shares, errors = (np.array([e.direct("cells")[k] for e, _ in pairs]) for k in range(2))
+    assert np.isfinite(errors).all()
+    assert (errors == 0).any(axis=0).all()
+    assert chances @ shares == pytest.approx([0.5, 0.5, 0, 0, 0, 0, 0], abs=1e-12)
+    # of a population from which these two people were drawn: (1/2)(1/2) more than of the people themselves, for two of seven
+    spread = chances @ (shares - chances @ shares) ** 2
+    assert chances @ errors**2 == pytest.approx(spread + np.array([0.25, 0.25, 0, 0, 0, 0, 0]), rel=1e-9)

@@ -109,6 +109,16 @@ def test_a_mechanism_counts_between_any_two_values():
     assert 30 < large["with delta 0.000001 <="] < 52  # too large to look at: by its level
 
 
+@pytest.mark.parametrize("some", ["most", "permanent"])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_not_said_of_all_questions_has_no_sum(some, first):
+    found = lifetime({"a": 1, "b": 1}, times=3, **{some: {"a": 1 if first else None, "b": None if first else 1}})
+    column = {"most": "memo <=", "permanent": "permanent <="}[some]
+    assert [found[name][column] is not None for name in ("a", "b", "all questions")] == [first, not first, False]
+    assert found["all questions"]["fresh <="] == 6.0
+    assert "all questions" in str(found)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -220,7 +220,7 @@ class ClusterWork(WorkersWork):
         bad = min((row for row in rows if row["bad"] is not None), key=lambda row: row["bad"], default=None)
         if bad is not None:
             where = f"{self.rows_of.where(bad['bad'])} of the column {show(self.drawing.column)}"
-            raise BadValueError.at(bad["bad"], bad["why"], where, of_names=not self.request.mechanism.inputs.is_ordered)
+            raise BadValueError.at(bad["bad"], bad["why"], where)
         self._check_numbers([(span["low"], span["high"]) for row in rows for span in row["spans"]])
         counts = sums_of_parts.filter(sums_of_parts.column("at").is_valid())
         return PositionCounts(*_in_order(counts.column("at").to_numpy(), counts.column("often").to_numpy()))

@@ -36,15 +36,16 @@ from ..exact.grid import Grid
 from ..exact.names import Names
 from ..exact.positions import positions, values_at
 
-Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next four
+Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next five
 
-_MISSING, _NO_NUMBER, _OFF_GRID, _NO_NAME = 1, 2, 3, 4
+_MISSING, _NO_NUMBER, _OFF_GRID, _NO_NAME, _NO_TEXT = 1, 2, 3, 4, 5
 _NOWHERE = 0  # stands for the position of a bad value until a rule says what becomes of it
 _WORDS = {
     _MISSING: "is missing",
     _NO_NUMBER: "is not a number",
     _OFF_GRID: "is not on the grid",
     _NO_NAME: "is none of the declared names",
+    _NO_TEXT: "is missing, or an empty text",
 }
 
 NOT_PRIVATE = "not private: leaving a value out reveals that it was a bad one"
@@ -59,29 +60,28 @@ class BadValueError(OutOfRangeError):
 
     row: int
     why: str
-    of_names: bool
 
     @property
     def is_missing(self) -> bool:
-        return self.why == _WORDS[_MISSING]
+        return self.why in (_WORDS[_MISSING], _WORDS[_NO_TEXT])
 
     @classmethod
-    def at(cls, row: int, why: str, where: str = "", *, of_names: bool = False) -> BadValueError:
+    def at(cls, row: int, why: str, where: str = "") -> BadValueError:
+        """In the words `why`; those for a name are told by them too, since workers hand on nothing else."""
         correct, ways = "Correct it", 'on_bad="map=VALUE",'
         if why.startswith(_WORDS[_OFF_GRID]):
             ways = 'on_bad="clamp", "map=VALUE",'  # nothing but a number has a nearest value
         elif why == _WORDS[_NO_NUMBER]:
             correct = "Choose a column of numbers, correct the value"
         ways += ' "clamp,map=VALUE" or "drop"'
-        if why == _WORDS[_NO_NAME]:
-            correct = "Declare it, or an answer for all others (other=)"
-        if of_names or why == _WORDS[_NO_NAME]:
+        if why in (_WORDS[_NO_NAME], _WORDS[_NO_TEXT]):
+            correct = "Declare it, or an answer for all others (other=)" if why == _WORDS[_NO_NAME] else correct
             ways = 'on_bad="map=NAME" or "drop"'
         message = (
             f"The value in {where or f'row {row + 1}'} {why}; nothing was written. {correct}, or say what becomes of "
             f"such values: {ways}."
         )
-        return cls(message, row=row, why=why, of_names=of_names)
+        return cls(message, row=row, why=why)
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ def places_of(
     if rule.drop:
         return places[~bad], ~bad
     row = int(np.flatnonzero(bad)[0])
-    why = _WORDS[int(flaws[row])]
-    why = f"{why} {grid}" if flaws[row] == _OFF_GRID else why
-    raise BadValueError.at(row + start, why, of_names=isinstance(grid, Names))
+    flaw = _NO_TEXT if flaws[row] == _MISSING and isinstance(grid, Names) else int(flaws[row])
+    why = _WORDS[flaw]
+    raise BadValueError.at(row + start, f"{why} {grid}" if flaws[row] == _OFF_GRID else why)
 
 
 def can_hold_numbers(kind: Any) -> bool:

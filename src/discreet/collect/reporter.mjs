@@ -397,7 +397,7 @@ class Grid {
 class Names {
   constructor(part) {
     const [names, other] = [part.get("names"), part.get("other")];
-    const texts = Array.isArray(names) && names.every((name) => typeof name === "string" && name !== "");
+    const texts = Array.isArray(names) && names.every((name) => typeof name === "string" && name !== "" && !/\p{Surrogate}/u.test(name));
     need(texts && part.size === 2 && part.has("other"), "its names are no texts");
     this.names = names;
     this.places = new Map(names.map((name, k) => [name, BigInt(k)]));

@@ -13,13 +13,14 @@ that a report changes, or comes back, tells that the value did. A lost memo coun
 it stays here.
 
 VALUE is a number, or a name where the mechanism's answers are names. It may be - to read it from standard input, where other
-users of the machine do not see it. Exit codes: 0, and 2 for an error.
+users of the machine do not see it. A report is written in UTF-8. Exit codes: 0, and 2 for an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import math
 import os
@@ -33,6 +34,7 @@ from typing import Any
 FORMAT, VERSION = "discreet-mechanism", 1
 MEMO = "discreet-memo"
 _NUMBER = re.compile(r"([+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:/([0-9]{1,40}))?")
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters, which cannot be written
 _BLANKS = " \t\n\v\f\r"  # may stand about a value
 _FAR = 2**61 - 1  # where every grid ends
 _BITS = 2**18  # of the powers that noise is drawn with
@@ -454,6 +456,7 @@ class _Names:
     def __init__(self, part: dict[str, Any]) -> None:
         self.names, other = part["names"], part["other"]
         texts = isinstance(self.names, list) and all(isinstance(name, str) and name for name in self.names)
+        texts = texts and not any(_HALVES.search(name) for name in self.names)
         _need(texts and set(part) == {"names", "other"}, "its names are no texts")
         self.places, self.size = {name: k for k, name in enumerate(self.names)}, len(self.names)
         _need(len(self.places) == self.size and (other is None or other in self.places), "its names do not fit")
@@ -544,6 +547,9 @@ def main() -> int:
                 "--memo and --most, the number of different values that get a report of their own, go together."
             )
         reporter = Reporter.load(given.mechanism)
+        if isinstance(sys.stdin, io.TextIOWrapper) and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="surrogateescape")  # bytes that are no text have no name
+            sys.stdout.reconfigure(encoding="utf-8")  # every name can be written
         value = sys.stdin.read().strip(_BLANKS) if given.value == "-" else given.value
         print(reporter.report(value) if given.memo is None else reporter.remembered(value, given.memo, given.most))
     except RefusedError as error:

@@ -90,7 +90,9 @@ def tally(
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
-    groups = [by] if isinstance(by, str) else list(by)
+    groups = [by] if isinstance(by, str) else list(by) if isinstance(by, (list, tuple)) else [by]
+    if not all(isinstance(name, str) for name in groups):
+        raise TableInputError(f'by = {show(by)} names no columns; write for example by="sex" or by=["sex", "region"].')
     if len({*groups, column, "count"}) < len(groups) + 2:
         raise TableInputError(
             'Reports, groups and counts stand in columns of their own, the counts in "count"; rename one.'
@@ -105,12 +107,23 @@ def tally(
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     whole = all(isinstance(report, int) for report in columns[-2])
     kind = pa.string() if listed is not None else pa.int64() if whole else pa.float64()
-    arrays = [*map(pa.array, columns[:-2]), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
+    arrays = [*map(_group_array, columns[:-2], groups), pa.array(columns[-2], kind), pa.array(columns[-1], pa.int64())]
     schema = pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
     insecure = any(counted.insecure for counted in found.values())
     schema = marked(schema) if insecure else schema
     digest = mechanism.digest if mechanism is not None else next((c.drawn_by for c in found.values()), None)
     return pa.table(arrays, schema=schema if digest is None else says(schema, {"column": column, "mechanism": digest}))
+
+
+def _group_array(values: Sequence[Any], name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except OverflowError:
+        raise TableInputError(
+            f"The column {show(name)} has groups beyond 2^63, which no table holds; write them as texts."
+        ) from None
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:
@@ -163,9 +176,10 @@ def _tallied(
     grid = None if mechanism is None else procedure_of(mechanism).outputs
     digest: str | None = None
     found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
+    kinds: dict[str, str] = {}  # of the columns of groups
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        said = _read(found, table, column, by, counts, grid, reading, where, progress, mechanism)
+        said = _read(found, kinds, table, column, by, counts, grid, reading, where, progress, mechanism)
         digest = one_digest(digest, said, TableInputError)
     for counted in found.values():
         counted.drawn_by = digest
@@ -174,6 +188,7 @@ def _tallied(
 
 def _read(
     found: dict[Group, ReportCounts],
+    kinds: dict[str, str],
     table: Any,
     column: str,
     by: Sequence[str],
@@ -197,7 +212,7 @@ def _read(
     source.at_once = 2**20
     check_type(source.declared.field(column).type, column, grid)
     for name in by:
-        _check_group(source.declared.field(name).type, name)
+        _check_group(source.declared.field(name).type, name, kinds)
     insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
     said = drawn_by(table, column) or drawn_by(getattr(source, "whole", None), column)
     if said is not None and mechanism is not None:
@@ -214,13 +229,22 @@ def _read(
     return said
 
 
-def _check_group(kind: Any, name: str) -> None:
+def _check_group(kind: Any, name: str, known: dict[str, str]) -> None:
+    """Refuse a column of groups that holds something else, or something else than in the tables before."""
     import pyarrow.types as kinds
 
     plain = plain_type(kind)
-    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain) or kinds.is_null(plain)):
+    if kinds.is_null(plain):
+        return
+    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain)):
         raise TableInputError(
             f"The column {show(name)} holds {kind_name(kind)}; groups are texts, whole numbers or booleans."
+        )
+    here = "texts" if is_text(plain) else "booleans" if kinds.is_boolean(plain) else "whole numbers"
+    before = known.setdefault(name, here)
+    if before != here:  # 1 and True would be one group
+        raise TableInputError(
+            f"The column {show(name)} holds {before} in one table and {here} in another; write groups alike in all."
         )
 
 

@@ -186,9 +186,7 @@ class Work:
             if self.file is not None and self.file.is_text:
                 where = line_of(self.source, error.row) or where
             column = show(self.request.column)
-            raise BadValueError.at(
-                error.row, error.why, f"{where} of the column {column}", of_names=error.of_names
-            ) from None
+            raise BadValueError.at(error.row, error.why, f"{where} of the column {column}") from None
 
     # Drawing
 

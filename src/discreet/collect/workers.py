@@ -258,9 +258,7 @@ class PartTask:
                 counts.add(counted(draw(batch, number)[0]))
                 number += batch.num_rows
         except BadValueError as error:
-            raise BadValueError.at(
-                error.row, error.why, _where(part, error.row, settings), of_names=error.of_names
-            ) from None
+            raise BadValueError.at(error.row, error.why, _where(part, error.row, settings)) from None
         return counts
 
 

@@ -8,6 +8,7 @@ list of names is a grid whose values are texts: a function that reads `n` with `
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, GridError, OutOfRangeError
-from .arithmetic import encodable, show
+from .arithmetic import show
 from .code_lists import MARK, read_code_list
 from .frozen import frozen
 from .grid import Grid, GridLike
@@ -29,7 +30,9 @@ from .intake import as_texts
 
 MOST_NAMES = 2**20
 LONGEST_NAME = 1000  # characters
-_UNFIT = ("Cc", "Zl", "Zp")  # kinds of characters that break a line, or that nobody sees
+# what breaks a line, turns what stands about it around or is half a character; and what nobody sees
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")
 
 
 def _unordered(what: str) -> Any:
@@ -224,7 +227,7 @@ def _checked(names: list[Any]) -> None:
         wrong = _fault(name)
         if wrong is not None:
             raise GridError(f"The name at position {k}, {show(name)}, {wrong}.", value=name)
-        alike = " ".join(unicodedata.normalize("NFC", name).split())
+        alike = " ".join(unicodedata.normalize("NFC", _UNSEEN.sub("", name)).split())
         first = seen.setdefault(alike, k)
         if first != k:
             raise GridError(
@@ -235,12 +238,12 @@ def _checked(names: list[Any]) -> None:
 
 
 def _fault(name: str) -> str | None:
-    if not name.strip():
+    if not _UNSEEN.sub("", name).strip():
         return "is empty; take it out, or say what it stands for"
     if name != name.strip():
         return "begins or ends with a blank; take it off"
     if len(name) > LONGEST_NAME:
         return f"has more than {LONGEST_NAME} characters; shorten it"
-    if not encodable(name) or any(unicodedata.category(c) in _UNFIT for c in name):
+    if _UNFIT.search(name):
         return "holds a character that cannot be written in one line; take it out"
     return None

@@ -187,7 +187,7 @@ class Estimate(Frozen, Result):
                     return _Direct(estimate, step * found.error, step * found.one_more, step * found.lean, least, most)
                 case "variance":
                     return self._variance()
-                case "cells" if (hits := self._channel.hits(self._q)) is not None:
+                case "cells" if (hits := self._channel.hits(self.counts.astype(np.float64))) is not None:
                     return self._of_hits(*hits)
                 case "cells" | "cdf":
                     parts = [self._linear(block) for block in self._blocks(of == "cdf")]
@@ -311,6 +311,7 @@ class Estimate(Frozen, Result):
     def _of_hits(self, seen: Floats, hit: float, miss: float) -> _Direct:
         """The same for the indicator of each value, where it has a set of reports of its own: all at once."""
         gain, number = hit - miss, self.reports
+        seen = np.rint(seen) / number  # a sum that rounding leaves just below 0, or above 1, would have no root
         error = np.sqrt(seen * (1 - seen) / (number - 1)) / gain
         same = np.ones_like(seen)
         return _Direct((seen - miss) / gain, error, same / (gain * number), (1 - 2 * seen) / gain, 0 * same, same)

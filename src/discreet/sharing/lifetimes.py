@@ -110,6 +110,8 @@ def lifetime(
         None if delta is None else share(delta, "delta", "it is added to e^epsilon times a probability", example="1e-6")
     )
     rows = [_row(one, allowed) for one in asked]
+    columns = dict.fromkeys(column for row in rows for column in row)
+    rows = [{column: row.get(column) for column in columns} for row in rows]  # a memo may be for some questions alone
     if len(asked) > 1:
         rows.append(_together(asked, rows, allowed))
     many = f"{len(asked)} questions" if len(asked) > 1 else asked[0].name
@@ -196,7 +198,8 @@ def _together(asked: list[_Asked], rows: list[dict[str, Any]], delta: Fraction |
         if delta is not None and column == _with(delta):
             total[column] = _composed(asked, delta, total["fresh <="])
         else:
-            total[column] = _sum([row[column] for row in rows])
+            known = [row[column] for row in rows]
+            total[column] = None if None in known else _sum(known)
     return total
 
 
