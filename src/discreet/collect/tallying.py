@@ -90,7 +90,7 @@ def tally(
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
-    groups = [by] if isinstance(by, str) else list(by) if isinstance(by, (list, tuple)) else [by]
+    groups: list[Any] = list(by) if isinstance(by, (list, tuple)) else [by]
     if not all(isinstance(name, str) for name in groups):
         raise TableInputError(f'by = {show(by)} names no columns; write for example by="sex" or by=["sex", "region"].')
     if len({*groups, column, "count"}) < len(groups) + 2:
