@@ -49,6 +49,7 @@ Label = str  # of a containing column's keys
 FORMAT, VERSION = "discreet-domain", 1
 
 MOST_KEYS = 10**6
+_KEPT = 2**17  # keys whose different values are kept: those of a million would take 60 MB
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,16 @@ class Domain:
         labels = [None if r is None else r.contents() for r in recodings]
         return json.dumps([sorted(key_texts(self, columns)), labels], ensure_ascii=True, separators=(",", ":"))
 
-    @cached_property
+    @property
     def values(self) -> tuple[frozenset[Key], ...]:
         """The different values of each column of the keys."""
+        return self._kept_values if len(self.keys) <= _KEPT else self._different()
+
+    @cached_property
+    def _kept_values(self) -> tuple[frozenset[Key], ...]:
+        return self._different()
+
+    def _different(self) -> tuple[frozenset[Key], ...]:
         return tuple([frozenset(map(itemgetter(k), self.keys)) for k in range(len(self.keys[0]))])
 
     def __len__(self) -> int:
