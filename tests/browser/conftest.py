@@ -83,7 +83,11 @@ class Guest:
 
 @pytest.fixture(params=[1280, 390], ids=["wide", "narrow"])
 def guest(studio: Studio, request: pytest.FixtureRequest) -> Iterator[Guest]:
-    context = studio.browser.new_context(viewport={"width": request.param, "height": 900}, accept_downloads=True)
+    context = studio.browser.new_context(
+        viewport={"width": request.param, "height": 900},
+        color_scheme="light" if request.param > 1000 else "dark",  # each look once
+        accept_downloads=True,
+    )
     context.add_init_script(f"localStorage.setItem('discreet-key', '{studio.keys.secret}')")
     guest = Guest(studio, context)
     yield guest

@@ -424,3 +424,15 @@ def test_households_dates_words_and_public_groups_by_their_fields(guest, tmp_pat
     for word in ("Alte &lt;Leute&gt;", "Register", "eins", "zwei", "Geschlecht = m/w", "99 % interval, all at once"):
         assert word in saved
     guest.errors.clear()
+
+
+@WIDE
+def test_the_looks_tell(guest):
+    """A picture without words and a line wider than the window are found, so that finding nothing says something."""
+    page = opened(guest)
+    assert_sound(page)
+    page.evaluate("""() => { const wide = document.createElement("p"), bare = document.createElement("img");
+        wide.style.width = "3000px"; wide.id = "planted"; bare.src = "/static/icon.svg";
+        document.querySelector("#step-1 .body").append(wide, bare) }""")
+    assert any(found.startswith("image-alt") for found in findings(page))
+    assert wider(page) == ["P planted "]

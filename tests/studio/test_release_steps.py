@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -200,3 +203,47 @@ def test_the_curve_is_that_of_the_library_at_the_chosen_point(guest, place):
     assert chosen == {"each number": (0.5, row["each"]), "all at once": (0.5, row["all"])}
     assert len({point["at"] for point in found["points"]}) == 7
     assert guest.post("/api/release/curve", json={**asked, "epsilon": "ln(2)"}).status_code == 200
+
+
+def test_the_same_in_python_and_on_the_command_line_is_the_same_question(guest, place, monkeypatch):
+    """Both are run where the ledger and the file lie: the stored answer comes back, and nothing is charged again."""
+    content = "town,age,ill\n" + "".join(f"{'ab'[k % 2]},{k},{k % 3 % 2}\n" for k in range(60))
+    table = guest.post("/api/upload/table?kind=csv&name=my people.csv", content=content).json()["name"]
+    guest.post("/api/release/open", json={"ledger": "b.db", "dataset": "d", "budget": "4", "relation": "add-remove"})
+    guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": "d", "table": table})
+    asked = {
+        "ledger": "b.db",
+        "dataset": "d",
+        "table": table,
+        "epsilon": "1",
+        "count": ["ill = 1", "age >= 30"],
+        "mean": ["age:0..100"],
+        "by": ["town", "age"],
+        "domain": {"town": ["a", "b"], "age": {"0-29": [0, 29], "30+": [30, None]}},
+        "margins": ["town", "total"],
+        "max_count": 60,
+        "confidence": "0.9",
+        "simultaneous": True,
+        "presentation": {"title": "It's <so>", "notes": ["one", "two"], "labels": {"town": "Place"}, "decimal": ","},
+    }
+    made = guest.post("/api/release/ask", json=asked).json()
+    (place.ledgers / "my people.csv").write_text(content)
+    monkeypatch.chdir(place.ledgers)
+    there = {}
+    exec(made["python"], there)  # what people are told to run
+    assert there["made"].record["repeated"]
+    own = guest.get(f"/api/release/made/{made['name']}/csv").content
+    assert (place.ledgers / "released.csv").read_bytes() == own
+    for path in place.ledgers.glob("released*"):
+        path.unlink()
+    done = subprocess.run(
+        ["bash", "-c", made["command"].replace("discreet release", f"{sys.executable} -m discreet release")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "at no charge" in done.stdout
+    assert (place.ledgers / "released.csv").read_bytes() == own
+    with dt.Ledger.existing(place.ledgers / "b.db") as book:
+        assert book.balance("d").spent == 1

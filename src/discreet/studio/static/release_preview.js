@@ -29,7 +29,7 @@ async function preview() {
     save();
     render();
     bring(place.content.querySelector(".said") ?? place.content);
-    draw(question, signal).catch((error) => error.name !== "AbortError" && fail(error, 4));
+    draw(question, signal).catch((error) => !signal.aborted && fail(error, 4));
   } catch (error) {
     place.late("There is no preview: see what is said.");
     throw error;
@@ -55,14 +55,16 @@ function tell(price, expected) {
 }
 
 async function draw(question, signal) {
+  const curve = $("#curve"), numbers = $("#curve-table");
   const found = await ask("/api/release/curve", question, { signal });
   const points = found.points.map((p) => ({ x: p.at, y: p.value, series: p.series, told: `${found.measure} ${digits(p.at)}${p.chosen ? " (chosen)" : ""}, ${p.series}: within ${digits(p.value)}` }));
   const here = points.filter((_, k) => found.points[k].chosen).map((p) => ({ ...p }));
-  const view = await chart($("#curve"), found.measure === "rho" ? "error-rho" : "error-epsilon");
+  if (signal.aborted) return; // another preview stands there by now
+  const view = await chart(curve, found.measure === "rho" ? "error-rho" : "error-epsilon");
   await view.data("points", points).data("chosen", here).resize().runAsync();
-  $("#curve").setAttribute("aria-label", here.map((p) => p.told).join("; "));
+  curve.setAttribute("aria-label", here.map((p) => p.told).join("; "));
   const series = [...new Set(points.map((p) => p.series))], at = [...new Set(points.map((p) => p.x))];
-  $("#curve-table").replaceChildren(asTable(table("Off by at most", [found.measure, ...series], at.map((x) => [digits(x), ...series.map((s) => digits(points.find((p) => p.x === x && p.series === s)?.y ?? NaN))])), "The curve as a table"));
+  numbers.replaceChildren(asTable(table("Off by at most", [found.measure, ...series], at.map((x) => [digits(x), ...series.map((s) => digits(points.find((p) => p.x === x && p.series === s)?.y ?? NaN))])), "The curve as a table"));
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 

@@ -83,6 +83,7 @@ addEventListener("pagehide", () => flush({ keepalive: true }));
 // An error stands at its field, in the step that has it; else below the button that was pressed.
 export function fail(error, step = room.draft?.step ?? 1) {
   if (error.name === "AbortError") return;
+  if (error instanceof TypeError) throw error; // a fault of ours, and no sentence for people
   const field = error.field && [...document.querySelectorAll(`[data-field="${CSS.escape(error.field)}"], [name="${CSS.escape(error.field)}"]`)][0];
   const home = field?.closest(".step") ?? steps[step - 1];
   room.draft.step = Math.min(steps.indexOf(home) + 1, reach());
