@@ -21,7 +21,7 @@ M = dt.randomized_response(BRANDS, epsilon=2)
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (["a"], "1 names; give between 2 and 1,048,576; with a single possible answer"),
+        (["a"], "There is 1 name; give between 2 and 1,048,576; with a single possible answer"),
         ([], r"0 names; give between 2 and 1,048,576\."),
         (["a", "a"], "positions 0 and 1 look alike, 'a'"),
         (["e\u0301", "\u00e9"], "positions 0 and 1 look alike"),
