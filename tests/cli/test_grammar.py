@@ -54,7 +54,7 @@ MEANINGS = {
     "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
     "--epsilons": 3,  # levels of a cascade, of a table of errors, of questions
-    "--out": 7,
+    "--out": 8,
     "--part": 2,  # what is counted and charged, what is only charged
     "--reports": 2,  # how many there are, how many are mixed
     "--relation": 2,  # of a data set that is protected, of the records of a query
