@@ -40,7 +40,8 @@ def scanned_files(frame: Any) -> list[PlannedFile] | None:
     What Spark will do is looked at, after its optimizer and the rules that others gave it: no filter, no row that is marked as
     deleted, no copy in memory, no partition column, which stands in names alone.
     """
-    relation, uris = _scan(frame), own_files(frame)
+    uris = own_files(frame)  # first: it knows what has no plan of files, such as a stream
+    relation = None if uris is None else _scan(frame)
     if relation is None or uris is None or not all(uri.startswith("file:") for uri in uris):
         return None
     with suppress(TableInputError):
@@ -52,7 +53,8 @@ def scanned_files(frame: Any) -> list[PlannedFile] | None:
 
 def check_current(frame: Any) -> None:
     """Refuse a plain scan of files that are larger or smaller, by now, than when Spark looked at them."""
-    relation, uris = _scan(frame), own_files(frame)
+    uris = own_files(frame)  # first: it knows what has no plan of files, such as a stream
+    relation = None if uris is None else _scan(frame)
     if relation is None or uris is None or not all(uri.startswith("file:") for uri in uris):
         return
     with suppress(OSError):
