@@ -161,6 +161,7 @@ def tiny(tmp_path, monkeypatch):
     return Checkout(tmp_path, "tiny")
 
 
+@pytest.mark.long
 def test_the_killed_and_the_surviving_are_told_apart(tiny):
     said: list[str] = []
     left = survivors(tiny, "room", 100, 1, say=said.append)

@@ -624,6 +624,7 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
 
 
+@pytest.mark.long
 def test_the_demo_has_its_picture_without_the_extra_and_compares_as_the_definitions_do(run, monkeypatch):
     """What a first install has: the ages are there to be seen, recovered and true. In the comparison L0 is one minus the mean
     of the diagonal; EM's epsilon is ln(10/9), UM's nothing."""

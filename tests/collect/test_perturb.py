@@ -400,6 +400,7 @@ def test_steps_that_no_float_holds_go_through_files(tmp_path, kind, rows):
     assert dt.recover(dt.tally(tmp_path / f"noisy.{kind}", "v"), m, "mle").mean() == pytest.approx(-5 / 6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
     """In a process of its own, whose files may have 10,000 bytes."""

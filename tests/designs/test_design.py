@@ -453,6 +453,7 @@ def test_each_solver_agrees_with_the_whole_program(seed, few, monkeypatch):
     agrees(d, case)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("few", [0, 1000], ids=["interior point", "simplex method"])
 def test_both_solvers_do_every_subset(few, monkeypatch):
     """All 128 with an asymmetric prior, and with the worst case: the reductions among properties lose nothing."""

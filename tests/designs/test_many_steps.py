@@ -222,6 +222,7 @@ def test_two_hundred_values_are_saved_and_proved_elsewhere(long, tmp_path, monke
     assert (tmp_path / "long.json").stat().st_size < 2**20  # a line of multipliers, not one for each pair
 
 
+@pytest.mark.long
 def test_what_the_rays_do_not_prove_is_refused(long):
     original = document(long)
     rows = [int(x) for x in original["certificate"]["multipliers"]["rows"][0].split()]

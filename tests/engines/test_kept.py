@@ -127,6 +127,7 @@ def test_the_items_that_count_are_those_of_the_definition(counted, other, part):
         assert found[1] == cut
 
 
+@pytest.mark.long
 @for_each("counted, other, part", [("units", True, None), ("rows", False, "1"), ("p", True, "1"), ("rows", True, None)])
 def test_people_who_do_not_fit_in_memory_are_counted_place_by_place(counted, other, part):
     """With an engine that has no room for anybody's items as a whole: only for those of a quarter of all places."""
@@ -158,6 +159,7 @@ def test_people_who_do_not_fit_in_memory_are_counted_place_by_place(counted, oth
     assert found[1] == cut
 
 
+@pytest.mark.long
 @for_each("counted", ("rows", "p"))
 def test_one_person_may_have_more_rows_than_memory_has_room_for(counted):
     """150,000 different rows of one person in 24 MB, of which each would need about 200 bytes: as many count as of anybody."""

@@ -205,6 +205,7 @@ def _work(k: int) -> tuple[object, ...]:
     return alpha, root, Epsilon(Fraction(k + 1, 7)).admits(alpha), drawn, dt.explicit_fair(4, epsilon=k + 1).recipe
 
 
+@pytest.mark.long
 def test_threads_do_not_disturb_each_others_precision():
     """Balls of several threads at once, at precisions that differ: the same numbers as one after the other."""
     expected = [_work(k) for k in range(24)]

@@ -147,6 +147,7 @@ def test_the_largest_rho_is_rounded_down_and_no_larger_one_will_do(epsilon, delt
     assert epsilon_above(rho, delta) <= epsilon * (1 + 2 * SHORT)
 
 
+@pytest.mark.long
 @given(positive, positive)
 def test_delta_is_rounded_up(rho, epsilon):
     truth, found = best_delta(rho, epsilon), delta_above(rho, epsilon)

@@ -973,6 +973,7 @@ def test_eight_processes_never_overspend(ledger, tmp_path):
     assert ledger.balance("other").spent == 0
 
 
+@pytest.mark.long
 def test_killed_processes_leave_everything_paid_for(survey, tmp_path):
     found = crashes.kill(survey, "survey", kills=25, seed=1, folder=tmp_path)
     assert found.revealed > 0

@@ -174,6 +174,7 @@ def test_moments_of_any_order(law):
             law.moment(order)
 
 
+@pytest.mark.long
 def test_any_loss_by_numbers():
     law = dt.noise.laplace(scale=2)
     assert law.moment(3) == pytest.approx(law.expected_loss(lambda e: abs(e) ** 3, method="numerical"), rel=1e-8) == 48

@@ -179,6 +179,7 @@ def test_the_pictures_of_designs_and_comparisons():
         assert means["GM"] == pytest.approx(dt.expected_loss(G, loss))
 
 
+@pytest.mark.long
 def test_every_kind_of_file(tmp_path):
     chart = G.plot()
     for kind in plot.KINDS:

@@ -97,6 +97,7 @@ def test_priors_mean_the_same_however_they_are_given():
     assert points.upper < uniform.upper  # the truth does not vary within a cell
 
 
+@pytest.mark.long
 def test_the_papers_setting_closes():
     """Chen, Pal and Golubchik's mean and maximum at one level (studies/ has all): bounds a tenth apart at most, that agree
     with those of an independent trial; and a level at which the best guess without data is worse than what can be had."""

@@ -94,6 +94,7 @@ def test_numbers_drawn_one_by_one_and_together_are_those_of_the_same_words(error
         assert draws.one(Scripted(mine)) == draws.draw(Scripted(mine), np.empty(1, dtype=np.int64))[0]
 
 
+@pytest.mark.long
 def test_the_far_tail_has_the_law_too(monkeypatch):
     """A table that ends after four magnitudes of noise seven wide: most draws come from its tail."""
     monkeypatch.setattr(gaussian_draws, "minus_log_above", lambda q: 10.0)

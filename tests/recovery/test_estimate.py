@@ -255,6 +255,7 @@ def test_few_reports_cover_less():
     assert covered(m, truth, 20_000, "mean", 4000)[0] > 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("m", "truth", "reports"),
     [

@@ -68,6 +68,7 @@ def level(m: dt.Mechanism | dt.traditional.Method) -> Fraction:
     return m.alpha if isinstance(m, dt.Mechanism) else Fraction(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
 def test_the_draws_of_every_family_agree_with_its_claim_and_not_with_a_stronger_one(family):
     m = example(family)

@@ -149,6 +149,7 @@ def test_many_designs_at_once_leave_the_studio_awake(studio):
         assert int(re.search(r"Threads:\s+(\d+)", told.read_text())[1]) < 60
 
 
+@pytest.mark.long
 def test_the_log_holds_nothing(studio):
     assert studio.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200  # it goes when the studio is interrupted
     assert (studio.folder / "log").read_text() == ""

@@ -205,6 +205,7 @@ def test_the_curve_is_that_of_the_library_at_the_chosen_point(guest, place):
     assert guest.post("/api/release/curve", json={**asked, "epsilon": "ln(2)"}).status_code == 200
 
 
+@pytest.mark.long
 def test_the_same_in_python_and_on_the_command_line_is_the_same_question(guest, place, monkeypatch):
     """Both are run where the ledger and the file lie: the stored answer comes back, and nothing is charged again."""
     content = "town,age,ill\n" + "".join(f"{'ab'[k % 2]},{k},{k % 3 % 2}\n" for k in range(60))

@@ -292,7 +292,7 @@ def test_days_are_declared_as_texts(held):
 )
 def test_what_is_no_key_is_refused_with_a_sentence(held):
     with pytest.raises(
-        TableInputError, match="cannot be a declared key; (use whole numbers|a band of numbers needs a label)"
+        TableInputError, match=r"cannot be a declared key; (use whole numbers|a band of numbers needs a label)"
     ):
         Domain.of({"k": held})
 

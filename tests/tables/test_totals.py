@@ -268,6 +268,7 @@ def test_the_parts_of_epsilon_against_a_numerical_minimiser():
     assert measure_of("total, district=2,cells=6") == {"total": "1", "district": "2", "cells": "6"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", [None, [[], "district"]])
 def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     """400 seeded releases, 7 totals each: misses stay below 5 %, and a third of the width would miss far more often."""
