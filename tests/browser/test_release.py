@@ -123,6 +123,7 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     assert_sound(page)
     page.press("[name=budget]", "Enter")  # fixes nothing
     page.fill("[name=budget]", "2")
+    page.wait_for_selector("#meaning .said")  # the page moves when it comes
     page.click("#budget-done")  # it has no name yet
     assert "Give the data set a name" in page.inner_text("#step-2 .wrong")
     assert focused_in_view(page) is True
