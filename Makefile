@@ -40,7 +40,7 @@ demo: $(VENV)/.run-stamp  ## install what runs, then write the demonstration to 
 	$(BIN)/discreet demo --out $(OUT)
 
 test: CHOSEN ?= not campaign and not outside and not long
-test: $(VENV)/.dev-stamp  ## run the tests that need nothing but Python
+test: $(VENV)/.dev-stamp  ## run the tests that need nothing but Python and little time
 	$(PYTEST) --dist worksteal -m "$(CHOSEN)"
 
 check: $(VENV)/.dev-stamp  ## lint, format, types, `make test`, and the tests with a browser, PostgreSQL, Java, Node, notebooks, the site
