@@ -31,7 +31,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs shots mutants lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs pictures shots mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -86,6 +86,9 @@ audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the ne
 docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
 	$(BIN)/python -m sphinx -W -q -E -b html docs docs/_build
 
+pictures: $(VENV)/.dev-stamp  ## the pictures of README and docs, by the lines of their own pages (needs Chromium and Java): docs/images/
+	$(BIN)/python tools/pictures.py
+
 shots: $(VENV)/.dev-stamp  ## pictures of every room and state of the studio, wide and narrow, light and dark (needs Chromium): docs/shots/
 	$(BIN)/python tools/shots.py docs/shots
 
@@ -104,14 +107,14 @@ lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pi
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
 
-readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md and the page of commands anew
+readme: $(VENV)/.run-stamp  ## write the table in docs/mechanisms.md and the page of commands anew
 	PYTHONPATH=docs $(BIN)/python -c 'from pathlib import Path; import reference; \
 	  Path("docs/commands.md").write_text(reference.commands(), encoding="utf-8")'
 	$(BIN)/python -c 'from pathlib import Path; from discreet.registry import with_table; \
-	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
+	  p = Path("docs/mechanisms.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
-	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md proofs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md docs/notebooks/*.md proofs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed in place, so an edit to a source file needs no new install.

@@ -1,4 +1,4 @@
-"""How the documentation becomes a site: offline, without warnings, with one script for mathematics and nothing from outside."""
+"""How the documentation becomes a site: offline, without warnings, with a script each for mathematics and copying, nothing from outside."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for reference.py, which writes two pages from the code
+sys.path.insert(0, str(HERE))  # for reference.py, which writes pages from the code
 
 project, author = "discreet", "the authors of discreet"
 extensions = ["myst_parser", "sphinx.ext.mathjax"]
-myst_enable_extensions = ["dollarmath", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build", "notebooks"]
+exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "discreet"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_show_copyright = False
 html_copy_source = False
 templates_path: list[str] = []
@@ -38,19 +41,32 @@ def _mathjax() -> Path:
     raise FileNotFoundError("Install what requirements/docs.in names: sphinx-mathjax-offline carries MathJax.")
 
 
-def _write_reference(app: Any) -> None:
-    spec = importlib.util.spec_from_file_location("reference", HERE / "reference.py")
+def _beside(name: str) -> ModuleType:
+    """A module of this folder."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
-    (HERE / "api.md").write_text(reference.api(), encoding="utf-8")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _write_pages(app: Any) -> None:
+    (HERE / "api.md").write_text(_beside("reference").api(), encoding="utf-8")
+    _beside("notebook_pages").write_pages()
 
 
 def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
-    """Links to files of the project that are no pages of the site become their names."""
-    elsewhere = r"(?:benchmarks|src|tests|notebooks|README|CONTRIBUTING|VISION)[^)]*"
+    """Files of the project that are no pages of the site: programs and notebooks are downloaded, of others the name is said."""
+    downloaded = r"(?:\.\./)*(?:src/[^)]*\.py|[^)/]*\.ipynb)"
+    text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
+    elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
     text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
+
+
+def _downloaded(link: re.Match[str]) -> str:
+    words = link[1].replace("`", "")
+    return f"{{download}}`{words} <{link[2]}>`"
 
 
 def _named(link: re.Match[str]) -> str:
@@ -63,6 +79,6 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    app.connect("builder-inited", _write_reference)
+    app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
     app.connect("build-finished", _copy_mathjax)

@@ -1,4 +1,4 @@
-"""Every family of mechanisms in one list: README, command line, planning, compare, release and the tests read it.
+"""Every family of mechanisms in one list: the page of mechanisms, command line, planning, compare, release and the tests read it.
 
 It loads nothing but itself: a family's code is imported when a mechanism of it is made.
 """
@@ -212,13 +212,13 @@ def legend() -> str:
 
 
 def markdown() -> str:
-    """The table of mechanisms in the README."""
+    """The table of mechanisms, in Markdown."""
     lines = ["| mechanism | call | what it is for |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {f.title} | `{f.call}` | {f.purpose} |" for f in FAMILIES)])
 
 
-def with_table(readme: str) -> str:
-    """The text of the README with the table of mechanisms as it is now, between its two marks."""
-    before, start, rest = readme.partition("<!-- mechanisms -->\n")
+def with_table(page: str) -> str:
+    """The text of docs/mechanisms.md with the table of mechanisms as it is now, between its two marks."""
+    before, start, rest = page.partition("<!-- mechanisms -->\n")
     _, end, after = rest.partition("<!-- /mechanisms -->")
     return f"{before}{start}{markdown()}\n{end}{after}"

@@ -553,7 +553,7 @@ def test_families_are_made_as_the_library_makes_them():
 
 
 def test_without_a_ledger_the_verdict_says_what_was_not_checked(shelf, capsys):
-    """Exit code 1, as docs/howto/verify.md says of what could not be checked."""
+    """Exit code 1, as docs/howto/journalist.md says of what could not be checked."""
     [record] = [path for path in shelf["sizes"].glob("*.json") if "record" in path.read_text(encoding="utf-8")]
     assert verify.main([str(record)]) == 1
     said = capsys.readouterr().out.splitlines()
