@@ -21,6 +21,8 @@ from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.names import AnswersLike, answers_of
 from .exact.neighbours import Neighbours
+from .present.exports import Exports
+from .present.views import View
 from .sampling import sample
 from .seal import stochastic_table
 
@@ -66,11 +68,12 @@ class Recipe:
         return cls(family, tuple((name, str(value)) for name, value in {**given, **asked}.items()), citation, distance)
 
 
-class Procedure:
+class Procedure(Exports):
     """Whatever turns true values into reports: two grids, a channel between them, and the recipe it was made by.
 
     Mechanisms are private at a proven level; the methods of discreet.traditional claim nothing. Drawing, properties, losses,
-    posteriors, recovery, pictures and files need no level, and so take both.
+    posteriors, recovery, pictures and files need no level, and so take both. `to_pandas()`, `to_csv()` and `to_latex()` give the
+    matrix: a line for each true value, a column for each report.
     """
 
     inputs: Grid
@@ -183,16 +186,20 @@ class Procedure:
         """A picture, as a chart of Altair: the "channel" as a heat map with the diagonal marked, the "distribution" of the reports
         when the truth is `at` (the middle unless you say otherwise), or the mean "loss" at each truth.
 
-        Save it with `.save("picture.svg")`, or as .png, or with discreet.present.plot.save as a page that needs no network.
+        Save it with `.save("picture.svg")`, or as .png or .pdf, or with discreet.present.plot.save as a page that needs no network.
         """
         from .measure.pictures import draw
 
         return draw(self, kind, at, loss)
 
+    def _exported(self) -> View:
+        reports = tuple(str(self.outputs.value(j)) for j in range(self.finite().reports))
+        rows = ((self.inputs.value(i), *row) for i, row in enumerate(self.matrix.tolist()))
+        return View(repr(self).strip("<>"), ("true value", *reports), tuple(rows))
+
     def _repr_html_(self) -> str:
         from .present.html import section
         from .present.plot import inline
-        from .present.views import View
 
         return section(View(repr(self).strip("<>"))) + inline(self.plot)
 

@@ -1599,7 +1599,7 @@ def test_a_release_is_printed_as_the_library_prints_it(run, survey):
     again = run("release", *survey, "--margins", "sex")
     assert lines_of(again.out) == lines_of(str(made))
     assert json.loads(run("release", *survey, "--margins", "sex", "--json").out) == made.to_dict()
-    assert run("release", *survey, "--margins", "sex", "--csv").out == made.csv_text()
+    assert run("release", *survey, "--margins", "sex", "--csv").out == made.to_csv()
     assert lines_of(run("ledger", "show", "--ledger", "b.db").out) == lines_of(str(balances))
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out) == balances.rows()
 

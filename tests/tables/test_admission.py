@@ -164,7 +164,7 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
         made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
     assert made.record["question"]["domain"]["source"] == "the official list of towns, 2026"
     assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
-    assert made.csv_text().splitlines()[-1].startswith(",")  # empty for machines, named for people
+    assert made.to_csv().splitlines()[-1].startswith(",")  # empty for machines, named for people
     assert made.table.num_rows == 5
     assert made.table.column("Ort").null_count == 1
     for text in (str(made), release_page(made)):
@@ -482,7 +482,7 @@ def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book)
         json.dumps(made.to_dict()),
         json.dumps(made.record),
         release_page(made),
-        made.csv_text(),
+        made.to_csv(),
         made._repr_html_(),
         str(made.__getstate__()),
         str(made.__reduce_ex__(4)),

@@ -124,7 +124,7 @@ def everything(made) -> str:
     record = {**made.record, **alike}
     page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
     return "\n".join(
-        [made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page]
+        [made.to_csv(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page]
     )
 
 
@@ -154,7 +154,7 @@ def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
     assert again["ministry"].record["repeated"]
     assert list(again) == ["everybody", "ministry", "experts"]  # in the order given, whatever the order of the levels
     for name, alpha in (("ministry", "3/10"), ("experts", "1/2"), ("everybody", "4/5")):
-        assert again[name].csv_text() == made[alpha].csv_text()
+        assert again[name].to_csv() == made[alpha].to_csv()
         assert (again[name].record["audience"]["name"], again[name].record["audience"]["alpha"]) == (name, alpha)
     rounded = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), round_to=5, **ASKED)
     assert all(report % 5 == 0 for one in rounded.audiences.values() for report in one.columns["report"])
@@ -192,7 +192,7 @@ def test_sums_means_and_shares_for_audiences(people, ledger):
         assert set(one.columns["mechanism"]) == {"geometric"}
         assert one.size == 6
     again = release_to(people, dataset="people", ledger=ledger, **asked)
-    assert again["public"].csv_text() == made["public"].csv_text()
+    assert again["public"].to_csv() == made["public"].to_csv()
     assert ledger.balance("people").spent == 2
 
 
@@ -232,7 +232,7 @@ def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     file.unlink()
     with pytest.raises(TableInputError, match=r"There is no file 'people\.csv' there"):
         release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
-    assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
+    assert [one.to_csv() for one in again.audiences.values()] == [one.to_csv() for one in made.audiences.values()]
 
 
 def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):

@@ -58,7 +58,7 @@ def everything(made) -> str:
     page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
     page, clocks = re.subn(r"released \d+ \w+ \d{4}, \d\d:\d\d UTC", "released", page)
     assert clocks == 1
-    return "\n".join([made.csv_text(), json.dumps(made.rows()), json.dumps(made.margins), json.dumps(record), page])
+    return "\n".join([made.to_csv(), json.dumps(made.rows()), json.dumps(made.margins), json.dumps(record), page])
 
 
 def with_reports(monkeypatch, people, ledger, dataset, reports, version, **post):

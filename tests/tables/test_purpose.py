@@ -128,7 +128,7 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
     assert dt.check_release(tmp_path / "least.json", ledger=ledger)
     again = release(people, dataset="bits", ledger=ledger, **ASKED, **least)
     assert again.record["repeated"]
-    assert again.csv_text() == first.csv_text()
+    assert again.to_csv() == first.to_csv()
     other = release(people, dataset="bits", ledger=ledger, **ASKED, **{**least, "prior": "binomial(0.4)"})
     assert not other.record["repeated"]
     assert ledger.balance("bits").spent == 2

@@ -85,7 +85,7 @@ def test_of_many_at_one_moment_one_is_written_and_the_others_are_told(releases, 
         assert all("overwrite=True" in str(one) for one in told if one is not None)
         assert names(folder) == OURS
         winner = releases[told.index(None)]
-        assert (folder / "x.csv").read_text() == winner.csv_text()
+        assert (folder / "x.csv").read_text() == winner.to_csv()
         assert holds(folder / "x.json")
 
 

@@ -174,7 +174,7 @@ def test_a_pickled_release_is_the_same_without_the_operators_report(made, throug
 
 def test_keys_that_a_spreadsheet_would_compute_are_named_and_not_changed(made, people, ledger):
     assert sum("formulas" in text for text in made.record["beware"]) == 1
-    assert "=1+1" in made.csv_text()
+    assert "=1+1" in made.to_csv()
     plain = asked(people, ledger, domain={"town": ["Zürich", "-5", None], "age": ["old", "young"]})  # -5 is a number
     assert not any("formulas" in text for text in plain.record["beware"])
 

@@ -147,8 +147,8 @@ def test_marks_change_no_field(made, separator, decimal):
 
     marks = release.presented(separator=separator, decimal=decimal)
     plain, other = (
-        fields(release.csv_text(), ","),
-        fields(marks.csv_text(), {"tab": "\t", None: ";"}.get(separator, separator)),
+        fields(release.to_csv(), ","),
+        fields(marks.to_csv(), {"tab": "\t", None: ";"}.get(separator, separator)),
     )
     assert len(plain) == len(other) == 9
     keys = plain[0].index("town")

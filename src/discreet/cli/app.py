@@ -15,7 +15,7 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -108,7 +108,7 @@ for flag, told in (("--help", "Show this, and exit."), ("--version", "Show the v
 
 @dataclass(frozen=True)
 class Output:
-    """What a command found: its document for --json, its rows for --csv, and for people its text, or else its view."""
+    """What a command found: its document for --json, its rows for --csv and --latex, and for people its text, or else its view."""
 
     result: Result | None = None
     code: int = 0
@@ -120,12 +120,14 @@ class Output:
     notes: tuple[str, ...] = ()  # for people, after the rest
     most: int | None = None  # rows that a terminal shows
 
-    def present(self, json: bool, csv: bool) -> None:
+    def present(self, json: bool = False, csv: bool = False, latex: bool = False) -> None:
         if json:
             document = self.document if self.result is None else self.result.to_dict()
             print(dump(document if self.part is None else document[self.part]))
         elif csv:
             self._print_rows()
+        elif latex:
+            self._print_latex()
         else:
             self._show()
 
@@ -136,6 +138,24 @@ class Output:
             sys.stdout.write(csv_lines(self.view.columns, self.view.rows))
         elif self.result is not None:
             sys.stdout.write(csv_text(self.result.rows()))
+
+    def _print_latex(self) -> None:
+        from ..present.latex import tabular
+
+        if self.view is not None:
+            sys.stdout.write(tabular(self.view))
+        elif self.result is not None:
+            sys.stdout.write(self.result.to_latex())
+
+    def drawn(self, out: str | None) -> Output:
+        """The same, after a picture of its result was written where one is wanted."""
+        from ..present import plot
+
+        if out is None:
+            return self
+        told = saved(out)
+        plot.save(self.result.plot(), out)  # type: ignore[union-attr]
+        return replace(self, notes=(*self.notes, f"The picture is {told}."))
 
     def _show(self) -> None:
         from . import terminal
@@ -150,7 +170,8 @@ class Output:
 
 
 def command(*formats: str) -> Callable[[Callable[..., Output | int]], Callable[..., int]]:
-    """A command. Its options --debug and, of "json" and "csv", the `formats` that it answers in are added here.
+    """A command. Its options --debug and, of "json" and "csv", the `formats` that it answers in are added here; where there is
+    CSV there is LaTeX too.
 
     It returns an Output, which is presented, or an exit code where it has presented everything itself. Each paragraph of its
     words becomes one line, since terminals wrap by themselves.
@@ -159,21 +180,23 @@ def command(*formats: str) -> Callable[[Callable[..., Output | int]], Callable[.
     def declare(function: Callable[..., Output | int]) -> Callable[..., int]:
         hints = get_type_hints(function, include_extras=True)
         own = inspect.signature(function)
-        added = {**{name: FORMATS[name] for name in formats}, "debug": Debug}
+        offered = [*formats, *(["latex"] if "csv" in formats else [])]
+        added = {**{name: FORMATS[name] for name in offered}, "debug": Debug}
         options = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in added]
 
         @wraps(function)
         def run(*words: Any, **given: Any) -> int:
-            if given.get("json") and given.get("csv"):
+            asked = [f"--{name}" for name in FORMATS if given.get(name)]
+            if len(asked) > 1:
                 from ..errors import DiscreetError
 
-                raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+                raise DiscreetError(f"{asked[0]} and {asked[1]} cannot both be had; give one of them.")
             _no_option_among([*words, *given.values()])
             wanted = {name: given.pop(name, False) for name in added}
             answer = function(*words, **given)
             if isinstance(answer, int):
                 return answer
-            answer.present(wanted.get("json", False), wanted.get("csv", False))
+            answer.present(**{name: wanted[name] for name in offered})
             return answer.code
 
         paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
@@ -215,6 +238,18 @@ def apart(out: str | None, *read: str) -> None:
 
     if out not in (None, "-") and Path(out).resolve() in {Path(name).resolve() for name in read}:
         raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
+
+
+def check_picture(out: str | None, *read: str) -> None:
+    """Refuse a picture that could not be written, before the work for it begins."""
+    from ..errors import FileError
+    from ..present.plot import kind_of
+
+    if out == "-":
+        raise FileError("A picture needs a file, such as -o picture.svg; words go to standard output.", kind="missing")
+    if out is not None:
+        kind_of(out)
+        apart(out, *read)
 
 
 def saved(out: str) -> str:

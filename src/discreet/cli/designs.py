@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Output, apart, command, dump, make_console, saved
+from .app import Output, apart, check_picture, command, dump, make_console, saved
 from .options import (
     COMPARE_QUERY,
     DESIGN,
@@ -25,6 +25,7 @@ from .options import (
     Number,
     OneSensitivity,
     Out,
+    Picture,
     Priors,
     Query,
     RecordHigh,
@@ -151,6 +152,7 @@ def compare(
     sensitivity: OneSensitivity = None,
     neighbours: Neighbours = None,
     ordered: Ordered = None,
+    out: Picture = None,
 ) -> Output:
     """Put known mechanisms and the best one side by side.
 
@@ -161,6 +163,8 @@ def compare(
 
     Example: discreet compare --n 8 --alpha 9/10
 
+    Example: discreet compare --n 8 --alpha 9/10 --latex
+
     Example: discreet compare --n 20 --epsilon 2 --sensitivity 3
 
     Example: discreet compare --n 20 --neighbours any --epsilon 1 --prior binomial(0.3)
@@ -170,6 +174,7 @@ def compare(
     from ..planning.compare import compare as make
     from . import terminal
 
+    check_picture(out)
     with terminal.progress("designing") as progress:
         found = make(
             _count(n),
@@ -183,7 +188,7 @@ def compare(
             ordered=ordered,
             progress=progress,
         )
-    return Output(found, part="rows")
+    return Output(found, part="rows").drawn(out)
 
 
 @command("json", "csv")
@@ -201,6 +206,7 @@ def compare_query(
     sensitivity: Annotated[Number | None, described(COMPARE_QUERY, "sensitivity")] = None,
     step: Annotated[Number | None, described(COMPARE_QUERY, "step")] = None,
     cells: Annotated[str | None, described(COMPARE_QUERY, "cells")] = None,
+    out: Picture = None,
 ) -> Output:
     """Put the mechanisms for the answer to one query side by side.
 
@@ -213,6 +219,7 @@ def compare_query(
     from ..planning.compare import compare_query as make
     from . import terminal
 
+    check_picture(out)
     with terminal.progress("designing") as progress:
         found = make(
             query,
@@ -228,7 +235,7 @@ def compare_query(
             cells=cells,
             progress=progress,
         )
-    return Output(found, part="rows")
+    return Output(found, part="rows").drawn(out)
 
 
 @Parameter(name="*")
@@ -357,24 +364,20 @@ def plan_tables(
     standard_error: Annotated[Number | None, described(PLAN_TABLES, "standard_error")] = None,
     budget: Annotated[Number, described(PLAN_TABLES, "budget")],
     delta: Annotated[Number, described(PLAN_TABLES, "delta")] = "1e-9",
-    out: Out = None,
+    out: Picture = None,
 ) -> Output:
     """Find how many tables a budget pays for.
 
     Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables a
     standard error allows, the error that a number of tables has, and from how many on concentrated terms are better. Two
-    statistics in one release are two tables. With -o a picture of it (.svg, .png, .html).
+    statistics in one release are two tables.
 
     Example: discreet plan-tables --tables 100 --standard-error 20 --budget 4 --delta 1e-9
     """
     from ..planning.many_tables import plan_tables as make
-    from ..present import plot
 
-    plan = make(tables, standard_error=standard_error, budget=budget, delta=delta)
-    if out is not None and out != "-":
-        plot.save(plan.plot(), out)
-        return Output(plan, notes=(f"Written: {out}.",))
-    return Output(plan)
+    check_picture(out)
+    return Output(make(tables, standard_error=standard_error, budget=budget, delta=delta)).drawn(out)
 
 
 def _truths(n: str | None, values: str | None, edges: str | None) -> Any:

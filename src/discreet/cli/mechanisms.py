@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import Output, apart, command, dump, make_console, saved
+from .app import Output, apart, check_picture, command, dump, make_console, saved
 from .options import (
     HIGH,
     LOW,
@@ -24,11 +24,13 @@ from .options import (
     EpsilonText,
     File,
     Json,
+    Latex,
     N,
     Neighbours,
     Number,
     OneSensitivity,
     Out,
+    Picture,
     entry,
     is_heading,
     meaning,
@@ -313,25 +315,41 @@ def show(
     file: File,
     /,
     *,
+    out: Picture = None,
     json: Json = False,
     csv: Csv = False,
+    latex: Latex = False,
 ) -> int:
     """Show a mechanism: its level, a heat map, its properties.
 
     And for each true value its bias and its loss.
 
     Example: discreet show gm.json
+
+    Example: discreet show gm.json -o gm.pdf
     """
     from ..measure.description import describe, per_value_rows
+    from ..present import plot
+    from ..present.latex import tabular
+    from ..present.views import View
+    from ..present.words import csv_text
     from . import terminal
 
+    check_picture(out, file)
     m = load_procedure(file)
+    told = "" if out is None else saved(out)
+    if out is not None:
+        plot.save(m.plot(), out)
     if json:
         print(dump(describe(m, matrix=True).to_dict()))
-    elif csv:
-        terminal.print_csv(per_value_rows(m))
+    elif csv or latex:
+        rows = per_value_rows(m)
+        sys.stdout.write(csv_text(rows) if csv else tabular(View.of(repr(m).strip("<>"), rows)))
     else:
-        terminal.show_description(make_console(), describe(m))
+        console = make_console()
+        terminal.show_description(console, describe(m))
+        if told:
+            console.print(f"The picture is {told}.", markup=False)
     return 0
 
 

@@ -198,7 +198,9 @@ Overwrite = Annotated[
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
 Debug = Annotated[bool, switch("Show where an error arose, without any values.")]
-FORMATS = {"json": Json, "csv": Csv}
+Latex = Annotated[bool, switch("LaTeX for a paper (booktabs) instead of a table for people.")]
+FORMATS = {"json": Json, "csv": Csv, "latex": Latex}
+Picture = Annotated[str | None, target("The file of a picture to write: .svg, .png, .pdf or .html.")]
 
 
 @Parameter(name="*")

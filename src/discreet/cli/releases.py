@@ -452,4 +452,4 @@ def _tell_unread(made: Release | Audiences) -> None:
 
 
 def _rows_of(made: Any) -> str:
-    return str(made.csv_text())
+    return str(made.to_csv())

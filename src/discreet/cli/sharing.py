@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import Output, command
+from .app import Output, check_picture, command
 from .designs import prior_of
 from .mechanisms import grid_of, load_procedure
 from .options import (
@@ -33,6 +33,7 @@ from .options import (
     OneSensitivity,
     Out,
     Overwrite,
+    Picture,
     Priors,
     Runs,
     described,
@@ -66,6 +67,7 @@ def collude(
     ] = False,
     runs: Runs = None,
     seed: Annotated[Number, SEED] = "0",
+    out: Picture = None,
 ) -> Output:
     """Tell what k users learn who share their reports of one answer.
 
@@ -81,6 +83,7 @@ def collude(
     from ..sharing.collusion import collude as make
     from . import terminal
 
+    check_picture(out)
     words = _words(mechanism)
     stray = [
         name
@@ -102,10 +105,10 @@ def collude(
             seed=seed,
             progress=progress,
         )
-    return Output(found, part="rows")
+    return Output(found, part="rows").drawn(out)
 
 
-@command()
+@command("json", "csv")
 def compose(
     mechanism: File,
     /,
@@ -130,9 +133,7 @@ def compose(
         Literal["one-count", "different-counts"],
         Parameter(help="All reports about one count, or about counts that may each sit elsewhere."),
     ] = "one-count",
-    json: Json = False,
-    csv: Csv = False,
-) -> int:
+) -> Output:
     """Tell what k reports of a mechanism give away together.
 
     As (epsilon, delta), with bounds on both sides: with a chance of delta the reports may tell more than epsilon.
@@ -151,10 +152,7 @@ def compose(
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
     with terminal.progress("composing") as progress:
         found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
-        asked = deltas, epsilons
-        answer = Output(document=found.to_dict(*asked)) if json else Output(view=found.view(*asked))
-    answer.present(json, csv)
-    return 0
+        return Output(document=found.to_dict(deltas, epsilons), view=found.view(deltas, epsilons))
 
 
 @command("json", "csv")

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from ..exact.arithmetic import one_line as one_line
+from .exports import Exports
 
 _LONGEST = 160  # characters of a repr
 _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown as a float and marked so
@@ -48,9 +49,10 @@ class View:
         return cls(title, tuple(rows[0]) if rows else (), tuple(tuple(row.values()) for row in rows))
 
 
-class Result(ABC):
-    """A frozen value that people look at: `repr` in one line, `str` for people, `to_dict()` for machines, `rows()` where
-    it is a table, HTML in a notebook, `plot()` where there is a picture. Subclasses are dataclasses with repr=False."""
+class Result(Exports, ABC):
+    """A frozen value that people look at: `repr` in one line, `str` for people, `to_dict()` for machines, `rows()` and
+    `to_pandas()`, `to_csv()`, `to_latex()` where it is a table, HTML in a notebook, `plot()` where there is a picture.
+    Subclasses are dataclasses with repr=False."""
 
     @abstractmethod
     def view(self) -> View:
@@ -64,6 +66,11 @@ class Result(ABC):
         """The table as one dict for each row; empty where there is none."""
         shown = self.view()
         return [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
+
+    def _exported(self) -> View:
+        shown, rows = self.view(), self.rows()
+        names = tuple(rows[0]) if rows else shown.columns
+        return View(shown.title, names, tuple(tuple(row.values()) for row in rows), shown.notes)
 
     def _title(self) -> str:
         """What a repr begins with; a result whose table takes work to make says it without."""

@@ -3,7 +3,7 @@
 Altair is loaded when the first picture is drawn, so that everything else works without it.
 """
 
-from .chart_files import KINDS, inline, save, svg
+from .chart_files import KINDS, inline, kind_of, save, svg
 from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, recovered, tracks
 from .looks import beside, can_draw
 
@@ -15,6 +15,7 @@ __all__ = [
     "dots",
     "heat_map",
     "inline",
+    "kind_of",
     "law",
     "live_curves",
     "live_heat_map",

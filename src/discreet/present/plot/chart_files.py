@@ -1,4 +1,4 @@
-"""Charts as files: SVG, PNG, a page that moves, or the chart's own JSON. Nothing in them is fetched from anywhere."""
+"""Charts as files: SVG, PNG, PDF, a page that moves, or the chart's own JSON. Nothing in them is fetched from anywhere."""
 
 from __future__ import annotations
 
@@ -12,50 +12,36 @@ from typing import Any
 
 from ...errors import DiscreetError, FileError
 from ...exact.arithmetic import one_line
+from ..saving import save_bytes
 from .looks import Chart, altair, can_draw
 
-KINDS = (".svg", ".png", ".html", ".json")
+KINDS = (".svg", ".png", ".pdf", ".html", ".json")
 _PNG_SCALE = 2.0  # twice the points of the screen: sharp when printed
 _MOST = 2**20  # letters of a picture inside a notebook
 
 
 def save(chart: Chart, path: str | os.PathLike[str]) -> None:
-    """Write a chart in the kind that its name ends with: .svg, .png, .html (with tooltips; needs no network) or .json.
+    """Write a chart in the kind that its name ends with: .svg, .png, .pdf, .html (with tooltips; needs no network) or .json.
 
     >>> import discreet as dt
     >>> save(dt.geometric(4, alpha="1/2").plot(), "picture.bmp")
     Traceback (most recent call last):
     ...
-    discreet.errors.FileError: picture.bmp: pictures are saved as .svg, .png, .html, .json; choose one of these endings.
+    discreet.errors.FileError: picture.bmp: pictures are saved as .svg, .png, .pdf, .html, .json; choose one of these endings.
     """
+    make = {".svg": svg, ".png": _png, ".pdf": _pdf, ".html": _page, ".json": _source}[kind_of(path)]
+    made = make(chart)
+    save_bytes(path, made if isinstance(made, bytes) else made.encode())
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """The ending that says how a picture is written."""
     kind = Path(path).suffix.lower()
     if kind not in KINDS:
         raise FileError(
             f"{os.fspath(path)}: pictures are saved as {', '.join(KINDS)}; choose one of these endings.", kind="missing"
         )
-    try:
-        if kind == ".png":
-            _write(Path(path), _png(chart))
-        else:
-            _write(Path(path), {".svg": svg, ".html": _page, ".json": _source}[kind](chart).encode())
-    except OSError as error:
-        raise FileError(
-            f"{os.fspath(path)} cannot be written ({error.strerror}); choose another.", kind="missing"
-        ) from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Under a temporary name first, so that there is never half a picture."""
-    real = path.resolve()
-    if real.exists() and not real.is_file():  # a pipe or a device is written to as it is
-        real.write_bytes(content)
-        return
-    temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, real)
-    finally:
-        temporary.unlink(missing_ok=True)
+    return kind
 
 
 def svg(chart: Chart, prefix: str = "") -> str:
@@ -90,6 +76,13 @@ def _png(chart: Chart) -> bytes:
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_png(_source(chart), scale=_PNG_SCALE))
+
+
+def _pdf(chart: Chart) -> bytes:
+    altair()
+    import vl_convert
+
+    return bytes(vl_convert.vegalite_to_pdf(_source(chart)))
 
 
 def _page(chart: Chart) -> str:

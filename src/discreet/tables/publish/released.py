@@ -271,8 +271,7 @@ class Release(Result):
             self.operator, self.dropped, self.unread
         )
 
-    def csv_text(self) -> str:
-        """All rows as CSV, numbers in full."""
+    def _csv(self) -> str:
         marks = self.presentation
         return csv_lines(self.columns, zip(*self.columns.values(), strict=True), marks.separator, marks.decimal)
 
@@ -282,7 +281,7 @@ class Release(Result):
         return arrow_table(self.columns)
 
     def to_pandas(self) -> Any:
-        """All rows as a DataFrame of pandas."""
+        """All rows as a DataFrame of pandas, with the types of the keys."""
         return _frame("pandas", self.columns)
 
     def to_polars(self) -> Any:

@@ -25,7 +25,6 @@ from ...exact.arithmetic import show
 from ...exact.positions import positions
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
-from ...present.words import csv_lines
 from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
 from ..publish.coarse import MergedReports
@@ -47,10 +46,6 @@ class Difference(Result):
     def rows(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
-
-    def csv_text(self) -> str:
-        """All rows as CSV, numbers in full."""
-        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
 
     def view(self) -> View:
         names = tuple(self.columns)

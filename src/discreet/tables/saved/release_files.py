@@ -132,7 +132,7 @@ def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, s
     contents = {page: release_page(made)}
     marks = made.presentation.separator, made.presentation.decimal
     contents |= {f: mark + csv_text(lines, *marks) for f, lines in zip(totals, made.margins.values(), strict=True)}
-    contents |= {rows: mark + made.csv_text()}
+    contents |= {rows: mark + made.to_csv()}
     listed = {file.name: digest_of(text.encode()) for file, text in contents.items()}
     return {**contents, record: record_text({**made.record, "files": listed}, made.margins)}
 

@@ -1,0 +1,26 @@
+"""What is presented, as a file: there is never half of one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import FileError
+
+
+def save_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write under a temporary name first, then rename; what is no plain file (a pipe, a device) is written to as it is."""
+    try:
+        real = Path(path).resolve()
+        if real.exists() and not real.is_file():
+            real.write_bytes(content)
+            return
+        temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, real)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise FileError(f"{os.fspath(path)!r} cannot be written ({why}); choose another.", kind="missing") from None
