@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # for reference.py, which writes two pages from the code
+sys.path.insert(0, str(HERE))  # for reference.py, which writes the pages of names
 
 project, author = "discreet", "the authors of discreet"
 extensions = ["myst_parser", "sphinx.ext.mathjax"]
@@ -44,7 +44,7 @@ def _write_reference(app: Any) -> None:
     assert spec.loader is not None
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
-    (HERE / "api.md").write_text(reference.api(), encoding="utf-8")
+    reference.write(HERE / "reference")
 
 
 def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
