@@ -247,7 +247,7 @@ def _given_by(thing: type) -> Iterator[tuple[str, str]]:
     for name, kind in getattr(thing, "__annotations__", {}).items():
         yield from ((name, word) for word in re.findall(r"\w+", str(kind)) if not name.startswith("_"))
     for name, member in inspect.getmembers(thing, _is_member):
-        if not name.startswith("_") and name != "view":
+        if not name.startswith("_") and (name != "view" or thing.__name__ == "Result"):
             yield from ((name, word) for word in _returned(_function(member)))
 
 
