@@ -114,7 +114,7 @@ readme: $(VENV)/.run-stamp  ## write the table in docs/mechanisms.md and the pag
 	  p = Path("docs/mechanisms.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
-	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md docs/notebooks/*.md proofs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/reference/discreet*.md docs/notebooks/*.md proofs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed in place, so an edit to a source file needs no new install.

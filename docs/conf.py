@@ -52,7 +52,7 @@ def _beside(name: str) -> ModuleType:
 
 
 def _write_pages(app: Any) -> None:
-    (HERE / "api.md").write_text(_beside("reference").api(), encoding="utf-8")
+    _beside("reference").write(HERE / "reference")
     _beside("notebook_pages").write_pages()
 
 

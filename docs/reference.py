@@ -1,4 +1,4 @@
-"""Two pages that are written from the code: every public name with its signature and words, and every command with its help."""
+"""Pages that are written from the code: one for each public module, with signatures and examples, and one of all commands."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import discreet
 from discreet.cli.app import COMMANDS, app
 
-_FACES = ("measure", "queries", "sharing", "theory", "noise", "traditional")
+FACES = ("measure", "queries", "sharing", "theory", "traditional", "noise", "results", "errors")
 _GROUPS = {
     "mechanisms": "Mechanisms",
     "mechanism": "Mechanisms",
@@ -27,58 +29,229 @@ _GROUPS = {
     "collect": "Collecting",
     "randomness": "Randomness",
 }
+_WIDTH = 110
 
 
-def api() -> str:
-    """All public names, room by room: those on top, then those one dot down."""
-    parts: dict[str, list[str]] = {}
-    for name in discreet.__all__:
-        thing = getattr(discreet, name)
-        if not inspect.ismodule(thing):
-            parts.setdefault(_GROUPS[thing.__module__.split(".")[1]], []).append(name)
-    lines = ["# Names", "", "Every public name, `import discreet as dt`. This page is written from the code.", ""]
-    for group in dict.fromkeys(_GROUPS.values()):
-        if group in parts:
-            lines += [f"## {group}", ""]
-            for name in parts[group]:
-                lines += _described(name, getattr(discreet, name))
-    for face in _FACES:
-        module = getattr(discreet, face)
-        lines += [f"## dt.{face}", "", _words(inspect.getdoc(module) or ""), ""]
-        for name in module.__all__:
-            if inspect.isfunction(thing := getattr(module, name)):
-                lines += _described(f"{face}.{name}", thing)
-    lines += ["## dt.results", "", _words(inspect.getdoc(discreet.results) or ""), ""]
-    for name in discreet.results.__all__:
-        lines += _described(f"results.{name}", getattr(discreet.results, name))
+# The pages of names
+
+
+def write(folder: Path) -> None:
+    """The page of every public module, into docs/reference."""
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Every page by the name of its file: discreet.md has the names on top, discreet.measure.md those of dt.measure."""
+    return {"discreet.md": _top(), **{f"discreet.{face}.md": _face(face) for face in FACES}}
+
+
+def public_names(face: str = "") -> list[str]:
+    """The names of a public module, but for modules."""
+    module = getattr(discreet, face) if face else discreet
+    named = getattr(module, "__all__", None) or [
+        name for name, thing in vars(module).items() if inspect.isclass(thing) and thing.__module__ == module.__name__
+    ]
+    return [name for name in named if not inspect.ismodule(getattr(module, name))]
+
+
+def _top() -> str:
+    groups: dict[str, list[str]] = {}
+    for name in public_names():
+        groups.setdefault(_GROUPS[getattr(discreet, name).__module__.split(".")[1]], []).append(name)
+    lines = ["# discreet", "", "What everybody uses daily: `import discreet as dt`. The rest is one dot down.", ""]
+    for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
+        lines += [f"**{group}**", "", *_listed(groups[group], ""), ""]
+    for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
+        lines += [f"## {group}", ""]
+        for name in groups[group]:
+            lines += _described(name, getattr(discreet, name), "###")
+    return _finished(lines)
+
+
+def _face(face: str) -> str:
+    module, names = getattr(discreet, face), public_names(face)
+    lines = [f"# discreet.{face}", "", _words(inspect.getdoc(module) or ""), "", *_listed(names, f"{face}."), ""]
+    for name in names:
+        lines += _described(f"{face}.{name}", getattr(module, name), "##")
+    return _finished(lines)
+
+
+def _finished(lines: list[str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _described(name: str, thing: Any) -> Iterator[str]:
-    yield f"### dt.{name}"
-    yield ""
-    yield from ("```python", f"dt.{name}{_signature(thing)}", "```", "")
+def _listed(names: list[str], before: str) -> Iterator[str]:
+    """A table of names, each with the first sentence about it."""
+    yield from ("| name | |", "|---|---|")
+    for name in names:
+        home = getattr(discreet, before[:-1]) if before else discreet
+        told = (inspect.getdoc(getattr(home, name)) or "").split("\n\n")[0]
+        first = re.split(r"(?<=[a-z0-9)`\]])[.:] (?=[A-Z`])", " ".join(told.split()))[0].rstrip(".")
+        yield f"| [`dt.{before}{name}`](#dt.{before}{name}) | {_escaped(first)} |"
+
+
+def _described(name: str, thing: Any, heading: str) -> Iterator[str]:
+    yield from (f"(dt.{name})=", f"{heading} dt.{name}", "")
+    yield from ("```python", _called(f"dt.{name}", thing), "```", "")
     yield _words(inspect.getdoc(thing) or "")
     yield ""
     if inspect.isclass(thing):
-        for method, code in inspect.getmembers(
-            thing, lambda member: inspect.isfunction(member) or isinstance(member, property)
-        ):
-            told = inspect.getdoc(code)
-            if method.startswith("_") or not told:
-                continue
-            given = "" if isinstance(code, property) else _signature(code, method=True)
-            yield f"- `.{method}{given}`: {' '.join(told.split(chr(10) * 2)[0].split())}"
-        yield ""
+        yield from _origin(thing)
+        yield from _members(thing)
+    else:
+        given = [_linked(word) for word in _returned(thing) if word in homes()]
+        if given:
+            yield from (f"Returns {' or '.join(given)}.", "")
 
 
-def _signature(thing: Any, method: bool = False) -> str:
+def _origin(thing: type) -> Iterator[str]:
+    """Where a value of this type comes from: the calls that return it, and the types that are one."""
+    calls = givers().get(thing.__name__, [])
+    if calls:
+        yield from (f"Given by {', '.join(calls[:6])}.", "")
+    kinds = [_linked(other) for other, kind in _classes().items() if thing in kind.__mro__[1:] and kind is not thing]
+    if kinds and not calls:
+        yield from (f"Every {', '.join(kinds[:8])}{' and others' if len(kinds) > 8 else ''} is one.", "")
+
+
+def _members(thing: type) -> Iterator[str]:
+    """The attributes and methods of a class, those first that are fields."""
+    fields = {
+        name: str(kind)
+        for name, kind in getattr(thing, "__annotations__", {}).items()
+        if not name.startswith("_")
+        and "ClassVar" not in str(kind)
+        and name in getattr(thing, "__dataclass_fields__", {})
+    }
+    for name, kind in fields.items():
+        yield f"- `.{name}: {kind}`"
+    for name, member in inspect.getmembers(thing, _is_member):
+        told = inspect.getdoc(member)
+        if name.startswith("_") or name in fields or not told:
+            continue
+        call = _function(member)
+        is_call = not isinstance(member, property | cached_property)
+        given = _signature(call, skip=1) if is_call else _annotation(call)
+        yield f"- `.{name}{given}`: {_escaped(' '.join(told.split(chr(10) * 2)[0].split()))}"
+    yield ""
+
+
+def _is_member(member: Any) -> bool:
+    return inspect.isfunction(member) or inspect.ismethod(member) or isinstance(member, property | cached_property)
+
+
+def _function(member: Any) -> Any:
+    """The function behind a method, a property or a value that is worked out once."""
+    for name in ("fget", "func", "__func__"):
+        member = getattr(member, name, member)
+    return member
+
+
+# Signatures, with types
+
+
+def _called(name: str, thing: Any) -> str:
+    """A call in one line, or with a line for each argument."""
+    text = name + _signature(thing)
+    return text if len(text) <= _WIDTH else name + _signature(thing, first="\n    ", between=",\n    ", last=",\n")
+
+
+def _signature(thing: Any, skip: int = 0, *, first: str = "", between: str = ", ", last: str = "") -> str:
     try:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return ""
-    plain = [p.replace(annotation=p.empty) for p in found.parameters.values()][1 if method else 0 :]
-    return str(found.replace(parameters=plain, return_annotation=found.empty))
+    rows, starred = list[str](), False
+    for p in [*found.parameters.values()][skip:]:
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            rows, starred = [*rows, "*"], True
+        starred = starred or p.kind is p.VAR_POSITIONAL
+        rows.append(_plain(p))
+    back = (
+        ""
+        if found.return_annotation is found.empty or inspect.isclass(thing)
+        else f" -> {_named(found.return_annotation)}"
+    )
+    return f"({first}{between.join(rows)}{last}){back}" if rows else f"(){back}"
+
+
+def _plain(p: inspect.Parameter) -> str:
+    stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    kind = "" if p.annotation is p.empty else f": {_named(p.annotation)}"
+    default = "" if p.default is p.empty else f" = {p.default!r}" if kind else f"={p.default!r}"
+    return f"{stars}{p.name}{kind}{default}"
+
+
+def _annotation(function: Any) -> str:
+    kind = inspect.signature(function).return_annotation if callable(function) else inspect.Signature.empty
+    return "" if kind is inspect.Signature.empty else f": {_named(kind)}"
+
+
+def _named(kind: Any) -> str:
+    return kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+
+
+def _returned(thing: Any) -> list[str]:
+    try:
+        return list(dict.fromkeys(re.findall(r"\w+", _named(inspect.signature(thing).return_annotation))))
+    except (TypeError, ValueError):
+        return []
+
+
+@cache
+def homes() -> dict[str, str]:
+    """Where every public class is described, by its own name: Verdict is dt.results.Verdict."""
+    found = {name: f"results.{name}" for name in public_names("results")}
+    for face in ("traditional", "noise"):
+        found |= {name: f"{face}.{name}" for name in public_names(face) if name[:1].isupper()}
+    return found | {name: name for name in public_names() if name[:1].isupper()}
+
+
+def _linked(name: str) -> str:
+    return f"[`dt.{homes()[name]}`](#dt.{homes()[name]})"
+
+
+@cache
+def _classes() -> dict[str, type]:
+    return {name: _thing(home) for name, home in homes().items()}
+
+
+def _thing(path: str) -> Any:
+    thing: Any = discreet
+    for name in path.split("."):
+        thing = getattr(thing, name)
+    return thing
+
+
+@cache
+def givers() -> dict[str, list[str]]:
+    """The calls and attributes that give a value of each public class, as links."""
+    found: dict[str, list[str]] = {}
+    for face in ("", *FACES):
+        for name in public_names(face):
+            path = f"{face}.{name}".lstrip(".")
+            thing = _thing(path)
+            if inspect.isfunction(thing):
+                for word in _returned(thing):
+                    found.setdefault(word, []).append(f"[`dt.{path}`](#dt.{path})")
+            elif inspect.isclass(thing):
+                for member, word in _given_by(thing):
+                    if word != name:
+                        found.setdefault(word, []).append(f"[`.{member}` of `dt.{path}`](#dt.{path})")
+    return {word: list(dict.fromkeys(calls)) for word, calls in found.items()}
+
+
+def _given_by(thing: type) -> Iterator[tuple[str, str]]:
+    """The members of a class, each with the words of its type."""
+    for name, kind in getattr(thing, "__annotations__", {}).items():
+        yield from ((name, word) for word in re.findall(r"\w+", str(kind)) if not name.startswith("_"))
+    for name, member in inspect.getmembers(thing, _is_member):
+        if not name.startswith("_") and (name != "view" or thing.__name__ == "Result"):
+            yield from ((name, word) for word in _returned(_function(member)))
+
+
+# Words
 
 
 def _words(text: str) -> str:
@@ -87,11 +260,19 @@ def _words(text: str) -> str:
     for block in re.split(r"\n\s*\n", text):
         if block.lstrip().startswith(">>>"):
             blocks.append(f"```python\n{textwrap.dedent(block)}\n```")
-        elif all(line.startswith("    ") for line in block.splitlines() if line):
+        elif all(line.startswith("    ") for line in block.splitlines() if line) or re.search("[├└│]", block):
             blocks.append(f"```text\n{textwrap.dedent(block)}\n```")
         else:
-            blocks.append(re.sub(r"([*_<>\[\]|])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", block, flags=re.MULTILINE))
+            blocks.append(_escaped(block))
     return "\n\n".join(blocks)
+
+
+def _escaped(text: str) -> str:
+    """Marks that mean something in Markdown, but not within code."""
+    return re.sub(r"([*_<>\[\]|])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", text, flags=re.MULTILINE)
+
+
+# The page of commands
 
 
 def commands() -> str:

@@ -70,10 +70,12 @@ def test_the_lock_of_the_audit_names_every_dependency():
     assert wanted <= dist.locked((ROOT / "requirements" / "all.txt").read_text(encoding="utf-8"))
 
 
-def test_versions_agree():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+def test_the_version_stands_in_one_place():
+    """`discreet.__version__` says it; the built package takes it from there, and the citation and the changelog name the same."""
+    assert "version" not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)[1]
-    assert discreet.__version__ == project["version"] == cited
+    listed = re.findall(r"^## \[?([0-9][^]\s]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert discreet.__version__ == WheelBuilder(str(ROOT)).metadata.version == cited == listed[0]
 
 
 def test_the_wheel_has_the_package_alone():

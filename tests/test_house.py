@@ -360,13 +360,6 @@ def test_importing_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-def test_the_version_is_that_of_the_project():
-    import tomllib
-
-    project = Path(__file__).parent.parent / "pyproject.toml"  # the package may be an installed one
-    assert tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"] == discreet.__version__
-
-
 @for_each("path", FILES)
 def test_no_room_is_too_large(path):
     # verify.py must stand alone, so it cannot be split: it recomputes what mechanisms, releases and ledgers say, counts its own

@@ -31,6 +31,13 @@ A PrivacyWarning is no error: what was asked for is done, and tells more than it
 
 Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
 an attribute of the exception.
+
+>>> import discreet as dt
+>>> try:
+...     dt.geometric(8, alpha="1/2").sample(9)
+... except dt.errors.OutOfRangeError as error:
+...     print(error.low, error.high, error.value)
+0 8 9
 """
 
 from __future__ import annotations

@@ -350,7 +350,13 @@ def _refusals(target: Path) -> Iterator[None]:
 
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
-    """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails."""
+    """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails.
+
+    >>> import discreet as dt
+    >>> dt.geometric(8, alpha="9/10").save("geometric.json")
+    >>> dt.load("geometric.json") == dt.geometric(8, alpha="9/10")
+    True
+    """
     return _mechanism_of(load_procedure(path))
 
 

@@ -226,6 +226,13 @@ class Mechanism(Procedure):
     The level holds between all true values that are `neighbours` (see discreet.exact.neighbours; a bare number is that
     many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same distribution,
     grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
+
+    >>> import discreet as dt
+    >>> m = dt.geometric(2, alpha="1/2")
+    >>> m.matrix.round(3).tolist()
+    [[0.667, 0.167, 0.167], [0.333, 0.333, 0.333], [0.167, 0.167, 0.667]]
+    >>> m.alpha, m.sample(2) in (0, 1, 2)
+    (Fraction(1, 2), True)
     """
 
     inputs: Grid

@@ -48,6 +48,10 @@ class Grid:
     """The values low, low + step, ..., high; an end that is None is open.
 
     Positions on the grid are integers: position 0 is `low`, or `high` when low is open, or 0 when both are.
+
+    >>> grid = Grid(0, 1, "1/4")
+    >>> grid.size, grid.position("3/4"), grid.value(1)
+    (5, 3, Fraction(1, 4))
     """
 
     low: Fraction | None

@@ -117,6 +117,10 @@ class Level:
     """A privacy level: the exact rational alpha, and the epsilon it was asked as, where there was one.
 
     Asked-for levels lie in (0, 1). A level that was measured may be 1 (the report ignores the truth) or 0 (no privacy).
+
+    >>> level = Level.of(epsilon="ln(2)")
+    >>> level.alpha, round(level.epsilon, 6)
+    (Fraction(1, 2), 0.693147)
     """
 
     alpha: Fraction

@@ -45,6 +45,10 @@ class Neighbours:
 
     `reach` is a number of steps; `links` are pairs of true values with their distances; `table` has the distance of
     every two values of a grid, None where nothing is demanded.
+
+    >>> import discreet as dt
+    >>> dt.check_privacy(dt.geometric(4, alpha="1/2"), alpha="1/4", neighbours=dt.Neighbours.pairs([(0, 2), (1, 3)])).holds
+    True
     """
 
     kind: Literal["steps", "pairs", "distances", "any"]

@@ -103,6 +103,11 @@ class Ledger:
     variable DISCREET_SECRET names, else the ledger's own name with .secret added, or for PostgreSQL a file in the
     folder discreet of the user's configuration. It is made with the first data set, and only charges need it.
     `patience` is how many seconds to wait for other processes.
+
+    >>> ledger = Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> print(ledger.charge("town", epsilon="1/4", what="a table of the year before").left)
+    3/4
     """
 
     def __init__(

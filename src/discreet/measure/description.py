@@ -39,7 +39,12 @@ def _letters(m: Procedure) -> tuple[str, ...]:
 
 
 def explain(mechanism: Procedure) -> dict[str, str]:
-    """For each property that fails, a sentence with the two probabilities that break it."""
+    """For each property that fails, a sentence with the two probabilities that break it.
+
+    >>> import discreet as dt
+    >>> sorted(dt.measure.explain(dt.geometric(8, alpha="1/2")))
+    ['F']
+    """
     channel, sentences = procedure_of(mechanism).finite(), {}
     for letter, fault in faults(mechanism).items():
         low = _entry_words(mechanism, fault.low)

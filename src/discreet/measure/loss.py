@@ -43,7 +43,14 @@ _MOST = 2**24  # entries of a loss that is written out
 
 @dataclass(frozen=True, eq=False)
 class Loss(Frozen):
-    """loss[i, j] = numerators[i, j] / denominator, for true value i and report j, both as positions."""
+    """loss[i, j] = numerators[i, j] / denominator, for true value i and report j, both as positions.
+
+    >>> import discreet as dt
+    >>> import numpy as np
+    >>> late = dt.Loss("twice if too low", np.array([[0, 1], [2, 0]], dtype=object), 1)
+    >>> round(dt.expected_loss(dt.geometric(1, alpha="1/2"), late), 12)
+    0.5
+    """
 
     name: str
     numerators: Numerators

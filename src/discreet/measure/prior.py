@@ -48,7 +48,12 @@ _PARTS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prior(Frozen):
-    """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on."""
+    """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on.
+
+    >>> import discreet as dt
+    >>> dt.expected_loss(dt.geometric(1, alpha="1/2"), "l0", prior=dt.Prior("mostly 0", (9, 1)))
+    0.3333333333333333
+    """
 
     name: str
     weights: tuple[int, ...]

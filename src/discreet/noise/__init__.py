@@ -75,7 +75,11 @@ def __dir__() -> list[str]:
 
 
 def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
-    """A discrete distribution as `written` has it."""
+    """A discrete distribution as `written` has it.
+
+    >>> read_noise({"family": "geometric", "a": "1/2"})
+    GeometricNoise(a=Fraction(1, 2))
+    """
     if part["family"] == "geometric":
         return GeometricNoise(Fraction(part["a"]))
     if part["family"] == "gaussian":
@@ -153,7 +157,7 @@ def geometric(
     """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
 
     With k = ceil(sensitivity/step), every step keeps the level's k-th root, rounded to the safe side. With a step of 1
-    the distribution is a GeometricNoise on the integers, else an ScaledNoise in the answer's units.
+    the distribution is a GeometricNoise on the integers, else a ScaledNoise in the answer's units.
 
     >>> geometric(alpha="1/2")
     GeometricNoise(a=Fraction(1, 2))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -28,7 +28,7 @@ from ..engines.sources import whole_table
 from ..engines.spark import is_spark
 from ..errors import ReleaseError, TableInputError
 from ..exact.aliases import Rational
-from ..exact.level import Level, LevelLike
+from ..exact.level import LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..ledger.prices import Price
@@ -37,7 +37,7 @@ from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, several_levels, spelling_of
 from .count.admitting import Profile, operator_report
 from .count.true_numbers import (
     TrueNumbers,
@@ -115,16 +115,15 @@ def release(
         reason      why it was corrected. "late registrations"
 
     Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
+
+    >>> import discreet as dt, pyarrow as pa
+    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> made = dt.release(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilon="1/2")
+    >>> print(len(made.rows()), ledger.balance("town").left)
+    1 1/2
     """
-    asked = Asked.at_level(
-        _question(question, parts),
-        dataset,
-        version,
-        alpha,
-        epsilon,
-        part,
-        rho,
-    )
+    asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
@@ -160,6 +159,13 @@ def release_to(
     with the same epsilon get the same reports. The names are for people: the same question with the same epsilons under
     other names has the stored answer.
     The rest is as in `release`; only geometric noise leads from every level to every more private one.
+
+    >>> import discreet as dt, pyarrow as pa
+    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> both = dt.release_to(people, dataset="town", ledger=ledger, count="ill = 'yes'", audiences={"ministry": 1, "public": "1/4"})
+    >>> print(both["public"].record["epsilon_charged"], ledger.balance("town").left)
+    1/4 0
     """
     if "rho" in parts:
         raise ReleaseError(
@@ -197,16 +203,15 @@ def preview(
 
     check  compare the question with the data too, for whoever holds them: spellings, types and forms of dates that may be
            mistakes. `check` of the result (a QuestionCheck) has what was found, for you alone
+
+    >>> import discreet as dt, pyarrow as pa
+    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> expected = dt.preview(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilon="1/2")
+    >>> print(expected.rows()[0]["half width"], ledger.balance("town").left)
+    6.0 1
     """
-    asked = Asked.at_level(
-        _question(question, parts),
-        dataset,
-        version,
-        alpha,
-        epsilon,
-        part,
-        rho,
-    )
+    asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, dates=dates)
@@ -239,31 +244,25 @@ def preview_epsilons(
     """The errors to expect of one release at each of several `epsilons`, as a table and a picture: nothing is drawn or charged.
 
     The table is counted once. The rest is as in `preview`.
+
+    >>> import discreet as dt, pyarrow as pa
+    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> seen = dt.preview_epsilons(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilons=["1/4", 1])
+    >>> [record["errors"][0]["each"] for record in seen.records]
+    [12, 3]
     """
     whole = _question(question, parts)
-    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in _some(epsilons)]
+    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in several_levels(epsilons)]
     shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins, dates=dates)
         make_table, table = table_maker(table), whole_table(table)
         ready = _counted(table, book, asked[0], allowed, shown, progress)
-    first, others = (
-        ready.sheets[0],
-        [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]],
-    )
-    sheets = [first, *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
+    others = [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]]
+    sheets = [ready.sheets[0], *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
     tell(progress, "done", 1.0)
     return EpsilonPreview(tuple(sheet.record for sheet in sheets))
-
-
-def _some(epsilons: Any) -> list[Any]:
-    """The epsilons of a table, from the smallest to the largest."""
-    if isinstance(epsilons, (str, bytes)) or not isinstance(epsilons, Iterable):
-        raise ReleaseError('epsilons are several numbers, for example epsilons=["1/4", "1/2", "1"].')
-    levels = {level.alpha: level for level in (Level.of(epsilon=epsilon) for epsilon in epsilons)}
-    if not levels:
-        raise ReleaseError('There is no epsilon; give some, for example epsilons=["1/4", "1/2", "1"].')
-    return [levels[alpha] for alpha in sorted(levels, reverse=True)]
 
 
 def _question(question: Question | None, parts: QuestionParts) -> Question:

@@ -212,6 +212,14 @@ def admit(
     How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
     the report is the error's `report`. A data frame of Spark that is nothing but Parquet files is admitted, too: tasks hash them,
     and the report has the names and types of its columns alone.
+
+    >>> import discreet as dt
+    >>> from pathlib import Path
+    >>> size = Path("people.csv").write_text("district,ill\\nnorth,yes\\nsouth,no\\n")
+    >>> ledger = dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> dt.admit("people.csv", dataset="town", ledger=ledger, version="2026").names
+    ('district', 'ill')
     """
     if not isinstance(table, (str, os.PathLike)) and not is_spark(table):
         raise TableInputError(

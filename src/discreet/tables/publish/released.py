@@ -27,6 +27,7 @@ from .readings import Column, as_list
 
 if TYPE_CHECKING:
     from ..saved.differences import Difference
+    from .error_statement import ErrorStatement
 
 _FOR_STATISTICIANS = (
     "report",
@@ -294,8 +295,8 @@ class Release(Result):
 
         return release_picture(self)
 
-    def error_statement(self) -> Any:
-        """How wrong these numbers can be, on one page (an ErrorStatement): print it, or write its `to_html()` to a file."""
+    def error_statement(self) -> ErrorStatement:
+        """How wrong these numbers can be, on one page: print it, or write its `to_html()` to a file."""
         from .error_statement import ErrorStatement
 
         return ErrorStatement.of(self)

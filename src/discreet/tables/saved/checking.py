@@ -143,6 +143,14 @@ def check_release(
 
     Digests of its files, what it cost, mechanisms (made again, their levels proved), rows, totals, what the record says and the
     page. With the `ledger`, also that its line, the head of the history and the stored answer fit.
+
+    >>> import discreet as dt, pyarrow as pa
+    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
+    >>> terms = ledger.create("town", budget="1", relation="add-remove")
+    >>> made = dt.release(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilon="1/2")
+    >>> files = made.save("table.csv")
+    >>> dt.check_release("table.json", ledger=ledger).holds
+    True
     """
     saved = Saved.read(path)
     if ledger is None:
