@@ -3,7 +3,7 @@
     The check of [Check.certificate_ok], which is the one of verify.py, is a proof by weak duality: no mechanism over
     any ordered field that keeps the level, and has the properties required, has a smaller risk than the bound. *)
 
-From Coq Require Import ZArith List Bool Lia.
+From Coq Require Import ZArith QArith List Bool Lia.
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect ssralg ssrnum ring.
 From Discreet Require Import Privacy Check Tables Payments Sound Properties Duality Rays Sets.
@@ -410,6 +410,24 @@ Definition risk_at_most (c : certificate) (m : nat) (P : nat -> nat -> R) (r : R
   | Largest s => forall p, in_set s m p -> mean_risk c m P p <= r
   end.
 
+(** The risk of a mechanism is [r]: at most that, and attained, by a true value of the worst case or under a prior of the set. *)
+Definition risk_is (c : certificate) (m : nat) (P : nat -> nat -> R) (r : R) : Prop :=
+  risk_at_most c m P r /\
+  match kind c with
+  | Average => average_risk c m P = r
+  | Worst places => exists j, List.In j places /\ risk_at c m P (Z.to_nat j) = r
+  | Largest s => exists p, in_set s m p /\ mean_risk c m P p = r
+  end.
+
+(** Theorem 3.8: so a mechanism has one risk. *)
+Theorem risk_unique c m (P : nat -> nat -> R) r r' : risk_is c m P r -> risk_is c m P r' -> r = r'.
+Proof.
+rewrite /risk_is /risk_at_most; case: (kind c) => [|places|s].
+- by move=> [_ <-] [_ <-].
+- by move=> [h [j [hj e]]] [h' [k [hk e']]]; apply/eqP; rewrite eq_le -{1}e h' //= -e' h.
+- by move=> [h [p [hp e]]] [h' [q [hq e']]]; apply/eqP; rewrite eq_le -{1}e h' //= -e' h.
+Qed.
+
 (** The probabilities of a document's own mechanism. *)
 Definition own (d : document) (i j : nat) : R := zr (weight (rows_of (the_channel d)) i j) / zr (total_of (the_channel d)).
 
@@ -439,9 +457,16 @@ have fold_in k y z : List.In z k -> (z <= List.fold_left Z.max k y)%Z.
   by apply: Z.le_trans (fold_ge _ _); lia.
 by case: l => [|y l] //= [<-|h]; [apply: fold_ge | apply: fold_in].
 Qed.
+
+Lemma largest_in l : l <> nil -> List.In (largest l) l.
+Proof.
+case: l => [|x l] // _ /=; elim: l x => [|y l IH] x /=; first by left.
+have [|h] := IH (Z.max x y); last by right; right.
+by case: (Z.max_spec x y) => -[_ ->] <-; [right; left | left].
+Qed.
 End Field.
 
-(** Theorem 3.7: of an accepted document with a certificate, no mechanism over any ordered field that keeps the level and has
+(** Theorem 3.9: of an accepted document with a certificate, no mechanism over any ordered field that keeps the level and has
     the properties required has a risk below the bound. *)
 Theorem accepted_certificate d c : check d = Holds -> Check.proof d = Some c ->
   forall (R : realFieldType) (P : nat -> nat -> R), let m := length (losses c) in
@@ -467,9 +492,9 @@ move: hrisk; rewrite /risk_at_most /risk_ok; case: (kind c) => [_ h|places|s].
   exact: set_member hlaw hset.
 Qed.
 
-(** Theorem 3.8: the risk of the document's own mechanism is at most the one that the certificate claims. *)
+(** Theorem 3.10: the risk of the document's own mechanism is the one that the certificate claims. *)
 Theorem accepted_risk d c : check d = Holds -> Check.proof d = Some c ->
-  forall R : realFieldType, risk_at_most c (length (losses c)) (@own R d) (value R (objective c)).
+  forall R : realFieldType, risk_is c (length (losses c)) (@own R d) (value R (objective c)).
 Proof.
 move=> hcheck hproof R; set m := length (losses c).
 have [hm [hrows [hl [hlaw [hper [_ [hobj [_ [_ [_ [hsq [_ [_ [hrisk _]]]]]]]]]]]]]] := certificate_parts _ _ hcheck hproof.
@@ -487,33 +512,39 @@ have risk i : lt i m -> risk_at c m (@own R d) i = zr R (List.nth i (risks (loss
   rewrite dot_big ?ll ?lr // mulr_suml; apply: eq_bigr => j _; rewrite /own /weight -/rows -/T zrM.
   by field; rewrite nz tz.
 have obj_nz := zr_eq0 R hobj; have ptz := zr_eq0 R pt.
-move: hrisk; rewrite /risk_at_most /risk_ok; case: (kind c) => [|places|s].
+move: hrisk; rewrite /risk_is /risk_at_most /risk_ok; case: (kind c) => [|places|s].
 - rewrite /need; case: ifP => //= /Z.eqb_eq /(congr1 (zr R)); rewrite [zr R (num _ * _)]zrM [zr R (den _ * _)]zrM => e _.
   have [lr _] := risks_nth (esym hrows) (i := 0) ltac:(rewrite -/m; lia).
   have -> : average_risk c m (@own R d) = zr R (dot (prior c) (risks (losses c) rows)) / zr R (sum (prior c) * per c * T).
     rewrite dot_big ?lr ?hp // mulr_suml; apply: eq_bigr => i _; rewrite risk; last exact: ord_lt.
     rewrite /chance !zrM; by rewrite !invfM mulrACA !mulrA.
-  rewrite le_eqVlt; apply/orP; left; apply/eqP; rewrite /value; apply/eqP; rewrite eqr_div //.
-    by rewrite mulrC -e; apply/eqP.
+  have -> : zr R (dot (prior c) (risks (losses c) rows)) / zr R (sum (prior c) * per c * T) = value R (objective c); last by split.
+  apply/eqP; rewrite /value eqr_div //; first by rewrite mulrC -e; apply/eqP.
   by apply: zr_eq0; rewrite -Z.mul_assoc; apply: Z.mul_pos_pos.
-- rewrite /need; case: ifP => //= /andP [_ hplaces]; case: ifP => //= _; case: ifP => //= /Z.eqb_eq.
-  move/(congr1 (zr R)); rewrite [zr R (num _ * _)]zrM [zr R (den _ * _)]zrM => e _ j hj.
-  move/List.forallb_forall: hplaces => /(_ j hj) /andP [/Z.leb_le j0 /Z.ltb_lt j1]; rewrite hrows in j1.
-  rewrite risk; last by rewrite -/m in j1 *; lia.
-  have -> : value R (objective c) = zr R (largest (List.map (fun j => List.nth (Z.to_nat j) (risks (losses c) rows) 0%Z) places)) / zr R (per c * T).
+- rewrite /need; case: ifP => //= /andP [hsome hplaces]; case: ifP => //= _; case: ifP => //= /Z.eqb_eq.
+  move/(congr1 (zr R)); rewrite [zr R (num _ * _)]zrM [zr R (den _ * _)]zrM => e _.
+  set at_place := fun j => List.nth (Z.to_nat j) (risks (losses c) rows) 0%Z in e.
+  have claimed : value R (objective c) = zr R (largest (List.map at_place places)) / zr R (per c * T).
     by apply/eqP; rewrite /value eqr_div // e mulrC.
-  rewrite ler_pmul2r ?invr_gt0 ?zr_gt0 //; apply: zr_le; apply: largest_ge.
-  exact: (List.in_map (fun j => List.nth (Z.to_nat j) (risks (losses c) rows) 0%Z)).
-- move=> hset p hin; rewrite hrows -/m in hset.
+  have here j : List.In j places -> risk_at c m (@own R d) (Z.to_nat j) = zr R (at_place j) / zr R (per c * T).
+    move=> hj; move/List.forallb_forall: hplaces => /(_ j hj) /andP [/Z.leb_le j0 /Z.ltb_lt j1]; rewrite hrows in j1.
+    by rewrite risk //; rewrite -/m in j1 *; lia.
+  rewrite claimed; split=> [j hj|].
+    by rewrite here // ler_pmul2r ?invr_gt0 ?zr_gt0 //; apply: zr_le; apply: largest_ge; exact: (List.in_map at_place).
+  have : List.map at_place places <> nil by case: (places) hsome.
+  move/largest_in/List.in_map_iff => [j [<- hj]]; by exists j; rewrite here.
+- move=> hset; rewrite hrows -/m in hset.
   have [lr _] := risks_nth (esym hrows) (i := 0) ltac:(rewrite -/m; lia).
-  have := @set_largest R m (prior c) s _ _ _ hset p hin; rewrite List.map_length lr => /(_ (erefl _)).
-  rewrite rational_value; last by apply/Z.ltb_lt.
-  move=> h; apply: (le_trans _ h); rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: eq_bigr => i _.
-  rewrite risk; last exact: ord_lt.
-  by rewrite (nth_map _ 0%Z) ?lr ?qr_make //; exact: ord_lt.
+  set found := List.map _ _ in hset; have lf : length found = m by rewrite /found List.map_length lr.
+  have mean (p : nat -> R) : \sum_(j < m) p j * qr R (List.nth j found 0%Q) = mean_risk c m (@own R d) p.
+    apply: eq_bigr => i _; rewrite risk; last exact: ord_lt.
+    by rewrite /found (nth_map _ 0%Z) ?lr ?qr_make //; exact: ord_lt.
+  have told : qr R (rational (objective c)) = value R (objective c) by rewrite rational_value //; apply/Z.ltb_lt.
+  split=> [p hin|]; first by rewrite -told -mean; apply: set_largest hset p hin.
+  by have [p [hin e]] := @set_attained R m (prior c) s found _ lf hset; exists p; rewrite -told -mean.
 Qed.
 
-(** Theorem 3.9: that mechanism keeps the level and has the properties, so the other theorems are about something. *)
+(** Theorem 3.11: that mechanism keeps the level and has the properties, so the other theorems are about something. *)
 Theorem accepted_mechanism d c : check d = Holds -> Check.proof d = Some c ->
   forall R : realFieldType, let m := length (losses c) in
   mechanism m (@own R d) /\
@@ -565,7 +596,7 @@ case: l {hl} => /=.
 - by move=> h i j hi hj; rewrite /own (h i j).
 Qed.
 
-(** Theorem 3.10: so no mechanism of the level and the properties is better than the document's by more than the gap between
+(** Theorem 3.12: so no mechanism of the level and the properties is better than the document's by more than the gap between
     the risk and the bound of its certificate. *)
 Theorem accepted_gap d c : check d = Holds -> Check.proof d = Some c ->
   forall (R : realFieldType) (P : nat -> nat -> R), let m := length (losses c) in
@@ -578,7 +609,7 @@ move=> hcheck hproof R P m hP hlevel hprop r hr.
 have below := accepted_certificate hcheck hproof hP hlevel hprop hr.
 have more : value R (objective c) <= r + (value R (objective c) - value R (bound c)).
   by rewrite addrCA ler_addl subr_ge0.
-have := accepted_risk hcheck hproof R; rewrite /risk_at_most -/m; case: (kind c) => [h|places h j hj|s h p hp].
+have [] := accepted_risk hcheck hproof R; rewrite /risk_at_most -/m => + _; case: (kind c) => [h|places h j hj|s h p hp].
 - exact: le_trans h more.
 - exact: le_trans (h j hj) more.
 - exact: le_trans (h p hp) more.

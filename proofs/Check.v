@@ -7,7 +7,7 @@
     It decides about tables of integers, geometric noise on 0..n and randomised response;
     of anything else the answer is [Open], which is neither yes nor no. *)
 
-From Coq Require Import ZArith QArith Qabs List Bool.
+From Coq Require Import ZArith QArith Qabs List Bool Orders Sorting.Mergesort Lia.
 From Discreet Require Import Privacy Families.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -31,31 +31,40 @@ Inductive letter := RH | RM | CH | CM | F | WH | SY.
 
 Record grid := Grid { low : option fraction; high : option fraction; step : fraction }.
 
+(** A text, as its bytes. *)
+Definition text := list Z.
+
+(** True values or reports: numbers of a grid, or names, of which one may be for all other answers. *)
+Inductive answers :=
+| Numbers (values : grid)
+| Texts (names : list text) (other : option text).
+
 (** What a loss, a prior or a limit is called; [..._numbers] is a name that says nothing. [Power 0] is l0, and so on;
     [Moment k x] is the mean of (value - x)^k. *)
-Inductive loss_name := Loss_numbers | Power (k : Z) | Tail (x : fraction) | Threshold (x : fraction) | Asymmetric (over under : fraction).
-Inductive prior_name := Prior_numbers | Uniform | Binomial (chance : fraction) | Maximum (k : Z) | Minimum (k : Z).
-Inductive limit_name := Limit_numbers | Moment (k : Z) (about : fraction).
+Inductive loss_name :=
+  Loss_numbers | Power (k : Z) | Lp (k : fraction) | Tail (x : fraction) | Threshold (x : fraction) | Asymmetric (over under : fraction).
+Inductive prior_name := Prior_numbers | Uniform | Binomial (chance : fraction) | Maximum (k : fraction) | Minimum (k : fraction).
+Inductive limit_name := Limit_numbers | Moment (k about : fraction).
 
 (** A limit of priors: low <= a . p <= high, where a is the coefficients over [limit_per]. *)
 Record limit := Limit {
   coefficients : list Z; limit_per : Z; low_end : option fraction; high_end : option fraction; limit_called : limit_name }.
 
 (** A set of priors: every mixture of some, and how the prior of the bound is mixed from them; or all within limits, and a
-    price for each end of a limit. *)
+    price for each end of a limit, and a prior under which the risk is the one that is claimed. *)
 Inductive prior_set :=
 | Hull (members : list (list Z)) (mixture : list Z)
-| Limits (limits : list limit) (prices : list fraction).
+| Limits (limits : list limit) (prices : list fraction) (worst : list Z).
 
 Inductive risk_kind := Average | Worst (places : list Z) | Largest (among : prior_set).
 
-(** Multipliers: one line of integers after the other, for each kind of constraint. Where [by_rays], those of the rows are
-    all that there is. *)
+(** Multipliers: one line of integers after the other, for each kind of constraint. Those of the level may be left out. *)
 Record multipliers := Multipliers {
-  by_rays : bool;
   of_rows : list (list Z);
-  of_level : list (list Z);
+  level_lines : option (list (list Z));
   of_letters : list (letter * list (list Z)) }.
+
+Definition of_level (g : multipliers) : list (list Z) := match level_lines g with Some l => l | None => [] end.
 
 Record certificate := Certificate {
   per : Z; losses : list (list Z);  (* loss = integer / per *)
@@ -73,21 +82,21 @@ Record tight_level := Tight { tight_alpha : fraction; tight_power : Z; tight_exa
 
 Record document := Document {
   the_channel : channel;
-  inputs : grid; outputs : grid; same_grids : bool;
-  of_names : bool;  (* true values are names, which have no order *)
+  inputs : answers; outputs : answers;
   the_neighbours : neighbours;
   alpha : fraction;
   epsilon : option (fraction * option fraction);  (* factor, or factor times ln(base) *)
   tight : option tight_level;
   listed : option (list letter);
-  proof : option certificate }.
+  proof : option certificate;
+  said_twice : list (text * text) }.  (* what the recipe says of the certificate's problem, and what the certificate says *)
 
 (** ** Answers *)
 
 Inductive fault :=
 | Bad_number | Bad_table | Bad_total | Bad_sum | Bad_cells | Bad_channel | Bad_grid | Grids_do_not_fit
 | Bad_neighbours | Bad_alpha | Bad_epsilon | Alpha_above_epsilon | Level_fails | Tight_differs | Properties_differ
-| Bad_certificate | Lying_name | Properties_missing | Risk_differs | Other_level | Bad_multipliers | Bound_differs.
+| Bad_certificate | Lying_name | Recipe_differs | Properties_missing | Risk_differs | Other_level | Bad_multipliers | Bound_differs.
 
 Inductive gap := Too_long | Undecided_epsilon.
 
@@ -117,26 +126,51 @@ Infix "**" := to_the (at level 30, right associativity).
 
 Definition longest : Z := 2 ^ 21.  (* bits of a power that is written out *)
 
-(** alpha >= e^-x by the partial sums of e^x: 1 <= alpha (1 + x + ... + x^k/k!). With
-    x = f/g the sum is N/D, and [t] over D its last term. It is not so if even the sum with
-    a bound of all later terms is too small. *)
-Fixpoint exp_compare (fuel : nat) (a b f g k N D t : Z) : verdict :=
-  if b * D <=? a * N then Holds
-  else match fuel with
-  | O => Open Undecided_epsilon
+(** ** Bounds of e^x
+
+    In units of 1/[one], which is a power of 2, rounded downwards and upwards: Taylor's series of y = x/2^h, which is below
+    2^-8, then h squarings. *)
+
+(** The terms after the k-th are added, while the upper one is more than a unit. *)
+Fixpoint exp_terms (fuel : nat) (one y_low y_high k low high t_low t_high : Z) : Z * Z :=
+  match fuel with
+  | O => (low, high + t_high)
   | S fuel =>
-      let t' := t * f in
-      let m := g * (k + 1) in
-      let D' := D * m in
-      let N' := N * m + t' in
-      (* all terms from t' on are below t' (k+2) g / ((k+2) g - f) *)
-      let room := (k + 2) * g - f in
-      if (0 <? room) && (a * (N * m * room + t' * (k + 2) * g) <? b * D' * room)
-      then Fails Alpha_above_epsilon
-      else exp_compare fuel a b f g (k + 1) N' D' t'
+      if t_high <=? 1 then (low, high + 2)
+      else
+        let t_low' := t_low * y_low / one / (k + 1) in
+        let t_high' := - (- (t_high * y_high) / one / (k + 1)) in
+        exp_terms fuel one y_low y_high (k + 1) (low + t_low') (high + t_high') t_low' t_high'
   end.
 
-Definition exp_fuel : nat := Z.to_nat 4096.
+Fixpoint squarings (h : nat) (one low high : Z) : Z * Z :=
+  match h with
+  | O => (low, high)
+  | S h => squarings h one (low * low / one) (- (- (high * high) / one))
+  end.
+
+Definition halvings (f g : Z) : nat := Z.to_nat (Z.log2 (f / g + 1) + 9).
+
+Definition exp_bounds (f g B : Z) : Z * Z :=
+  let h := halvings f g in
+  let y := g * 2 ** Z.of_nat h in
+  let one := 2 ** B in
+  let '(low, high) := exp_terms (Z.to_nat B) one (f * one / y) (- (- (f * one) / y)) 0 one one one one in
+  squarings h one low high.
+
+(** Is a/b >= e^-(f/g)? With B bits, then twice as many, as often as [fuel] says. *)
+Fixpoint exp_compare (fuel : nat) (a b f g B : Z) : verdict :=
+  let '(low, high) := exp_bounds f g B in
+  let one := 2 ** B in
+  if b * one <=? a * low then Holds
+  else if a * high <? b * one then Fails Alpha_above_epsilon
+  else match fuel with
+  | O => Open Undecided_epsilon
+  | S fuel => exp_compare fuel a b f g (2 * B)
+  end.
+
+(** How many bits a number has. *)
+Definition length_of (x : Z) : Z := if x =? 0 then 0 else Z.log2 (Z.abs x) + 1.
 
 Definition epsilon_ok (a b : Z) (e : option (fraction * option fraction)) : verdict :=
   match e with
@@ -144,7 +178,9 @@ Definition epsilon_ok (a b : Z) (e : option (fraction * option fraction)) : verd
   | Some (factor, None) =>
       need (fraction_ok factor && (0 <? num factor)) Bad_epsilon ;;
       need (0 <? a) Alpha_above_epsilon ;;
-      exp_compare exp_fuel a b (num factor) (den factor) 0 1 1 1
+      (* e^(size) > 2^size > b *)
+      if den factor * length_of b <=? num factor then Holds
+      else exp_compare 6 a b (num factor) (den factor) (192 + length_of b)
   | Some (factor, Some base) =>
       need (fraction_ok factor && (0 <? num factor) && fraction_ok base && (den base <? num base)) Bad_epsilon ;;
       need (0 <? a) Alpha_above_epsilon ;;
@@ -369,6 +405,21 @@ Fixpoint every {A} (check : A -> verdict) (l : list A) : verdict :=
   | x :: rest => check x ;; every check rest
   end.
 
+(** The bits of all powers that pairs need. *)
+Definition most_bits : Z := 2 ^ 31.
+
+Definition pairs_short (c : channel) (b : Z) (pairs : list (Z * Z * fraction)) : bool :=
+  let bits := fun x : Z * Z * fraction =>
+    let '(i, k, d) := x in
+    num d * length_of b +
+    match c with
+    | Table T rows => den d * length_of T
+    | Geometric _ y => Z.abs (i - k) * den d * length_of (den y)
+    | Response m keep => den d * (length_of (den keep) + length_of m)
+    end in
+  let each := match c with Table _ rows => Z.of_nat (width rows) | _ => 1 end in
+  each * sum (map bits pairs) <=? most_bits.
+
 Definition pairs_keep (c : channel) (a b : Z) (pairs : list (Z * Z * fraction)) : verdict :=
   match c with
   | Table T rows =>
@@ -396,7 +447,7 @@ Definition level_ok (d : document) (columns : list (list Z)) : verdict :=
   | Any => by_steps (size c - 1)
   | Pairs pairs =>
       need (pairs_ok (size c) pairs) Bad_neighbours ;;
-      pairs_keep c a b pairs ;; need (match tight d with None => true | _ => false end) Tight_differs
+      (if pairs_short c b pairs then pairs_keep c a b pairs else Open Too_long) ;; need (match tight d with None => true | _ => false end) Tight_differs
   end.
 
 (** ** Grids *)
@@ -411,6 +462,74 @@ Definition grid_ok (g : grid) (values : Z) : bool :=
       ((num y * den x - num x * den y) * den (step g) =? (values - 1) * num (step g) * (den x * den y)) && (2 <=? values)
   | _, _ => false
   end.
+
+Definition same_text (u v : text) : bool := same_line u v.
+
+(** The order of texts, byte by byte. *)
+Fixpoint text_leb (u v : text) : bool :=
+  match u, v with
+  | [], _ => true
+  | _, [] => false
+  | x :: u', y :: v' => if x <? y then true else if y <? x then false else text_leb u' v'
+  end.
+
+Module TextOrder <: TotalLeBool.
+  Definition t := text.
+  Definition leb := text_leb.
+  Lemma leb_total x y : leb x y = true \/ leb y x = true.
+  Proof.
+    revert y; induction x as [|a x IH]; intros [|b y]; simpl; auto.
+    destruct (Z.ltb_spec a b), (Z.ltb_spec b a); auto; lia.
+  Qed.
+End TextOrder.
+
+Module TextSort := Sort TextOrder.
+
+Fixpoint rising (l : list text) : bool :=
+  match l with
+  | u :: (v :: _) as rest => negb (text_leb v u) && rising rest
+  | _ => true
+  end.
+
+(** Names that differ in the number of blanks alone are the same to a reader. *)
+Fixpoint squeezed (u : text) : text :=
+  match u with
+  | 32 :: (32 :: _) as rest => squeezed rest
+  | x :: rest => x :: squeezed rest
+  | [] => []
+  end.
+
+Definition longest_name : nat := 1000.
+
+(** A name is printable, and no blank stands at its ends. *)
+Definition name_ok (u : text) : bool :=
+  negb (hd 32 u =? 32) && negb (last u 32 =? 32) && Nat.leb (length u) longest_name && forallb (fun x => (32 <=? x) && (x <=? 126)) u.
+
+Definition names_ok (names : list text) (other : option text) : bool :=
+  Nat.leb 2 (length names) && forallb name_ok names && rising (TextSort.sort (map squeezed names)) &&
+  match other with None => true | Some u => existsb (same_text u) names end.
+
+Definition answers_ok (x : answers) (values : Z) : bool :=
+  match x with
+  | Numbers g => grid_ok g values
+  | Texts names other => (Z.of_nat (length names) =? values) && (values <=? most_entries) && names_ok names other
+  end.
+
+(** The same values, or the same names with the same one for other answers. *)
+Definition same_answers (x y : answers) : bool :=
+  let same_end := fun u v => match u, v with Some u, Some v => equal u v | _, _ => false end in
+  match x, y with
+  | Numbers g, Numbers h => same_end (low g) (low h) && same_end (high g) (high h) && equal (step g) (step h)
+  | Texts names other, Texts names' other' =>
+      Nat.eqb (length names) (length names') && forallb (fun u => same_text (fst u) (snd u)) (combine names names') &&
+      match other, other' with None, None => true | Some u, Some v => same_text u v | _, _ => false end
+  | _, _ => false
+  end.
+
+Definition same_grids (d : document) : bool := same_answers (inputs d) (outputs d).
+
+(** Names have no order. *)
+Definition of_names (d : document) : bool := match inputs d with Texts _ _ => true | _ => false end.
 
 (** ** Properties *)
 
@@ -743,13 +862,15 @@ Definition set_ok (m : nat) (law : list Z) (s : prior_set) (risks : list Q) (tol
       need (forallb (fun j => Qeq_bool (mixed members shares j * inject_Z (sum law)) (inject_Z (nth j law 0 * sum shares))) (seq 0 m))
            Bad_certificate ;;
       need (is_largest told (map (fun p => dotQ (normal p) risks) members)) Risk_differs
-  | Limits limits prices =>
+  | Limits limits prices worst =>
       let ends := flat_map ends_of limits in
       let paid := map rational prices in
       need (Nat.leb 1 (length limits) && Nat.leb (length limits) most_parts && forallb (limit_ok m) limits) Bad_certificate ;;
-      need (forallb (fun c => Qle_bool (dotQ c (map inject_Z law)) 0) ends) Bad_certificate ;;
+      need (law_ok m worst && forallb (fun p => forallb (fun c => Qle_bool (dotQ c (map inject_Z p)) 0) ends) [law; worst])
+           Bad_certificate ;;
       need (Nat.eqb (length prices) (length ends) && forallb (fun x => fraction_ok x && (0 <=? num x)) prices) Bad_certificate ;;
-      need (is_largest told (map (fun x => left_of ends paid (fst x) (snd x)) (combine risks (seq 0 m)))) Risk_differs
+      need (is_largest told (map (fun x => left_of ends paid (fst x) (snd x)) (combine risks (seq 0 m)))) Risk_differs ;;
+      need (Qeq_bool (dotQ (normal worst) risks) told) Risk_differs
   end.
 
 Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
@@ -767,18 +888,34 @@ Definition risk_ok (c : certificate) (T : Z) (rows : list row) : verdict :=
 
 (** ** Names: numbers that are called by a name must be those of the name *)
 
-Definition grid_value (g : grid) (i : nat) : Q :=
-  (match low g with Some x => rational x | None => 0 end + inject_Z (Z.of_nat i) * rational (step g))%Q.
+Definition grid_value (x : answers) (i : nat) : Q :=
+  match x with
+  | Numbers g => match low g with Some y => rational y | None => 0 end + inject_Z (Z.of_nat i) * rational (step g)
+  | Texts _ _ => inject_Z (Z.of_nat i)
+  end%Q.
 
-(** What the name says that report [y] costs when [x] is true. *)
+Definition written_bits : Z := 2 ^ 13.
+
+Definition short (x : fraction) : bool := (length_of (num x) <=? written_bits) && (length_of (den x) <=? written_bits).
+
+(** A whole power between 1 and 64. *)
+Definition power_of (x : fraction) : option Z :=
+  if (den x =? 1) && (1 <=? num x) && (num x <=? 64) then Some (num x) else None.
+
+(** What the name says that report [y] costs when [x] is true; [None] where it says nothing: a fractional power is irrational,
+    and what stands in the file is a float near it. *)
 Definition loss_meant (name : loss_name) (x y : Q) : option Q :=
   let apart := Qabs (y - x) in
+  let power := fun k => Some (if Qeq_bool x y then 0%Q else Qpower apart k) in
   match name with
   | Loss_numbers => None
-  | Power k => Some (if Qeq_bool x y then 0 else Qpower apart k)
-  | Tail t => Some (if Qle_bool apart (rational t) then 0 else 1)
-  | Threshold t => Some (if Bool.eqb (Qle_bool (rational t) x) (Qle_bool (rational t) y) then 0 else 1)
-  | Asymmetric over under => Some (if Qeq_bool x y then 0 else (if Qle_bool x y then rational over else rational under) * apart)
+  | Power k => power k
+  | Lp x => match power_of x with Some k => power k | None => None end
+  | Tail t => if short t then Some (if Qle_bool apart (rational t) then 0 else 1) else None
+  | Threshold t => if short t then Some (if Bool.eqb (Qle_bool (rational t) x) (Qle_bool (rational t) y) then 0 else 1) else None
+  | Asymmetric over under =>
+      if short over && short under
+      then Some (if Qeq_bool x y then 0 else (if Qle_bool x y then rational over else rational under) * apart) else None
   end%Q.
 
 Definition loss_fits (d : document) (c : certificate) (m : nat) : bool :=
@@ -806,33 +943,73 @@ Definition near_law (law exact : list Z) : bool :=
   let total := sum law in
   sum (map (fun x => Z.abs (fst x * whole - total * snd x)) (combine law exact)) * 10 ^ 9 <=? 2 * total * whole.
 
+(** A law that is called by a name is the one of that name; names that say nothing, or whose numbers are too long to be
+    written out, fit all. *)
 Definition prior_fits (name : prior_name) (law : list Z) : bool :=
   let n := (length law - 1)%nat in
+  let whole := fun x =>
+    (den x =? 1) && (1 <=? num x) && (num x * length_of (2 * Z.of_nat n) <=? written_bits) in
   match name with
   | Prior_numbers => true
   | Uniform => forallb (Z.eqb (nth 0 law 0)) law
-  | Binomial x => (0 <? num x) && (num x <? den x) && near_law law (binomial (den x - num x) (num x) n)
-  | Maximum k => near_law law (maximum k n)
-  | Minimum k => near_law law (rev (maximum k n))
+  | Binomial x =>
+      negb (Z.of_nat n * length_of (den x) <=? written_bits) ||
+      ((0 <? num x) && (num x <? den x) && near_law law (binomial (den x - num x) (num x) n))
+  | Maximum x => negb (whole x) || near_law law (maximum (num x) n)
+  | Minimum x => negb (whole x) || near_law law (rev (maximum (num x) n))
   end.
 
-Definition limit_fits (g : grid) (l : limit) : bool :=
+Definition limit_fits (g : answers) (l : limit) : bool :=
   match limit_called l with
   | Limit_numbers => true
-  | Moment k about => forallb (fun x =>
-      Qeq_bool (fst x # Z.to_pos (limit_per l)) (Qpower (grid_value g (snd x) - rational about) k))
-      (combine (coefficients l) (seq 0 (length (coefficients l))))
+  | Moment k about =>
+      match power_of k with
+      | None => true
+      | Some k => forallb (fun x =>
+          Qeq_bool (fst x # Z.to_pos (limit_per l)) (Qpower (grid_value g (snd x) - rational about) k))
+          (combine (coefficients l) (seq 0 (length (coefficients l))))
+      end
   end.
 
-Definition names_ok (d : document) (c : certificate) (m : nat) : bool :=
-  loss_fits d c m &&
+(** The loss, the prior of the bound, whatever the risk is, and the parts of a set of priors. *)
+Definition called_rightly (d : document) (c : certificate) (m : nat) : bool :=
+  loss_fits d c m && prior_fits (prior_called c) (prior c) &&
   match kind c with
-  | Average => prior_fits (prior_called c) (prior c)
-  | Worst _ => true
+  | Average | Worst _ => true
   | Largest (Hull members _) =>
       Nat.eqb (length (members_called c)) (length members) &&
       forallb (fun x => prior_fits (fst x) (snd x)) (combine (members_called c) members)
-  | Largest (Limits limits _) => forallb (limit_fits (inputs d)) limits
+  | Largest (Limits limits _ _) => forallb (limit_fits (inputs d)) limits
+  end.
+
+(** ** How much there is to do: files that would take long are not decided *)
+
+Definition fraction_length (x : fraction) : Z := length_of (num x) + length_of (den x).
+Definition end_length (x : option fraction) : Z := match x with None => 0 | Some x => fraction_length x end.
+Definition longest_of (l : list Z) : Z := fold_left (fun n x => Z.max n (length_of x)) l 0.
+
+Definition answers_length (x : answers) : Z :=
+  match x with Numbers g => end_length (low g) + end_length (high g) + fraction_length (step g) | Texts _ _ => 0 end.
+
+Definition names_short (d : document) (c : certificate) (m : nat) : bool :=
+  let grids := answers_length (inputs d) + answers_length (outputs d) in
+  let power := match loss_called c with Lp x => Z.min 64 (num x) | _ => 2 end in
+  Z.of_nat m * Z.of_nat m * power * grids <=? most_bits.
+
+Definition set_short (d : document) (c : certificate) (m : nat) (T : Z) : bool :=
+  let one := fun p => longest_of p + length_of (sum p) in
+  let m' := Z.of_nat m in
+  let risk := m' * m' * (length_of (per c * T) + one (concat (losses c))) in
+  match kind c with
+  | Largest (Hull members shares) =>
+      let all := sum (map one members) + one shares + one (prior c) in
+      (Z.of_nat (length members) * m' * all <=? 4 * most_bits) && (risk * (all + m') <=? 4 * most_bits)
+  | Largest (Limits limits prices worst) =>
+      let line := fun l => 64 * (longest_of (coefficients l) + length_of (limit_per l) + end_length (low_end l) + end_length (high_end l)) in
+      let all := sum (map line limits) + sum (map fraction_length prices) + one worst + one (prior c) in
+      let names := 64 * (answers_length (inputs d) + sum (map (fun l => match limit_called l with Moment _ x => fraction_length x | _ => 0 end) limits)) in
+      (m' * Z.of_nat (length limits) * (all + names) <=? 4 * most_bits) && (risk * (one worst + m') <=? 4 * most_bits)
+  | _ => true
   end.
 
 Definition longest_bits : Z := 2 ^ 13.
@@ -849,6 +1026,14 @@ Definition weights_of (c : channel) : option (Z * list row) :=
       then let k := Z.to_nat m in Some (den keep * m, response (num keep) (den keep) k) else None
   end.
 
+(** Multipliers of the rows alone are a proof by rays, where neighbours are all values up to some steps apart. *)
+Definition by_rays (near : neighbours) (g : multipliers) : bool :=
+  match near, level_lines g, of_letters g with
+  | Pairs _, _, _ => false
+  | _, None, [] => true
+  | _, _, _ => false
+  end.
+
 Definition certificate_ok (d : document) (columns : list (list Z)) (c : certificate) : verdict :=
   match weights_of (the_channel d) with
   | None => Open Too_long
@@ -856,15 +1041,16 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
       let m := length rows in
       need (size (the_channel d) =? reports (the_channel d)) Bad_certificate ;;
       need ((0 <? per c) && shape m m (losses c) && nonneg (losses c) && law_ok m (prior c)) Bad_certificate ;;
+      need (negb (of_names d) && match outputs d with Texts _ _ => false | _ => true end) Bad_certificate ;;
       need (match require c with [] => true | _ => same_grids d end
             && forallb (has_letter (the_channel d) columns) (require c)) Properties_missing ;;
       need (fraction_ok (objective c) && fraction_ok (bound c)) Bad_number ;;
-      risk_ok c T rows ;;
-      need (names_ok d c m) Lying_name ;;
+      (if set_short d c m T then risk_ok c T rows else Open Too_long) ;;
+      (if names_short d c m then need (called_rightly d c m) Lying_name else Open Too_long) ;;
       need (fraction_ok (own_alpha c) && (0 <? num (own_alpha c)) && (num (own_alpha c) <? den (own_alpha c))) Bad_certificate ;;
       need (equal (own_alpha c) (alpha d)) Other_level ;;
       need ((0 <=? bits c) && (bits c <=? longest_bits)) Bad_certificate ;;
-      if by_rays (given c) then
+      if by_rays (the_neighbours d) (given c) then
         match reach_of m (the_neighbours d) with
         | None => Fails Bad_certificate
         | Some D =>
@@ -885,13 +1071,17 @@ Definition certificate_ok (d : document) (columns : list (list Z)) (c : certific
 Definition check (d : document) : verdict :=
   let c := the_channel d in
   channel_ok c ;;
-  need (grid_ok (inputs d) (size c) && grid_ok (outputs d) (reports c) && names_near d) Grids_do_not_fit ;;
+  need (answers_ok (inputs d) (size c) && answers_ok (outputs d) (reports c) && names_near d) Grids_do_not_fit ;;
   need (alpha_ok (alpha d)) Bad_alpha ;;
   epsilon_ok (num (alpha d)) (den (alpha d)) (epsilon d) ;;
   let columns := columns_of c in
   level_ok d columns ;;
   need (listed_ok d columns) Properties_differ ;;
+  need (forallb (fun x => same_text (fst x) (snd x)) (said_twice d)) Recipe_differs ;;
   match proof d with
   | None => Holds
   | Some x => certificate_ok d columns x
   end.
+
+(** A level of 0 promises nothing, though what the file says be true. *)
+Definition promises_nothing (d : document) : bool := num (alpha d) =? 0.

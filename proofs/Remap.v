@@ -39,7 +39,7 @@ Definition reading (m : nat) (f : report -> nat) : Prop := forall x, lt (f x) m.
 Definition read_events (f : report -> nat) : Prop := forall j, measurable (fun x => f x == j).
 Definition read (f : report -> nat) (mu : nat -> (report -> bool) -> R) (i j : nat) : R := mu i (fun x => f x == j).
 
-(** Theorem 3.11: what is read is a mechanism, and keeps the level. *)
+(** Theorem 3.13: what is read is a mechanism, and keeps the level. *)
 Theorem read_mechanism m mu f : random_report m mu -> reading m f -> read_events f -> mechanism m (read f mu).
 Proof.
 move=> h hf hm i hi; have [ge [one [ext add]]] := h i hi; split=> [j _|]; first exact: ge.
@@ -59,7 +59,7 @@ Qed.
 Theorem read_keeps p q near m mu f : read_events f -> keeps_events p q near m mu -> keeps_level p q near m (read f mu).
 Proof. by move=> hm h i k j hi hk _ near_ik; apply: h. Qed.
 
-(** Theorem 3.12: so however its reports are read, a mechanism of the level, and of the properties required, has no risk below the
+(** Theorem 3.14: so however its reports are read, a mechanism of the level, and of the properties required, has no risk below the
     bound of an accepted certificate. *)
 Theorem more_reports d c mu f : check d = Holds -> Check.proof d = Some c -> let m := length (losses c) in
   random_report m mu -> keeps_events (num (own_alpha c)) (den (own_alpha c)) (the_neighbours d) m mu ->
@@ -80,7 +80,7 @@ Definition remapped (k : nat) (P T : nat -> nat -> R) (i j : nat) : R := \sum_(y
 Definition kernel (rows columns : nat) (P : nat -> nat -> R) : Prop :=
   forall i, lt i rows -> (forall j, lt j columns -> 0 <= P i j) /\ \sum_(j < columns) P i j = 1.
 
-(** Theorem 3.13: a random remap of any number of reports is a mechanism, and keeps the level. *)
+(** Theorem 3.15: a random remap of any number of reports is a mechanism, and keeps the level. *)
 Theorem remapped_mechanism m k P T : kernel m k P -> kernel k m T -> mechanism m (remapped k P T).
 Proof.
 move=> hP hT i hi; have [ge one] := hP i hi; split=> [j hj|].
@@ -99,7 +99,7 @@ rewrite !mulrA; apply: ler_wpmul2r; last exact: h.
 by case: (hT y hy) => ge _; apply: ge.
 Qed.
 
-(** Theorem 3.14: more reports with losses of their own, none of which is below that of the value it is read as for any true value:
+(** Theorem 3.16: more reports with losses of their own, none of which is below that of the value it is read as for any true value:
     the mean loss of each true value is not below that of the remap. *)
 Theorem remap_risk c m k P (f : nat -> nat) (loss : nat -> nat -> R) :
   kernel m k P -> (forall y, lt y k -> lt (f y) m) ->

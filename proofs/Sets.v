@@ -1,8 +1,9 @@
 (** * Sets of priors
 
-    A certificate may be about every prior of a set: the mixtures of some, or all that keep to limits. Two things are checked:
-    that the prior of its bound is in the set, and that under no prior of the set the losses of the mechanism have a
-    larger mean than the risk that is claimed. Both are proved here to follow from [Check.set_ok], over any ordered field. *)
+    A certificate may be about every prior of a set: the mixtures of some, or all that keep to limits. Three things are checked:
+    that the prior of its bound is in the set, that under no prior of the set the losses of the mechanism have a
+    larger mean than the risk that is claimed, and that under one they have that mean. All are proved here to follow from
+    [Check.set_ok], over any ordered field. *)
 
 From Coq Require Import ZArith QArith List Bool Lia.
 Set Warnings "-notation-overridden,-ambiguous-paths".
@@ -91,7 +92,7 @@ Definition in_set (s : prior_set) (m : nat) (p : nat -> R) : Prop :=
   | Hull members _ => exists w : nat -> R,
       (forall k, lt k (length members) -> 0 <= w k) /\ \sum_(k < length members) w k = 1 /\
       forall j, lt j m -> p j = \sum_(k < length members) w k * chance (List.nth k members nil) j
-  | Limits limits _ =>
+  | Limits limits _ _ =>
       (forall j, lt j m -> 0 <= p j) /\ \sum_(j < m) p j = 1 /\
       forall l, List.In l limits -> above_end (limit_value l m p) (low_end l) /\ below_end (limit_value l m p) (high_end l)
   end.
@@ -174,12 +175,31 @@ rewrite /limit_ok => /andP [/andP [/andP [/Nat.eqb_eq hl _] _] _] /List.in_app_i
 by case; [case: (low_end l) => [e|] | case: (high_end l) => [e|]] => //= -[<-|//]; rewrite !List.map_length.
 Qed.
 
+(** Weights that keep to the ends of all limits are a prior of the set. *)
+Lemma within_limits m limits prices worst law : law_ok m law = true -> List.forallb (limit_ok m) limits = true ->
+  List.forallb (fun c => Qle_bool (dotQ c (List.map inject_Z law)) 0) (List.flat_map ends_of limits) = true ->
+  in_set (Limits limits prices worst) m (chance law).
+Proof.
+move=> hlaw hlim hends; have [hl [_ hs]] := law_okP hlaw; have [ge0 one] := chance_law hlaw; have s0 := zr_gt0 R hs.
+split=> //; split=> // l inl.
+have ok : limit_ok m l = true by move/List.forallb_forall: hlim; apply.
+apply: (ends_complete ok one) => c inc.
+have := proj1 (List.forallb_forall _ _) hends c (proj2 (List.in_flat_map _ _ _) (ex_intro _ l (conj inl inc))).
+move/qr_le; rewrite qr_dot ?List.map_length ?(ends_length ok inc) // => h.
+have -> : \sum_(j < m) qr (List.nth j c 0%Q) * chance law j =
+  (\sum_(k < m) qr (List.nth k c 0%Q) * qr (List.nth k (List.map inject_Z law) 0%Q)) / zr (sum law).
+  rewrite mulr_suml; apply: eq_bigr => k _; rewrite (nth_map _ 0%Z) ?hl ?qr_Z; last exact: ord_lt.
+  by rewrite /chance mulrA.
+rewrite pmulr_lle0 ?invr_gt0 //; apply: (le_trans h).
+by rewrite /qr /= zr0 mul0r.
+Qed.
+
 (** Theorem 3.5: the prior of the bound is in the set. *)
 Theorem set_member m law s risks told : law_ok m law = true -> set_ok m law s risks told = Holds ->
   in_set s m (chance law).
 Proof.
 move=> hlaw; have [hl [_ hs]] := law_okP hlaw; have [ge0 one] := chance_law hlaw; have s0 := zr_gt0 R hs.
-case: s => [members shares|limits prices]; rewrite /set_ok /need.
+case: s => [members shares|limits prices worst]; rewrite /set_ok /need.
   case: ifP => //= /andP [/andP [_ hm] hsh]; case: ifP => //= hmix _.
   have [shl [_ shs]] := law_okP hsh; have [w0 w1] := chance_law hsh.
   exists (chance shares); split=> //; split=> // j hj.
@@ -193,24 +213,14 @@ case: s => [members shares|limits prices]; rewrite /set_ok /need.
     rewrite (nth_map _ 0%Z) ?shl // qr_Z (nth_map _ nil) // normal_nth; first by rewrite {1}/chance; ring.
     move/List.forallb_forall: hm => /(_ (List.nth k members nil) (List.nth_In _ _ hk)) /law_okP [_ [_]]; exact.
   by apply/eqP; rewrite /chance eqr_div ?lt0r_neq0 // -e mulrC.
-case: ifP => //= /andP [_ hlim]; case: ifP => //= hends _; split=> //; split=> // l inl.
-have ok : limit_ok m l = true by move/List.forallb_forall: hlim; apply.
-apply: (ends_complete ok one) => c inc.
-have := proj1 (List.forallb_forall _ _) hends c (proj2 (List.in_flat_map _ _ _) (ex_intro _ l (conj inl inc))).
-move/qr_le; rewrite qr_dot ?List.map_length ?(ends_length ok inc) // => h.
-have -> : \sum_(j < m) qr (List.nth j c 0%Q) * chance law j =
-  (\sum_(k < m) qr (List.nth k c 0%Q) * qr (List.nth k (List.map inject_Z law) 0%Q)) / zr (sum law).
-  rewrite mulr_suml; apply: eq_bigr => k _; rewrite (nth_map _ 0%Z) ?hl ?qr_Z; last exact: ord_lt.
-  by rewrite /chance mulrA.
-rewrite pmulr_lle0 ?invr_gt0 //; apply: (le_trans h).
-by rewrite /qr /= zr0 mul0r.
+case: ifP => //= /andP [_ hlim]; case: ifP => //= /andP [_ /andP [hends _]] _; exact: within_limits.
 Qed.
 
 (** Theorem 3.6: under no prior of the set do these losses have a larger mean than what is claimed. *)
 Theorem set_largest m law s risks told : length risks = m -> set_ok m law s risks told = Holds ->
   forall p : nat -> R, in_set s m p -> \sum_(j < m) p j * qr (List.nth j risks 0%Q) <= qr told.
 Proof.
-move=> hr; case: s => [members shares|limits prices]; rewrite /set_ok /need.
+move=> hr; case: s => [members shares|limits prices worst]; rewrite /set_ok /need.
   case: ifP => //= /andP [/andP [_ hm] hsh]; case: ifP => //= hmix; case: ifP => //= hmax _ p [w [w0 [w1 hp]]].
   have -> : \sum_(j < m) p j * qr (List.nth j risks 0%Q) =
     \sum_(k < length members) w k * \sum_(j < m) chance (List.nth k members nil) j * qr (List.nth j risks 0%Q).
@@ -226,7 +236,7 @@ move=> hr; case: s => [members shares|limits prices]; rewrite /set_ok /need.
   apply: le_trans; rewrite qr_dot /normal ?List.map_length ?lk ?hr // -/(normal _).
   by rewrite le_eqVlt; apply/orP; left; apply/eqP; apply: eq_bigr => j _; rewrite -/(normal (List.nth k members nil)) normal_nth.
 case: ifP => //= /andP [_ hlim]; case: ifP => //= _; case: ifP => //= /andP [/Nat.eqb_eq hlen hpr].
-case: ifP => //= hmax _ p [p0 [p1 hp]].
+case: ifP => //= hmax; case: ifP => //= _ _ p [p0 [p1 hp]].
 set ends := List.flat_map ends_of limits in hlen hmax *; set paid := List.map rational prices in hmax *.
 have lp : length paid = length ends by rewrite List.map_length.
 have cost j : lt j m -> qr (List.nth j risks 0%Q) <=
@@ -258,5 +268,30 @@ apply: mulr_ge0_le0.
   by apply: divr_ge0; [apply: zr_ge0 | apply: ltW; apply: zr_gt0].
 have := List.nth_In ends nil hk; rewrite /ends => /List.in_flat_map [l [inl inc]].
 by apply: (ends_sound (proj1 (List.forallb_forall _ _) hlim l inl) inc p1); apply: hp.
+Qed.
+
+(** Theorem 3.7: and under one they have that mean. *)
+Theorem set_attained m law s risks told : length risks = m -> set_ok m law s risks told = Holds ->
+  exists p : nat -> R, in_set s m p /\ \sum_(j < m) p j * qr (List.nth j risks 0%Q) = qr told.
+Proof.
+move=> hr.
+have mean q : law_ok m q = true -> Qeq_bool (dotQ (normal q) risks) told = true ->
+    \sum_(j < m) chance q j * qr (List.nth j risks 0%Q) = qr told.
+  move=> /law_okP [lq [_ sq]] /qr_eq <-; rewrite qr_dot /normal ?List.map_length ?lq ?hr // -/(normal q).
+  by apply: eq_bigr => j _; rewrite -/(normal q) normal_nth.
+case: s => [members shares|limits prices worst]; rewrite /set_ok /need.
+  case: ifP => //= /andP [/andP [_ hm] _]; case: ifP => //= _; case: ifP => //= /andP [hmax _] _.
+  case/List.existsb_exists: hmax => x [/List.in_map_iff [q [<- inq]] e].
+  have lawq := proj1 (List.forallb_forall _ _) hm _ inq.
+  exists (chance q); split; last first.
+    by apply: mean => //; apply/Qeq_bool_iff; symmetry; apply/Qeq_bool_iff.
+  have [k [hk <-]] := List.In_nth _ _ nil inq; have {}hk : (k < length members)%N by apply/ssrnat.ltP.
+  exists (fun i => if i == k then 1 else 0); split; first by move=> i _; case: ifP => _; rewrite ?ler01.
+  split; first by rewrite (bigD1 (Ordinal hk)) //= eqxx big1 ?addr0 // => i /negPf; rewrite -val_eqE /= => ->.
+  move=> j _; rewrite (bigD1 (Ordinal hk)) //= eqxx mul1r big1 ?addr0 // => i /negPf.
+  by rewrite -val_eqE /= => ->; rewrite mul0r.
+case: ifP => //= /andP [_ hlim]; case: ifP => //= /andP [hw /andP [_ /andP [hends _]]]; case: ifP => //= _.
+case: ifP => //= _; case: ifP => //= e _; exists (chance worst); split; last exact: mean.
+exact: within_limits.
 Qed.
 End Field.

@@ -4,7 +4,7 @@
     the channel is a mechanism, the promise of its level holds for every event, and alpha is at least
     e^-epsilon. Its properties are in [Properties], and what an accepted certificate means in [Certificates]. *)
 
-From Coq Require Import ZArith QArith Qpower List Bool Lia.
+From Coq Require Import ZArith QArith Qpower List Bool Lia Lqa Permutation.
 From Discreet Require Import Privacy Families Check Tables Payments.
 Import ListNotations.
 Local Open Scope Z_scope.
@@ -61,12 +61,14 @@ Fixpoint exp_sum (x : Q) (k : nat) : Q :=
   | S k' => exp_sum x k' + x ^ Z.of_nat k / inject_Z (factorial k)
   end%Q.
 
-(** alpha >= e^-epsilon: without real numbers, alpha times a partial sum of e^epsilon is at least 1; for
-    epsilon = (f/g) ln(base), alpha^g base^f >= 1. *)
+(** alpha >= e^-epsilon. Without real numbers: e^epsilon is the n-th power of e^(epsilon/n), which is above every partial sum of
+    its series, and alpha times such a power of a partial sum is at least 1. For epsilon = (f/g) ln(base), alpha^g base^f >= 1. *)
 Definition grants (x : fraction) (e : option (fraction * option fraction)) : Prop :=
   match e with
   | None => True
-  | Some (factor, None) => exists k, (1 <= ratio (num x) (den x) * exp_sum (ratio (num factor) (den factor)) k)%Q
+  | Some (factor, None) =>
+      exists n k, (0 < n)%nat /\
+        (1 <= ratio (num x) (den x) * exp_sum (ratio (num factor) (den factor * Z.of_nat n)) k ^ Z.of_nat n)%Q
   | Some (factor, Some base) =>
       den x ^ den factor * den base ^ num factor <= num x ^ den factor * num base ^ num factor
   end.
@@ -310,7 +312,7 @@ Proof.
   - destruct (power_keeps _ _ _ _) eqn:P in Hl; try discriminate.
     apply privacy_from_integers with (Z.to_nat (reports (the_channel d))); auto.
     apply within_any; rewrite HL. eapply steps_sound; eauto; lia.
-  - steps Hl. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
+  - steps Hl. destruct (pairs_short _ _ _); [|discriminate]. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
     intros i k x r s Ev Hin Er Es.
     destruct (pairs_sound _ _ _ _ Hc Hab Hb E P i k x r s Hin Er Es) as (Hn & Hd & K1 & K2).
     destruct HT as [HT HR].
@@ -340,7 +342,7 @@ Proof.
     assert (W : private (num (alpha d)) (den (alpha d)) any_two (rows_of (the_channel d))).
     { apply within_any; rewrite HL. eapply steps_sound; eauto; lia. }
     eapply W; eauto; exact I.
-  - steps Hl. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
+  - steps Hl. destruct (pairs_short _ _ _); [|discriminate]. destruct (pairs_keep _ _ _ _) eqn:P in Hl; try discriminate.
     assert (G : forall x, num x = den x -> 0 < den x -> forall t u, Forall (Z.le 0) t -> Forall (Z.le 0) u ->
       keeps_root (num (alpha d) ^ num x) (den (alpha d) ^ num x) (Z.to_nat (den x)) t u -> keeps (num (alpha d)) (den (alpha d)) t u).
     { intros x Ex Dx t u Ht Hu K; rewrite Ex in K; revert Ht Hu.
@@ -368,54 +370,164 @@ Proof. induction k as [|k IH]; [reflexivity|]. change (0 < Z.of_nat (S k) * fact
 Lemma inject_nz z : 0 < z -> ~ (inject_Z z == 0)%Q.
 Proof. intros H; unfold Qeq; simpl; lia. Qed.
 
-Lemma exp_compare_sound fuel a b f g : 0 < b -> 0 < g -> forall k N D t, 0 < D ->
-  (inject_Z N == exp_sum (ratio f g) k * inject_Z D)%Q ->
-  (inject_Z t * inject_Z (factorial k) == ratio f g ^ Z.of_nat k * inject_Z D)%Q ->
-  exp_compare fuel a b f g (Z.of_nat k) N D t = Holds ->
-  exists k', (1 <= ratio a b * exp_sum (ratio f g) k')%Q.
+Lemma inject_pos z : 0 < z -> (0 < inject_Z z)%Q.
+Proof. intros H; unfold Qlt; simpl; lia. Qed.
+
+Lemma inject_le x y : x <= y -> (inject_Z x <= inject_Z y)%Q.
+Proof. intros H; rewrite <- Zle_Qle; exact H. Qed.
+
+Lemma div_down x d : 0 < d -> (inject_Z (x / d) * inject_Z d <= inject_Z x)%Q.
+Proof. intros H; rewrite <- inject_Z_mult; apply inject_le; rewrite Z.mul_comm; apply Z.mul_div_le; exact H. Qed.
+
+Definition term (y : Q) (k : nat) : Q := (y ^ Z.of_nat k / inject_Z (factorial k))%Q.
+
+Lemma term_ge0 y k : (0 <= y -> 0 <= term y k)%Q.
 Proof.
-  intros Hb Hg; assert (Rg : (ratio f g * inject_Z g == inject_Z f)%Q).
-  { unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hg; lia. }
-  assert (Rb : (ratio a b * inject_Z b == inject_Z a)%Q).
-  { unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hb; lia. }
-  assert (now : forall k N D, 0 < D -> (inject_Z N == exp_sum (ratio f g) k * inject_Z D)%Q -> b * D <= a * N ->
-    exists k', (1 <= ratio a b * exp_sum (ratio f g) k')%Q).
-  { intros k N D HD EN H; exists k.
-    assert (P : (0 < inject_Z (b * D))%Q) by (unfold Qlt; simpl; nia).
-    apply (Qmult_le_r _ _ _ P). rewrite Qmult_1_l, inject_Z_mult.
-    setoid_replace (ratio a b * exp_sum (ratio f g) k * (inject_Z b * inject_Z D))%Q
-      with ((ratio a b * inject_Z b) * (exp_sum (ratio f g) k * inject_Z D))%Q by ring.
-    rewrite Rb, <- EN, <- !inject_Z_mult, <- Zle_Qle; exact H. }
-  induction fuel as [|fuel IH]; intros k N D t HD EN Et H; cbn [exp_compare] in H.
-  - destruct (Z.leb_spec (b * D) (a * N)); [eauto|discriminate].
-  - destruct (Z.leb_spec (b * D) (a * N)); [eauto|].
-    destruct (_ && _); [discriminate|].
-    assert (Hm : 0 < g * (Z.of_nat k + 1)) by nia.
-    replace (Z.of_nat k + 1) with (Z.of_nat (S k)) in * by lia.
-    assert (E1 : (inject_Z (t * f) * inject_Z (factorial (S k)) == ratio f g ^ Z.of_nat (S k) * inject_Z (D * (g * Z.of_nat (S k))))%Q).
-    { change (factorial (S k)) with (Z.of_nat (S k) * factorial k).
-      replace (Z.of_nat (S k)) with (Z.of_nat k + 1) at 2 by lia.
-      rewrite Qpower_plus' by lia. change (ratio f g ^ 1)%Q with (ratio f g).
-      rewrite !inject_Z_mult, <- Rg.
-      setoid_replace (inject_Z t * (ratio f g * inject_Z g) * (inject_Z (Z.of_nat (S k)) * inject_Z (factorial k)))%Q
-        with ((inject_Z t * inject_Z (factorial k)) * (ratio f g * inject_Z g * inject_Z (Z.of_nat (S k))))%Q by ring.
-      rewrite Et; ring. }
-    apply (IH (S k) (N * (g * Z.of_nat (S k)) + t * f) (D * (g * Z.of_nat (S k))) (t * f)); [nia| |exact E1|exact H].
-    assert (F0 := inject_nz _ (factorial_pos (S k))).
-    rewrite exp_sum_step, inject_Z_plus, inject_Z_mult, EN.
-    apply (Qmult_inj_r _ _ _ F0).
-    rewrite Qmult_plus_distr_l, E1, (inject_Z_mult D). field. exact F0.
+  intros H; unfold term; apply Qle_shift_div_l; [apply inject_pos, factorial_pos|].
+  rewrite Qmult_0_l; apply Qpower_pos; exact H.
 Qed.
 
-(** Theorem 6.4: in an accepted document alpha is at least e^-epsilon: alpha times a partial sum of the series of
-    e^epsilon is at least 1, or, where epsilon is f/g times a logarithm, alpha^g base^f is. *)
+Lemma term_next y k : (term y (S k) * inject_Z (Z.of_nat (S k)) == term y k * y)%Q.
+Proof.
+  unfold term; change (factorial (S k)) with (Z.of_nat (S k) * factorial k).
+  rewrite inject_Z_mult. replace (Z.of_nat (S k)) with (Z.of_nat k + 1) at 1 by lia.
+  rewrite Qpower_plus' by lia. change (y ^ 1)%Q with y. field; split; apply inject_nz; [apply factorial_pos|lia].
+Qed.
+
+Lemma exp_sum_ge0 y k : (0 <= y -> 0 <= exp_sum y k)%Q.
+Proof.
+  intros H; induction k as [|k IH]; [discriminate|]. rewrite exp_sum_step.
+  assert (T := term_ge0 y (S k) H); unfold term in T; lra.
+Qed.
+
+Lemma exp_terms_sound fuel one y_low y_high y : 0 < one -> (0 <= y)%Q -> 0 <= y_low -> (inject_Z y_low <= y * inject_Z one)%Q ->
+  forall k low high t_low t_high, 0 <= low -> 0 <= t_low ->
+  (inject_Z low <= exp_sum y k * inject_Z one)%Q -> (inject_Z t_low <= term y k * inject_Z one)%Q ->
+  exists k', let found := fst (exp_terms fuel one y_low y_high (Z.of_nat k) low high t_low t_high) in
+    0 <= found /\ (inject_Z found <= exp_sum y k' * inject_Z one)%Q.
+Proof.
+  intros H1 Hy Hl Hyl; induction fuel as [|fuel IH]; intros k low high t_low t_high P1 P2 E1 E2; cbn [exp_terms].
+  - exists k; simpl; auto.
+  - destruct (t_high <=? 1); [exists k; simpl; auto|].
+    replace (Z.of_nat k + 1) with (Z.of_nat (S k)) by lia.
+    set (t' := t_low * y_low / one / Z.of_nat (S k)).
+    assert (Q0 : 0 <= t_low * y_low / one) by (apply Z.div_pos; [apply Z.mul_nonneg_nonneg|]; assumption).
+    assert (P3 : 0 <= t') by (apply Z.div_pos; [exact Q0|lia]).
+    assert (E3 : (inject_Z t' <= term y (S k) * inject_Z one)%Q).
+    { assert (A := div_down (t_low * y_low / one) (Z.of_nat (S k)) ltac:(lia)); fold t' in A.
+      assert (B := div_down (t_low * y_low) one H1). rewrite inject_Z_mult in B.
+      assert (K := inject_pos (Z.of_nat (S k)) ltac:(lia)).
+      assert (O := inject_pos one H1). assert (T0 := term_ge0 y k Hy).
+      apply (Qmult_le_r _ _ _ K). apply (Qle_trans _ _ _ A).
+      apply (Qmult_le_r _ _ _ O). apply (Qle_trans _ _ _ B).
+      setoid_replace (term y (S k) * inject_Z one * inject_Z (Z.of_nat (S k)) * inject_Z one)%Q
+        with ((term y (S k) * inject_Z (Z.of_nat (S k))) * inject_Z one * inject_Z one)%Q by ring.
+      rewrite term_next.
+      setoid_replace (term y k * y * inject_Z one * inject_Z one)%Q
+        with ((term y k * inject_Z one) * (y * inject_Z one))%Q by ring.
+      assert (0 <= inject_Z t_low)%Q by (change 0%Q with (inject_Z 0); apply inject_le; exact P2).
+      assert (0 <= inject_Z y_low)%Q by (change 0%Q with (inject_Z 0); apply inject_le; exact Hl).
+      apply Qmult_le_compat_nonneg; split; assumption. }
+    apply IH; [lia|exact P3| |exact E3].
+    rewrite inject_Z_plus, exp_sum_step. fold (term y (S k)). lra.
+Qed.
+
+Lemma squarings_sound h one : 0 < one -> forall low high s, 0 <= low -> (inject_Z low <= s * inject_Z one)%Q ->
+  (inject_Z (fst (squarings h one low high)) <= s ^ Z.of_nat (2 ^ h) * inject_Z one)%Q.
+Proof.
+  intros H1; assert (O := inject_pos one H1); induction h as [|h IH]; intros low high s P E; cbn [squarings].
+  - simpl; exact E.
+  - assert (P0 : (0 <= inject_Z low)%Q) by (change 0%Q with (inject_Z 0); apply inject_le; exact P).
+    assert (B := div_down (low * low) one H1); rewrite inject_Z_mult in B.
+    assert (N : (inject_Z (low * low / one) <= s * s * inject_Z one)%Q).
+    { apply (Qmult_le_r _ _ _ O). apply (Qle_trans _ _ _ B).
+      setoid_replace (s * s * inject_Z one * inject_Z one)%Q with ((s * inject_Z one) * (s * inject_Z one))%Q by ring.
+      apply Qmult_le_compat_nonneg; split; assumption. }
+    assert (P' : 0 <= low * low / one) by (apply Z.div_pos; [apply Z.mul_nonneg_nonneg; assumption|exact H1]).
+    specialize (IH _ (- (- (high * high) / one)) _ P' N). apply (Qle_trans _ _ _ IH).
+    apply Qle_lteq; right; apply Qmult_comp; [|reflexivity].
+    replace (2 ^ S h)%nat with (2 ^ h + 2 ^ h)%nat by (simpl; lia).
+    rewrite Nat2Z.inj_add, Qpower_plus' by (assert (0 < 2 ^ h)%nat by (apply Nat.neq_0_lt_0, Nat.pow_nonzero; lia); lia).
+    apply Qmult_power.
+Qed.
+
+Lemma exp_compare_sound fuel a b f g : 0 < a -> 0 < b -> 0 < f -> 0 < g -> forall B, 0 <= B ->
+  exp_compare fuel a b f g B = Holds ->
+  exists n k, (0 < n)%nat /\ (1 <= ratio a b * exp_sum (ratio f (g * Z.of_nat n)) k ^ Z.of_nat n)%Q.
+Proof.
+  intros Ha Hb Hf Hg; induction fuel as [|fuel IH]; intros B HB H; cbn [exp_compare] in H;
+    (destruct (exp_bounds f g B) as [low high] eqn:E; rewrite (to_the_spec 2 B) in H;
+     destruct (Z.leb_spec (b * 2 ^ B) (a * low)) as [L|_];
+     [|destruct (_ <? _); [discriminate|]; first [discriminate | apply (IH (2 * B)); [lia|exact H]]]);
+    clear H; try clear IH.
+  all: unfold exp_bounds in E; rewrite !to_the_spec in E; set (h := halvings f g) in *; set (one := 2 ^ B) in *;
+    assert (H1 : 0 < one) by (apply Z.pow_pos_nonneg; lia); assert (O := inject_pos one H1);
+    set (n := (2 ^ h)%nat); assert (Hn : (0 < n)%nat) by (apply Nat.neq_0_lt_0, Nat.pow_nonzero; lia);
+    replace (2 ^ Z.of_nat h) with (Z.of_nat n) in E by (unfold n; rewrite Nat2Z.inj_pow; reflexivity);
+    set (d := g * Z.of_nat n) in *; assert (Hd : 0 < d) by (unfold d; nia); set (y := ratio f d);
+    assert (Ry : (y * inject_Z d == inject_Z f)%Q)
+      by (unfold y, ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hd; lia);
+    assert (Hy : (0 <= y)%Q) by (unfold y, ratio, Qle; simpl; lia);
+    assert (Yl : (inject_Z (f * one / d) <= y * inject_Z one)%Q)
+      by (apply (Qmult_le_r _ _ _ (inject_pos d Hd)); apply (Qle_trans _ _ _ (div_down _ _ Hd));
+          rewrite inject_Z_mult, <- Ry; apply Qle_lteq; right; ring);
+    assert (Yp : 0 <= f * one / d) by (apply Z.div_pos; nia);
+    destruct (exp_terms_sound (Z.to_nat B) one _ (- (- (f * one) / d)) y H1 Hy Yp Yl 0 one one one one ltac:(lia) ltac:(lia))
+      as (k & P & K); [simpl; lra|unfold term; simpl; unfold Qdiv; setoid_replace (/ 1)%Q with 1%Q by reflexivity; lra|];
+    simpl Z.of_nat in P, K;
+    destruct (exp_terms (Z.to_nat B) one (f * one / d) (- (- (f * one) / d)) 0 one one one one) as [l0 h0]; simpl fst in P, K;
+    assert (S := squarings_sound h one H1 l0 h0 _ P K); rewrite E in S; simpl fst in S; fold n in S;
+    exists n, k; split; [exact Hn|]; fold d y;
+    assert (Rb : (ratio a b * inject_Z b == inject_Z a)%Q)
+      by (unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hb; lia);
+    assert (A0 := inject_pos a Ha); assert (B0 := inject_pos b Hb);
+    apply inject_le in L; rewrite !inject_Z_mult in L;
+    apply (Qmult_le_r _ _ _ B0); apply (Qmult_le_r _ _ _ O); rewrite Qmult_1_l; apply (Qle_trans _ _ _ L);
+    setoid_replace (ratio a b * exp_sum y k ^ Z.of_nat n * inject_Z b * inject_Z one)%Q
+      with ((ratio a b * inject_Z b) * (exp_sum y k ^ Z.of_nat n * inject_Z one))%Q by ring;
+    rewrite Rb; rewrite !(Qmult_comm (inject_Z a)); apply Qmult_le_compat_r; [exact S|lra].
+Qed.
+
+(** Where epsilon is at least the number of bits of alpha's denominator: (1 + epsilon/n)^n >= 2^n >= 1/alpha. *)
+Lemma large_epsilon_sound a b f g : 0 < a -> 0 < b -> 0 < g -> g * length_of b <= f ->
+  exists n k, (0 < n)%nat /\ (1 <= ratio a b * exp_sum (ratio f (g * Z.of_nat n)) k ^ Z.of_nat n)%Q.
+Proof.
+  intros Ha Hb Hg H; unfold length_of in H; destruct (Z.eqb_spec b 0) as [|nz]; [lia|]. rewrite Z.abs_eq in H by lia.
+  assert (L0 := Z.log2_nonneg b). set (n := Z.to_nat (Z.log2 b + 1)). exists n, 1%nat; split; [unfold n; lia|].
+  assert (En : Z.of_nat n = Z.log2 b + 1) by (unfold n; lia). rewrite <- En in H.
+  set (y := ratio f (g * Z.of_nat n)).
+  assert (Y : (1 <= y)%Q) by (unfold y, ratio, Qle; simpl; rewrite Z2Pos.id by nia; lia).
+  assert (Two : (inject_Z 2 <= exp_sum y 1)%Q).
+  { simpl exp_sum. setoid_replace (1 + y ^ 1 / inject_Z 1)%Q with (1 + y)%Q; [change (inject_Z 2) with 2%Q; lra|].
+    change (y ^ 1)%Q with y. field; discriminate. }
+  assert (B : b <= 2 ^ Z.of_nat n) by (rewrite En; replace (Z.log2 b + 1) with (Z.succ (Z.log2 b)) by lia; apply Z.lt_le_incl, Z.log2_spec; exact Hb).
+  assert (Pw : (inject_Z b <= exp_sum y 1 ^ Z.of_nat n)%Q).
+  { apply Qle_trans with (inject_Z (2 ^ Z.of_nat n)); [apply inject_le; exact B|]. rewrite Zpower_Qpower by lia.
+    revert Two; generalize (exp_sum y 1); generalize n; clear; intros n s Two; induction n as [|n IH]; [simpl; lra|].
+    replace (Z.of_nat (S n)) with (Z.of_nat n + 1) by lia.
+    rewrite !Qpower_plus' by lia. change (inject_Z 2 ^ 1)%Q with (inject_Z 2). change (s ^ 1)%Q with s.
+    assert (0 <= inject_Z 2)%Q by discriminate. assert (0 <= inject_Z 2 ^ Z.of_nat n)%Q by (apply Qpower_pos; assumption).
+    apply Qmult_le_compat_nonneg; split; assumption. }
+  assert (Rb : (ratio a b * inject_Z b == inject_Z a)%Q)
+    by (unfold ratio, Qeq; simpl; rewrite Pos.mul_1_r, Z2Pos.id by exact Hb; lia).
+  assert (R0 : (0 <= ratio a b)%Q) by (unfold ratio, Qle; simpl; lia).
+  apply Qle_trans with (ratio a b * inject_Z b)%Q.
+  - rewrite Rb. change 1%Q with (inject_Z 1). apply inject_le; lia.
+  - rewrite !(Qmult_comm (ratio a b)). apply Qmult_le_compat_r; assumption.
+Qed.
+
+(** Theorem 6.4: in an accepted document alpha is at least e^-epsilon: alpha times the n-th power of a partial sum of the series of
+    e^(epsilon/n) is at least 1, or, where epsilon is f/g times a logarithm, alpha^g base^f is. *)
 Theorem accepted_epsilon d : check d = Holds -> grants (alpha d) (epsilon d).
 Proof.
   intros H; destruct (check_parts d H) as (_ & Ha & He & _); apply alpha_ok_sound in Ha; destruct Ha as [Hab Hb].
   unfold epsilon_ok, grants in *; destruct (epsilon d) as [[factor [base|]]|]; [| |exact I].
   - steps He. destruct (_ <=? longest); [|discriminate]. apply need_holds, Z.leb_le in He; rewrite !to_the_spec in He; exact He.
   - steps He. unfold fraction_ok in *; rewrite andb_true_iff, !Z.ltb_lt in *.
-    apply (exp_compare_sound exp_fuel _ _ (num factor) (den factor) Hb ltac:(tauto) 0 1 1 1); [lia|reflexivity|reflexivity|exact He].
+    destruct (Z.leb_spec (den factor * length_of (den (alpha d))) (num factor)) as [L|_].
+    + apply large_epsilon_sound; tauto.
+    + eapply exp_compare_sound; [tauto|exact Hb|tauto|tauto| |exact He].
+      unfold length_of; destruct (_ =? 0); assert (N := Z.log2_nonneg (Z.abs (den (alpha d)))); lia.
 Qed.
 
 (** ** What was checked of a certificate; [Certificates] says what follows. *)
@@ -456,7 +568,7 @@ Lemma certificate_parts d c : check d = Holds -> proof d = Some c ->
   (2 <= m)%nat /\ length (rows_of (the_channel d)) = m /\ lines_of m (losses c) /\ law_ok m (prior c) = true /\
   0 < per c /\ 0 < den (bound c) /\ 0 < den (objective c) /\ 0 <= bits c /\ 0 < num (own_alpha c) < den (own_alpha c) /\
   num (own_alpha c) * den (alpha d) = num (alpha d) * den (own_alpha c) /\
-  size (the_channel d) = reports (the_channel d) /\ names_ok d c m = true /\
+  size (the_channel d) = reports (the_channel d) /\ called_rightly d c m = true /\
   forallb (has_letter (the_channel d) (columns_of (the_channel d))) (require c) = true /\
   risk_ok c (total_of (the_channel d)) (rows_of (the_channel d)) = Holds /\ proved_by d c m.
 Proof.
@@ -465,7 +577,9 @@ Proof.
   unfold certificate_ok in Hx; destruct (weights_of (the_channel d)) as [[T rows]|] eqn:Ew; [|discriminate].
   assert (ET := weights_total _ _ _ Ew); apply weights_rows in Ew; subst T rows; set (k := length (rows_of (the_channel d))) in *.
   steps Hx.
+  destruct (set_short _ _ _ _); [|discriminate].
   destruct (risk_ok c (total_of (the_channel d)) (rows_of (the_channel d))) eqn:Er; try discriminate.
+  destruct (names_short _ _ _); [|discriminate].
   steps Hx.
   rewrite !andb_true_iff in *; unfold fraction_ok, equal in *.
   repeat match goal with X : _ /\ _ |- _ => destruct X end.
@@ -482,7 +596,7 @@ Proof.
   { intros pairs En; unfold level_ok in Hl; rewrite En in Hl; steps Hl. rewrite HL; assumption. }
   split; [lia|]. split; [reflexivity|]. do 9 (split; [first [assumption|split; assumption]|]). split; [rewrite <- Em; assumption || (rewrite Em; assumption)|].
   split; [assumption|]. split; [first [exact Er|reflexivity]|].
-  unfold proved_by; destruct (by_rays (given c)).
+  unfold proved_by; destruct (by_rays (the_neighbours d) (given c)).
   - destruct (reach_of k (the_neighbours d)) as [D|] eqn:ED; [|discriminate].
     split; [intros pairs x En; rewrite En in ED; discriminate|right].
     steps Hx. exists D. destruct (reach_sound (the_neighbours d) k D ltac:(lia) Hs ED) as [D1 W].
@@ -504,18 +618,64 @@ Theorem accepted_loss d c : check d = Holds -> proof d = Some c ->
 Proof.
   intros H Hp i j v Hi Hj E.
   destruct (certificate_parts d c H Hp) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & N & _).
-  unfold names_ok in N; apply andb_prop in N; destruct N as [N _]; unfold loss_fits in N.
+  unfold called_rightly in N; apply andb_prop in N; destruct N as [N _]; apply andb_prop in N; destruct N as [N _]; unfold loss_fits in N.
   rewrite forallb_forall in N; specialize (N i ltac:(apply in_seq; lia)); simpl in N.
   rewrite forallb_forall in N; specialize (N j ltac:(apply in_seq; lia)); simpl in N.
   rewrite E in N; apply Qeq_bool_iff; exact N.
 Qed.
 
-(** Theorem 6.6: and a prior that is called uniform gives all values the same weight. *)
-Theorem accepted_uniform d c : check d = Holds -> proof d = Some c -> kind c = Average -> prior_called c = Uniform ->
+(** Theorem 6.6: and a prior that is called uniform gives all values the same weight, whatever the risk is. *)
+Theorem accepted_uniform d c : check d = Holds -> proof d = Some c -> prior_called c = Uniform ->
   forall x y, In x (prior c) -> In y (prior c) -> x = y.
 Proof.
-  intros H Hp K U x y Hx Hy.
+  intros H Hp U x y Hx Hy.
   destruct (certificate_parts d c H Hp) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & _ & _ & N & _).
-  unfold names_ok in N; rewrite K, U in N; apply andb_prop in N; destruct N as [_ N]; simpl in N.
+  unfold called_rightly in N; apply andb_prop in N; destruct N as [N _]; apply andb_prop in N; destruct N as [_ N].
+  rewrite U in N; simpl in N.
   rewrite forallb_forall in N; assert (A := N x Hx); assert (B := N y Hy); apply Z.eqb_eq in A, B; congruence.
+Qed.
+
+(** ** What else is decided *)
+
+(** Theorem 6.3: an accepted document promises nothing if and only if its level is 0; else the level is positive. *)
+Theorem accepted_level d : check d = Holds ->
+  if promises_nothing d then num (alpha d) = 0 else (0 < ratio (num (alpha d)) (den (alpha d)) <= 1)%Q.
+Proof.
+  intros H; destruct (check_parts d H) as (_ & Ha & _); apply alpha_ok_sound in Ha; destruct Ha as [Hab Hb].
+  unfold promises_nothing; destruct (Z.eqb_spec (num (alpha d)) 0) as [->|]; [reflexivity|].
+  unfold ratio, Qlt, Qle; simpl; rewrite Z2Pos.id by exact Hb; lia.
+Qed.
+
+Lemma text_leb_refl u : text_leb u u = true.
+Proof. induction u as [|x u IH]; simpl; [reflexivity|]. destruct (Z.ltb_spec x x); [lia|exact IH]. Qed.
+
+Lemma text_leb_trans u : forall v w, text_leb u v = true -> text_leb v w = true -> text_leb u w = true.
+Proof.
+  induction u as [|x u IH]; intros [|y v] [|z w]; simpl; try discriminate; auto.
+  destruct (Z.ltb_spec x y), (Z.ltb_spec y x), (Z.ltb_spec y z), (Z.ltb_spec z y), (Z.ltb_spec x z), (Z.ltb_spec z x);
+    try lia; try discriminate; eauto.
+Qed.
+
+Lemma rising_NoDup l : rising l = true -> NoDup l.
+Proof.
+  assert (above : forall l u, rising (u :: l) = true -> forall v, In v l -> text_leb v u = false).
+  { clear l; intros l; induction l as [|w k IH]; intros u H v Hv; [contradiction|].
+    assert (H' := H); simpl in H; apply andb_prop in H; destruct H as [H1 H2]; apply negb_true_iff in H1.
+    destruct Hv as [->|Hv]; [exact H1|].
+    destruct (text_leb v u) eqn:E; [|reflexivity].
+    specialize (IH w H2 v Hv).
+    destruct (TextOrder.leb_total u w) as [L|L]; [|unfold TextOrder.leb in L; congruence].
+    rewrite (text_leb_trans _ _ _ E L) in IH; discriminate. }
+  induction l as [|u l IH]; intros H; constructor.
+  - intros Hu; assert (A := above l u H u Hu); rewrite text_leb_refl in A; discriminate.
+  - apply IH; destruct l as [|v l]; [reflexivity|]. simpl in H; apply andb_prop in H; tauto.
+Qed.
+
+(** Theorem 6.7: the names of an accepted document differ from each other, also to who does not count blanks. *)
+Theorem accepted_names d names other : check d = Holds -> inputs d = Texts names other -> NoDup (map squeezed names).
+Proof.
+  unfold check; intros H E. destruct (channel_ok (the_channel d)); try discriminate. steps H.
+  rewrite !andb_true_iff in E0; destruct E0 as [[A _] _]; rewrite E in A; simpl in A; unfold names_ok in A.
+  rewrite !andb_true_iff in A; destruct A as [_ [[_ R] _]].
+  apply rising_NoDup in R. eapply Permutation_NoDup; [|exact R]. apply Permutation_sym, TextSort.Permuted_sort.
 Qed.

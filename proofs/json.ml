@@ -1,5 +1,6 @@
-(* A small, strict reader of JSON. Trusted, not proved. Numbers stay texts: no float is ever made.
-   What two readers may read in two ways is refused: a key that stands twice, anything after the end. *)
+(* A small, strict reader of JSON. Trusted, not proved. Numbers stay texts: a float is made of them to see that there is one.
+   It reads what verify.py reads: UTF-8 alone, no key that stands twice, no NaN, nothing after the end. Half a letter
+   (a surrogate without its other half) is refused here, and by verify.py where it stands. *)
 
 type t =
   | Null
@@ -12,8 +13,36 @@ type t =
 
 exception Unreadable of string
 
+let most_bytes = 256 * 1024 * 1024
 let most_digits = 4200
 let deepest = 900
+
+(* Is it UTF-8: no byte out of place, no letter in more bytes than it needs, no half letters, nothing beyond U+10FFFF? *)
+let is_utf8 s =
+  let n = String.length s in
+  let byte i = Char.code (String.unsafe_get s i) in
+  let rec go i =
+    if i >= n then true
+    else
+      let first = byte i in
+      let follows low high k =
+        (* the second byte between low and high, and k bytes of 80..BF after it *)
+        i + 1 + k < n
+        && byte (i + 1) >= low && byte (i + 1) <= high
+        && (k < 1 || byte (i + 2) land 0xC0 = 0x80)
+        && (k < 2 || byte (i + 3) land 0xC0 = 0x80)
+        && go (i + 2 + k) in
+      if first < 0x80 then go (i + 1)
+      else if first < 0xC2 then false
+      else if first < 0xE0 then follows 0x80 0xBF 0
+      else if first = 0xE0 then follows 0xA0 0xBF 1
+      else if first = 0xED then follows 0x80 0x9F 1
+      else if first < 0xF0 then follows 0x80 0xBF 1
+      else if first = 0xF0 then follows 0x90 0xBF 2
+      else if first < 0xF4 then follows 0x80 0xBF 2
+      else if first = 0xF4 then follows 0x80 0x8F 2
+      else false in
+  go 0
 
 let utf8 buffer code = Buffer.add_utf_8_uchar buffer (Uchar.of_int code)
 
@@ -84,7 +113,7 @@ let parse (s : string) : t =
          digits ()
      | _ -> ());
     let text = String.sub s start (!at - start) in
-    if whole < !at then Float text
+    if whole < !at then (if Float.abs (float_of_string text) < infinity then Float text else fail "a number beyond all floats")
     else if String.length text > most_digits then fail "a number of too many digits"
     else Integer text in
   let rec value depth =
@@ -123,6 +152,8 @@ let parse (s : string) : t =
       | _ -> number () in
     skip ();
     found in
+  if n > most_bytes then fail "too large";
+  if not (is_utf8 s) then fail "bytes that are not UTF-8";
   let found = value 0 in
   if !at < n then fail "something after the end";
   found

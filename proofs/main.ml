@@ -1,8 +1,10 @@
 (* Reads mechanism files into the document of the proved checker, and says what it answers.
-   Trusted, not proved: this reader puts the integers of a file where they belong and decides nothing about them.
+   Trusted, not proved: this reader puts the integers and texts of a file where they belong, refuses what has no such place, and
+   decides nothing about them.
 
      discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
      discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
+     discreet-checker --json       the same lines, but whether each can be read at all: 0 or 2
      discreet-checker --alias      a number of cells and weights in each line; for each cell what is its own, and whose the rest is
 
    0: all that is claimed holds. 1: something does not. 2: cannot be read. 3: a kind that no theorem here covers. *)
@@ -119,29 +121,27 @@ let plain_text = function
       s
   | _ -> refuse "a text is something else"
 
-let has_names = function Json.Object parts -> List.mem_assoc "names" parts | _ -> false
+(* A text as the checker takes it: its bytes. *)
+let text_of s = List.init (String.length s) (fun i -> Whole.of_int (Char.code s.[i]))
 
-(* The values of a grid, or names, of which one may be for all other answers: as good as 0, 1, 2 ... *)
-let grid part =
+let name_text = function
+  | Json.String s ->
+      String.iter (fun c -> if Char.code c > 127 then raise (Uncovered "letters beyond ASCII")) s;
+      text_of s
+  | _ -> refuse "a name is no text"
+
+(* The values of a grid, or names, of which one may be for all other answers. *)
+let answers part =
   match part with
-  | Json.Object _ when has_names part -> (
+  | Json.Object parts when List.mem_assoc "names" parts -> (
       match fields "a list of names" [ "names"; "other" ] [] part with
-      | [ Json.List names; other ] ->
-          let texts = List.map (function Json.String s when s <> "" -> s | _ -> refuse "a name is no text") names in
-          if List.length (List.sort_uniq compare texts) < List.length texts || List.length texts < 2 then
-            refuse "the names are not two or more, each once";
-          (match other with
-           | Json.Null -> ()
-           | Json.String s when List.mem s texts -> ()
-           | _ -> refuse "the name for other answers is none of the names");
-          let whole i = { num = Whole.of_int i; den = Whole.one } in
-          { low = Some (whole 0); high = Some (whole (List.length texts - 1)); step = whole 1 }
+      | [ Json.List names; other ] -> Texts (List.map name_text names, unless_null name_text other)
       | _ -> refuse "the names are no list")
-  | _ ->
-  match fields "a grid" [ "low"; "high"; "step" ] [] part with
-  | [ low; high; step ] ->
-      { low = unless_null fraction low; high = unless_null fraction high; step = fraction step }
-  | _ -> assert false
+  | _ -> (
+      match fields "a grid" [ "low"; "high"; "step" ] [] part with
+      | [ low; high; step ] ->
+          Numbers { low = unless_null fraction low; high = unless_null fraction high; step = fraction step }
+      | _ -> assert false)
 
 let neighbours part =
   let pairs text distances =
@@ -226,37 +226,26 @@ let parsed name =
             else Whole.to_string top ^ "/" ^ Whole.to_string bottom in
       if List.for_all canonical numbers then (String.sub s 0 stem, List.map snd numbers) else nothing
 
-let written_bits = 8192
-let is_short x = max (Whole.numbits x.num) (Whole.numbits x.den) <= written_bits
-let power_of x =
-  if Whole.equal x.den Whole.one && Whole.leq Whole.one x.num && Whole.leq x.num (Whole.of_int 64) then Some x.num else None
-
 let loss_name name =
   match parsed name with
   | "l0", [] -> Power Whole.zero
   | "l1", [] -> Power Whole.one
   | "l2", [] -> Power (Whole.of_int 2)
-  | "lp", [ x ] -> (match power_of x with Some k -> Power k | None -> Loss_numbers)
-  | "tail", [ x ] when is_short x -> Tail x
-  | "threshold", [ x ] when is_short x -> Threshold x
-  | "asymmetric", [ x; y ] when is_short x && is_short y -> Asymmetric (x, y)
+  | "lp", [ x ] -> Lp x
+  | "tail", [ x ] -> Tail x
+  | "threshold", [ x ] -> Threshold x
+  | "asymmetric", [ x; y ] -> Asymmetric (x, y)
   | _ -> Loss_numbers
 
-let prior_name name law =
-  let n = max 0 (List.length law - 1) in
+let prior_name name =
   match parsed name with
   | "uniform", [] -> Uniform
-  | "binomial", [ x ] when n * Whole.numbits x.den <= written_bits -> Binomial x
-  | ("maximum" | "minimum") as which, [ x ]
-    when Whole.equal x.den Whole.one && Whole.leq Whole.one x.num && Whole.leq x.num (Whole.of_int written_bits)
-         && Whole.to_int x.num * Whole.numbits (Whole.of_int (2 * n)) <= written_bits ->
-      if which = "maximum" then Maximum x.num else Minimum x.num
+  | "binomial", [ x ] -> Binomial x
+  | "maximum", [ x ] -> Maximum x
+  | "minimum", [ x ] -> Minimum x
   | _ -> Prior_numbers
 
-let limit_name name =
-  match parsed name with
-  | "moment", [ k; about ] -> (match power_of k with Some k -> Moment (k, about) | None -> Limit_numbers)
-  | _ -> Limit_numbers
+let limit_name name = match parsed name with "moment", [ k; about ] -> Moment (k, about) | _ -> Limit_numbers
 
 let items = function Json.List l -> l | _ -> refuse "the parts of a set of priors are no list"
 
@@ -267,25 +256,25 @@ let set_of_priors part =
       | [ _; priors; mixture ] ->
           let member p =
             match fields "a prior" [ "name"; "weights" ] [] p with
-            | [ name; weights ] -> let law = integers weights in (prior_name name law, law)
+            | [ name; weights ] -> (prior_name name, integers weights)
             | _ -> assert false in
           let members = List.map member (items priors) in
           (Hull (List.map snd members, integers mixture), List.map fst members)
       | _ -> assert false)
   | Json.String "limits" -> (
-      match fields "the set of priors" [ "kind"; "limits"; "prices" ] [] part with
-      | [ _; limits; prices ] ->
+      match fields "the set of priors" [ "kind"; "limits"; "prices"; "worst" ] [] part with
+      | [ _; limits; prices; worst ] ->
           let limit l =
             match fields "a limit" [ "name"; "coefficients"; "denominator"; "low"; "high" ] [] l with
             | [ name; numbers; per; low; high ] ->
                 { coefficients = integers numbers; limit_per = integer per; low_end = unless_null fraction low;
                   high_end = unless_null fraction high; limit_called = limit_name name }
             | _ -> assert false in
-          (Limits (List.map limit (items limits), List.map fraction_of_text (words prices)), [])
+          (Limits (List.map limit (items limits), List.map fraction_of_text (words prices), integers worst), [])
       | _ -> assert false)
   | _ -> refuse "the set of priors is of an unknown kind"
 
-let certificate near part =
+let certificate part =
   let names =
     [ "loss"; "prior"; "risk"; "among"; "require"; "alpha"; "bits"; "objective"; "bound"; "multipliers" ] in
   match fields "the certificate" names [ "family" ] part with
@@ -294,17 +283,17 @@ let certificate near part =
         match fields "the loss" [ "name"; "denominator"; "rows" ] [] loss with
         | [ name; per; rows ] -> (loss_name name, integer per, lines rows)
         | _ -> assert false in
-      let prior_text, law =
+      let prior_called, law =
         match fields "the prior" [ "name"; "weights" ] [] prior with
-        | [ name; weights ] -> (name, integers weights)
+        | [ name; weights ] -> (prior_name name, integers weights)
         | _ -> assert false in
-      let kind, prior_called, members_called =
+      let kind, members_called =
         match (risk, among) with
         | Json.String "family", Json.Null ->
             let set, called = set_of_priors (field "the certificate" "family" part) in
-            (Largest set, Prior_numbers, called)
-        | Json.String "average", Json.Null -> (Average, prior_name prior_text law, [])
-        | Json.String "worst", text -> (Worst (integers text), Prior_numbers, [])
+            (Largest set, called)
+        | Json.String "average", Json.Null -> (Average, [])
+        | Json.String "worst", text -> (Worst (integers text), [])
         | _ -> refuse "the risk of the certificate is of an unknown kind" in
       (match part with
        | Json.Object parts when List.mem_assoc "family" parts && risk <> Json.String "family" ->
@@ -312,22 +301,15 @@ let certificate near part =
        | _ -> ());
       let given =
         match multipliers with
-        | Json.Object [ ("rows", _) ] when (match near with Pairs _ -> false | _ -> true) ->
-            { by_rays = true; of_rows = lines (field "the multipliers" "rows" multipliers); of_level = []; of_letters = [] }
         | Json.Object parts ->
-            let line name =
-              match List.assoc_opt name parts with Some l -> lines l | None -> refuse ("no multipliers of " ^ name) in
             let others = List.filter (fun (key, _) -> key <> "rows" && key <> "level") parts in
-            { by_rays = false; of_rows = line "rows"; of_level = line "level";
+            { of_rows = lines (field "the multipliers" "rows" multipliers);
+              level_lines = Option.map lines (List.assoc_opt "level" parts);
               of_letters = List.map (fun (key, l) -> (letter (Json.String key), lines l)) others }
         | _ -> refuse "the multipliers are no object" in
       { per; losses; prior = law; kind; loss_called; prior_called; members_called; require = letters require; own_alpha = fraction alpha; bits = integer bits;
         objective = fraction objective; bound = fraction bound; given }
   | _ -> assert false
-
-let rec sorted = function
-  | Json.Object parts -> Json.Object (List.sort compare (List.map (fun (k, v) -> (k, sorted v)) parts))
-  | other -> other
 
 (* How it was made: plain texts, a distance between 0 and 1, and what it was made from. The parameters of the outermost. *)
 let rec recipe depth part =
@@ -344,11 +326,11 @@ let rec recipe depth part =
       parameters
   | _ -> refuse "the recipe's parameters are not named texts"
 
-(* The recipe names the problem for people: not another one than the certificate. *)
-let agree parameters proof =
+(* The recipe names the problem for people. What it says, and what the certificate says; the checker compares them. *)
+let said_twice parameters proof =
   let part = field "the certificate" in
-  let name holder = field "a part of the certificate" "name" (part holder proof) in
   let text = function Json.String s -> s | _ -> refuse "a name is no text" in
+  let name holder = text (field "a part of the certificate" "name" (part holder proof)) in
   let own holder = text (field "a part" "name" holder) in
   let ending key limit = match field "a limit" key limit with Json.Null -> "" | value -> text value in
   let priors =
@@ -361,17 +343,13 @@ let agree parameters proof =
         | _ ->
             let limit l = Printf.sprintf "%s in %s..%s" (own l) (ending "low" l) (ending "high" l) in
             [ ("priors", "any with " ^ String.concat " and " (List.map limit (items (field "the set" "limits" set)))) ])
-        |> List.map (fun (key, value) -> (key, Json.String value))
     | _ -> [ ("prior", name "prior") ] in
   let required = List.sort compare (List.map text (match part "require" proof with Json.List l -> l | _ -> [])) in
   let require = if required = [] then "none" else String.concat " " required in
-  List.iter
-    (fun (key, value) ->
-      match List.assoc_opt key parameters with
-      | Some told when told <> value -> refuse ("the recipe and the certificate differ in the " ^ key)
-      | _ -> ())
+  List.filter_map
+    (fun (key, value) -> Option.map (fun told -> (text_of (text told), text_of value)) (List.assoc_opt key parameters))
     (priors
-    @ [ ("loss", name "loss"); ("risk", part "risk" proof); ("alpha", part "alpha" proof); ("require", Json.String require) ])
+    @ [ ("loss", name "loss"); ("risk", text (part "risk" proof)); ("alpha", text (part "alpha" proof)); ("require", require) ])
 
 (* The document, and why its certificate is left out, if it is. *)
 let document whole =
@@ -394,23 +372,17 @@ let document whole =
         match fields "the claims" [ "tight"; "properties" ] [ "rho" ] claims with
         | [ told; listed ] -> (unless_null tight told, unless_null letters listed)
         | _ -> assert false in
-      let near = neighbours near in
-      let proof, left_out =
+      let proof, said_twice, left_out =
         match whole with
         | Json.Object parts -> (
             match List.assoc_opt "certificate" parts with
-            | None | Some Json.Null -> (None, None)
-            | Some _ when has_names inputs || has_names outputs -> refuse "a certificate is about numbers, not about names"
+            | None | Some Json.Null -> (None, [], None)
             | Some c -> (
-                try
-                  let read = certificate near c in
-                  agree parameters c;
-                  (Some read, None)
-                with Uncovered what -> (None, Some what)))
+                try let read = certificate c in (Some read, said_twice parameters c, None)
+                with Uncovered what -> (None, [], Some what)))
         | _ -> assert false in
-      ( { the_channel = channel part; inputs = grid inputs; outputs = grid outputs;
-          same_grids = sorted inputs = sorted outputs; of_names = has_names inputs; the_neighbours = near; alpha; epsilon = eps; tight = told;
-          listed; proof },
+      ( { the_channel = channel part; inputs = answers inputs; outputs = answers outputs; the_neighbours = neighbours near; alpha;
+          epsilon = eps; tight = told; listed; proof; said_twice },
         left_out )
   | _ -> assert false
 
@@ -431,6 +403,7 @@ let words_of_fault = function
   | Properties_differ -> "the properties are not those of the weights"
   | Bad_certificate -> "the certificate does not fit the mechanism"
   | Lying_name -> "a loss, a prior or a limit of the certificate is not what it is called"
+  | Recipe_differs -> "the recipe names another problem than the certificate"
   | Properties_missing -> "the mechanism lacks a property that its certificate requires"
   | Risk_differs -> "the risk in the certificate is not that of the weights"
   | Other_level -> "the certificate is about another level"
@@ -445,6 +418,7 @@ let answer text =
     | Open Too_long, _ -> (3, "not covered: numbers too long to be written out")
     | Open Undecided_epsilon, _ -> (3, "not covered: alpha is too close to epsilon")
     | Holds, Some what -> (3, "not covered: " ^ what)
+    | Holds, None when promises_nothing d -> (0, "holds, but promises no privacy: alpha is 0")
     | Holds, None -> (0, "holds")
   with
   | Json.Unreadable why -> (2, "cannot be read: " ^ why)
@@ -477,11 +451,14 @@ let read name =
 let () =
   match List.tl (Array.to_list Sys.argv) with
   | [] -> prerr_endline "usage: discreet-checker FILE ... | --lines"; exit 2
-  | [ ("--lines" | "--alias") as what ] -> (
+  | [ ("--lines" | "--json" | "--alias") as what ] -> (
+      set_binary_mode_in stdin true;
       try
         while true do
           let line = input_line stdin in
           if what = "--alias" then print_endline (alias line)
+          else if what = "--json" then
+            print_endline (match Json.parse line with _ -> "0" | exception Json.Unreadable why -> "2 " ^ why)
           else
             let code, said = answer line in
             Printf.printf "%d %s\n" code said
