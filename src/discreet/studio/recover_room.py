@@ -230,7 +230,12 @@ def _kept(held: _Held) -> Dropped:
         raise RecoveryError(
             f"The studio recovers distributions of at most {most[0]} values; the command line takes more."
         )
-    return Dropped(name=_mechanisms.put(held), told=describe(m).headline, names=not m.inputs.is_ordered)
+    return Dropped(name=_mechanisms.put(held), told=_short(m), names=not m.inputs.is_ordered)
+
+
+def _short(m: Mechanism) -> str:
+    """What it is, and its level; the rest is told where mechanisms are chosen."""
+    return "\n".join(describe(m).headline.splitlines()[:2])
 
 
 @router.post("/recover/make")
