@@ -1,6 +1,7 @@
 // Step 3, the question: statistics one by one, groups with their declared keys or bands, and what it may cost.
 import { ask, element } from "/static/studio.js";
-import { privacy, wrong } from "/static/parts.js";
+import { wrong } from "/static/parts.js";
+import { privacy } from "/static/privacy.js";
 import { bands, numberLine } from "/static/release_bands.js";
 import { $, fail, lines, render, room, save, select, whenShown } from "/static/release_state.js";
 
