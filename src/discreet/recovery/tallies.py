@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -343,10 +343,37 @@ def _differ(array: NDArray[Any], grid: Grid, places: Counts) -> NDArray[np.bool_
 
 
 class Reports(NamedTuple):
-    """How often each report was seen; or, where that is for the reader to say, the names of the columns to choose from."""
+    """How often each report was seen; or, where that is for the reader to say, the names of the columns to choose from.
+
+    `groups` has the same for each value of the column `by`, in the order of its first line.
+    """
 
     seen: dict[Any, int]
     columns: tuple[str, ...] = ()
+    groups: dict[str, dict[Any, int]] = {}  # noqa: RUF012 (nobody writes to it)
+
+
+class Layout(NamedTuple):
+    """How a text of reports is laid out: the names of its columns (none where it has no line of names), what stands between them,
+    and its encoding."""
+
+    names: tuple[str, ...]
+    separator: str
+    encoding: str
+
+
+def layout_of(content: bytes, answers: Grid | None = None) -> Layout:
+    """The layout, as `read_reports` takes it."""
+    text, encoding = _decoded(content)
+    _, first = next(_lines(text, "The file"), (0, []))
+    return Layout(tuple(first) if first and _is_headed(first, answers) else (), _beginning(text)[2], encoding)
+
+
+def _is_headed(first: list[str], answers: Grid | None) -> bool:
+    """Is the first line one of names? Where reports are names, it is one if it has none of them."""
+    if answers is None or answers.is_ordered:
+        return _is_heading(first)
+    return all(answers.place(part) is None for part in first)
 
 
 def read_reports(
@@ -354,23 +381,24 @@ def read_reports(
     name: str = "The file",
     *,
     column: str | None = None,
-    counts: str | None = None,
+    counts: str | Literal[False] | None = None,
+    by: str | None = None,
     most: int | None = None,
     answers: Grid | None = None,
     progress: Progress | None = None,
 ) -> Reports:
-    """The reports in a text: those of `column`, each as often as the column `counts` says.
+    """The reports in a text: those of `column`, each as often as the column `counts` says; with `by`, also for each group.
 
-    Where there is one column it need not be named, and of two a column "count" has the counts. Where it is not clear which
-    column has the reports, nothing is read and the result has the names. At most `most` lines may differ. Where the reports are
-    names, `answers` has them.
+    Where there is one column it need not be named, and of two a column "count" has the counts; with counts=False each line is one
+    report. Where it is not clear which column has the reports, nothing is read and the result has the names.
+    At most `most` lines may differ. Where the reports are names, `answers` has them.
     """
     named = None if answers is None or answers.is_ordered else answers
     lines = _lines(content, name)
     start, first = next(lines, (0, []))
     if not first:
         raise RecoveryError(f"{name} is empty; give one report in each line.")
-    headed = _is_heading(first) if named is None else all(named.place(part) is None for part in first)
+    headed = _is_headed(first, answers)
     if not headed and len(first) > 1:
         what, point = ("numbers", f"; {_POINT}") if named is None else ("values", "")
         raise RecoveryError(
@@ -378,7 +406,7 @@ def read_reports(
             f"report,{COUNT}{point}."
         )
     names = tuple(first) if headed else ("report",)
-    column, counts = _chosen(names, column, counts)
+    column, counts = chosen_columns(names, column, counts, by)
     if column is None:
         return Reports({}, names)
     if len(names) > 1 and counts is None and _LIKE_A_NUMBER.fullmatch(column):
@@ -386,16 +414,26 @@ def read_reports(
             f"Line {start} of {name} has {column} where the name of a column is expected; put a line of names above "
             "it, or give the column a name that is not a number."
         )
-    places = _place(names, column, name), None if counts is None else _place(names, counts, name)
+    places = [None if one is None else _place(names, one, name) for one in (column, counts, by)]
     if places[0] == places[1]:
         raise RecoveryError(f"The column {column} of {name} cannot have both reports and counts; name two columns.")
+    if by is not None and places[2] in places[:2]:
+        raise RecoveryError(f"The column {by} of {name} cannot have the groups as well; name another column.")
     rows = lines if headed else chain([(start, first)], lines)
-    return Reports(_tallied(_with_progress(rows, progress), len(names), *places, name, most, answers))
+    groups = _tallied(_with_progress(rows, progress), len(names), places, name, most, answers)
+    seen: Counter[Any] = Counter()
+    for counted in groups.values():
+        seen.update(counted)
+    return Reports(dict(seen), groups={} if by is None else groups)
 
 
-def _chosen(names: tuple[str, ...], column: str | None, counts: str | None) -> tuple[str | None, str | None]:
+def chosen_columns(
+    names: tuple[str, ...], column: str | None, counts: str | Literal[False] | None, by: str | None
+) -> tuple[str | None, str | None]:
     """The columns of reports and of counts, as far as the names say."""
-    tallies = [one for one in names if one.lower() == COUNT]
+    names = tuple(one for one in names if one != by)
+    tallies = [] if counts is False else [one for one in names if one.lower() == COUNT]
+    counts = counts or None
     if counts is None and len(tallies) == 1 and column != tallies[0] and (len(names) == 2 or column is not None):
         counts = tallies[0]
     others = [one for one in names if one != counts]
@@ -426,15 +464,16 @@ def _with_progress(rows: Iterator[tuple[int, list[str]]], progress: Progress | N
 def _tallied(
     rows: Iterator[tuple[int, list[str]]],
     width: int,
-    place: int,
-    number: int | None,
+    places: list[int | None],
     name: str,
     most: int | None,
     answers: Grid | None,
-) -> dict[Any, int]:
-    """How often each report was seen. Lines that are alike are read once: a file has many lines, and few reports."""
-    lines: Counter[tuple[str, str]] = Counter()
-    where: dict[tuple[str, str], int] = {}
+) -> dict[str, dict[Any, int]]:
+    """How often each report was seen in each group. Lines that are alike are read once: a file has many lines, and few reports."""
+    report_at, count_at, group_at = places
+    assert report_at is not None
+    lines: Counter[tuple[str, str, str]] = Counter()
+    where: dict[tuple[str, str, str], int] = {}
     for line, row in rows:
         if len(row) > width:
             commas = f"; {_POINT}" if width == 1 else ""
@@ -442,26 +481,32 @@ def _tallied(
                 f"Line {line} of {name} has {len(row)} columns where the first line has {width}{commas}."
             )
         cells = [*row, *[""] * (width - len(row))]
-        key = cells[place], "1" if number is None else cells[number]
+        often, group = "1" if count_at is None else cells[count_at], "" if group_at is None else cells[group_at]
+        key = cells[report_at], often, group
         lines[key] += 1
         if where.setdefault(key, line) == line and most is not None and len(where) > most:
             raise RecoveryError(f"{name} has more than {most} different lines; use discreet recover for it.")
     named = None if answers is None or answers.is_ordered else answers
-    seen: Counter[Any] = Counter()
-    for (report, often), times in lines.items():
-        line, value = where[report, often], parse_entry(report)
+    seen: dict[str, Counter[Any]] = {}
+    for (report, often, group), times in lines.items():
+        line, value = where[report, often, group], parse_entry(report)
         if named is not None and named.place(report) is None:
             shown = f"is not {named.among}; use the mechanism that made the reports. {_ANSWERS}"
             raise RecoveryError(f"Line {line} of {name} {shown if report else _EMPTY}")
         if named is None and value is None:
             raise RecoveryError(f"Line {line} of {name} {_no_number(report, answers)}")
+        if answers is not None and named is None and answers.placed(value) is None:
+            raise RecoveryError(
+                f"Line {line} of {name} has a number that is not on the reports' grid {answers}; use "
+                "the mechanism that made the reports."
+            )
         if not often.isdecimal() or len(often) > 16:
             raise RecoveryError(f"Line {line} of {name} has the count {often[:40]!r}; give whole counts of 0 or more.")
         seen_as = report if named is not None or value is None else value.numerator if value.denominator == 1 else value
-        seen[seen_as] += int(often) * times
+        seen.setdefault(group, Counter())[seen_as] += int(often) * times
     if not seen:
         raise RecoveryError(f"{name} has no report below its first line; give one in each line.")
-    return dict(seen)
+    return {group: dict(counted) for group, counted in seen.items()}
 
 
 def _no_number(text: str, answers: Grid | None) -> str:
@@ -482,14 +527,11 @@ def _lines(content: bytes | str, name: str) -> Iterator[tuple[int, list[str]]]:
     """Every line that is not blank, with the number at which it begins, without blank cells at its end."""
     text = _text(content)
     before = 0
-    first = text.lstrip().splitlines()[0] if text.strip() else ""
-    hint = _HINT.fullmatch(first.strip())
+    first, hint, separator = _beginning(text)
     if "\0" in first:
         raise RecoveryError(f"{name} is not a text; give a CSV file with one report in each line.")
-    if hint is not None:
+    if hint:
         text, before = text.lstrip().removeprefix(first).lstrip("\r\n"), 1
-    bare = re.sub(r'"[^"]*"', "", first)
-    separator = hint[1] if hint is not None else next((mark for mark in _SEPARATORS if mark in bare), ",")
     rows, begun = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
     try:
         for row in rows:
@@ -505,15 +547,23 @@ def _lines(content: bytes | str, name: str) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
+def _beginning(text: str) -> tuple[str, bool, str]:
+    """The first line, whether it says nothing but the separator, and the separator."""
+    first = text.lstrip().splitlines()[0] if text.strip() else ""
+    hint = _HINT.fullmatch(first.strip())
+    bare = re.sub(r'"[^"]*"', "", first)
+    return first, hint is not None, hint[1] if hint is not None else next((m for m in _SEPARATORS if m in bare), ",")
+
+
 def _text(content: bytes | str) -> str:
+    return content.removeprefix("\ufeff") if isinstance(content, str) else _decoded(content)[0]
+
+
+def _decoded(content: bytes) -> tuple[str, str]:
     """UTF-8, UTF-16 with its mark, or else Latin-1: only names of columns differ there, never a number."""
-    if isinstance(content, str):
-        text = content.removeprefix("\ufeff")
-    elif content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        text = content.decode("utf-16", errors="replace")
-    else:
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            text = content.decode("latin-1")
-    return text
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", errors="replace"), "utf-16"
+    try:
+        return content.decode("utf-8-sig"), "utf-8"
+    except UnicodeDecodeError:
+        return content.decode("latin-1"), "latin-1"

@@ -60,7 +60,11 @@ _CHARTS: Mapping[str, Callable[[], Any]] = {
     "error-rho": lambda: plot.live_curves(
         "rho", "off by at most", width=520, height=220, log_x=True, log_y=True, chosen=True
     ),
-    "law": lambda: plot.live_law(width=760, height=200),
+    "distribution": lambda: plot.live_distribution(width=760),
+    "reports": lambda: plot.live_reports(width=760),
+    "named-reports": lambda: plot.live_reports(names=True, width=760),
+    "shares": lambda: plot.live_intervals("share", share=True, width=640),
+    "means": lambda: plot.live_intervals("mean of the true values", width=640),
     "fit": lambda: plot.live_curves(
         "steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True
     ),

@@ -4,8 +4,9 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 """
 
 from .chart_files import KINDS, inline, kind_of, save, svg
-from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, recovered, tracks
+from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, recovered, tracks
 from .looks import beside, can_draw
+from .recovery_charts import live_distribution, live_intervals, live_reports
 
 __all__ = [
     "KINDS",
@@ -18,8 +19,10 @@ __all__ = [
     "kind_of",
     "law",
     "live_curves",
+    "live_distribution",
     "live_heat_map",
-    "live_law",
+    "live_intervals",
+    "live_reports",
     "recovered",
     "save",
     "svg",

@@ -442,6 +442,21 @@ def live_heat_map(width: int = 205, height: int = 106) -> Chart:
     )
 
 
+def _axis(channel: Any, field: str, title: str, log: bool, **scale: Any) -> Any:
+    """An axis of a live picture; of a logarithmic one, only 1, 2, 5, 10, 20, ... have a line and a number."""
+    alt = altair()
+    if not log:
+        return channel(field, title=title, scale=alt.Scale(**scale))
+    test = "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0"
+    axis = alt.Axis(
+        gridOpacity={"condition": {"test": test, "value": 1}, "value": 0},
+        tickOpacity={"condition": {"test": test, "value": 1}, "value": 0},
+        labelExpr=f"{test} ? format(datum.value, '~g') : ''",
+        labelOverlap="greedy",
+    )
+    return channel(field, title=title, scale=alt.Scale(type="log", **scale), axis=axis)
+
+
 def live_curves(
     x: str,
     y: str,
@@ -458,12 +473,12 @@ def live_curves(
         alt.Chart(alt.NamedData("points"))
         .mark_line(point={"size": 45, "filled": True})
         .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False)),
-            y=alt.Y("y:Q", title=y, scale=alt.Scale(type="log" if log_y else "linear", zero=False)),
+            x=_axis(alt.X, "x:Q", x, log_x, nice=False),
+            y=_axis(alt.Y, "y:Q", y, log_y, zero=False),
             color=alt.Color(
-                "series:N", title=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")
+                "series:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")
             ),
-            shape=alt.Shape("series:N", title=None, scale=alt.Scale(range=list(SHAPES)), legend=None),
+            shape=alt.Shape("series:N", title=None, sort=None, scale=alt.Scale(range=list(SHAPES)), legend=None),
             tooltip="told:N",
         )
     )
@@ -475,28 +490,3 @@ def live_curves(
         .encode(x="x:Q", y="y:Q", tooltip="told:N")
     )
     return dressed(alt.layer(lines, ringed).properties(width=width, height=height))
-
-
-def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
-    """A recovered distribution, given later as "distribution" (value, end, share, zero, told), with what was reported
-    as "noisy" (value, share) and intervals of the mean share of groups of values as "intervals" (from, to, low, high,
-    told), cut at the parameter top; those that go on beyond it also as "cut" (middle, high, told), with an arrow each."""
-    alt = altair()
-    top = alt.param(name="top", value=1.0)
-    axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))
-    up = alt.Y(
-        "share:Q", title="probability of a value", scale=alt.Scale(domainMin=0, domainMax=alt.expr("top"), nice=False)
-    )
-    bars = alt.Chart(alt.NamedData("law")).mark_rect(color=BLUE, opacity=0.75)
-    bars = bars.encode(x=axis, x2="end:Q", y=up, y2="zero:Q", tooltip="told:N")
-    noisy = alt.Chart(alt.NamedData("noisy")).mark_line(interpolate="step-after", color=ORANGE, strokeWidth=1.5)
-    noisy = noisy.encode(x=axis, y=up)
-    spans = alt.Chart(alt.NamedData("intervals"))
-    boxes = spans.mark_rect(fillOpacity=0, stroke=GREY, strokeWidth=1.5, clip=True).encode(
-        x=alt.X("from:Q"), x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", tooltip="told:N"
-    )
-    arrows = alt.Chart(alt.NamedData("cut")).mark_point(
-        shape="triangle-up", filled=True, opacity=1, size=60, color=GREY, yOffset=5
-    )
-    arrows = arrows.encode(x=alt.X("middle:Q"), y=alt.Y("high:Q"), tooltip="told:N")
-    return dressed(alt.layer(bars, noisy, boxes, arrows).add_params(top).properties(width=width, height=height))

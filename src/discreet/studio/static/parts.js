@@ -1,38 +1,5 @@
-// Parts that several rooms are made of: the control of privacy, the states of a card, errors at their fields, what is asked once.
+// Parts that several rooms are made of: the states of a card, errors at their fields, what is asked once. privacy.js has the control of privacy.
 import { element } from "/static/studio.js";
-
-// Privacy: epsilon as a number that one can type, alpha beside it, and a slider. What was typed last is exact; the other one is
-// shown beside it, rounded. `level()` has what to send; a change is an `input` event of `place`, as of any field.
-export function privacy(place, { least = 0.01, most = 10, epsilon = "1" } = {}) {
-  const exact = element("input", { name: "epsilon", inputmode: "decimal", autocomplete: "off", spellcheck: "false" });
-  const alpha = element("input", { name: "alpha", inputmode: "decimal", autocomplete: "off", spellcheck: "false" });
-  const slider = element("input", { type: "range", min: "0", max: "1000", step: "1", "aria-label": "epsilon, by a slider" });
-  const spot = (value) => Math.round(1000 * Math.log(value / least) / Math.log(most / least));
-  const at = (where) => String(Number((least * (most / least) ** (where / 1000)).toPrecision(3)));
-  place.classList.add("privacy");
-  place.append(element("div", { class: "both" }, element("label", {}, "epsilon", exact), element("label", {}, "or alpha", alpha)), slider);
-  const show = () => {
-    const value = alpha.value.trim() ? -Math.log(number(alpha.value)) : number(exact.value);
-    exact.placeholder = alpha.value.trim() && value > 0 ? `≈ ${Number(value.toPrecision(4))}` : "";
-    alpha.placeholder = !alpha.value.trim() && value > 0 ? `≈ ${Number(Math.exp(-value).toPrecision(4))}` : "";
-    if (value > 0 && Number.isFinite(value)) {
-      slider.value = spot(Math.min(most, Math.max(least, value)));
-      slider.setAttribute("aria-valuetext", `epsilon ${Number(value.toPrecision(4))}`);
-    }
-  };
-  exact.addEventListener("input", () => { alpha.value = ""; show(); });
-  alpha.addEventListener("input", () => { exact.value = ""; show(); });
-  slider.addEventListener("input", () => { exact.value = at(slider.value); alpha.value = ""; show(); });
-  const set = (given) => { exact.value = given.epsilon ?? ""; alpha.value = given.alpha ?? ""; show(); };
-  set({ epsilon });
-  return { set, level: () => (alpha.value.trim() ? { alpha: alpha.value.trim() } : { epsilon: exact.value.trim() }) };
-}
-
-// A number as people write it, for a picture alone: 1/2, 0.5, ln(2)/10. What is sent is the text itself.
-export function number(text) {
-  const [above, below = "1"] = text.trim().split("/"), log = /^ln\((.+)\)$/.exec(above.trim());
-  return (log ? Math.log(Number(log[1])) : Number(above.trim() || NaN)) / Number(below);
-}
 
 // A card has one state: fresh, being computed (and how to cancel it), or out of date.
 export function card(place) {

@@ -1,99 +1,174 @@
-// The room Recover: a mechanism file and reports in, the law behind them out.
-import { ask, chart, dropping, element, latest, promised, save, say, table } from "/static/studio.js";
+// The room Recover: a mechanism and reports in, the distribution behind them out. What was recovered is drawn by recover_result.js.
+import { ask, element } from "/static/studio.js";
+import { bring, privacy, right, wrong } from "/static/parts.js";
+import { late, recover, settle } from "/static/recover_result.js";
 
-const dropped = {}, turns = {};
 const $ = (selector) => document.querySelector(selector);
-const views = {};
-let law = null, off = null, reports = null, read = {};
+const form = $("#making"), columns = $("#columns"), level = privacy($("#level"));
+// `file` and `name` of each: as it was dropped, and as the studio knows it once it was read
+const given = { mechanism: { file: null, name: null, label: "mechanism.json" }, reports: { file: null, name: null, chosen: {} } };
+const under = {};
 
-// What is shown is of the files that are named; with another file it goes.
-async function take(what, file, chosen = {}) {
-  if (!file) return;
-  delete dropped[what];
-  const mine = (turns[what] = (turns[what] ?? 0) + 1);
-  $("#go").disabled = $("#found").hidden = true;
-  law = null;
-  if (what === "reports") { reports = file; read = chosen; $("#columns").hidden = true; }
+const FAMILIES = {
+  numbers: [["geometric", "geometric noise"], ["randomized_response", "randomised response"], ["square_wave", "square wave"]],
+  categories: [["randomized_response", "randomised response"], ["projective_response", "projective response, for many categories"]],
+};
+
+// Reading takes as long as it takes, says so at its place, and can be cancelled.
+async function reading(what, told, work) {
+  under[what]?.abort();
+  const mine = (under[what] = new AbortController()), line = $(`#${what}-told`);
+  given[what].name = null;
+  ready();
+  late(what === "mechanism" ? "Out of date: another mechanism is chosen." : "Out of date: other reports are chosen.");
+  right($(`#${what}`));
+  line.replaceChildren(element("span", { text: `${told} ` }), element("button", { type: "button", text: "Cancel", onclick: () => mine.abort() }));
   try {
-    const names = what === "reports" && dropped.mechanism ? { mechanism: dropped.mechanism } : {}; // whose reports they are
-    const asked = new URLSearchParams({ ...chosen, ...names }).toString();
-    const found = await ask(`/api/upload/${what}${asked && `?${asked}`}`, file, { type: "text/plain" });
-    if (mine !== turns[what]) return; // another one was dropped meanwhile, or other columns were chosen
-    if (found.name) dropped[what] = found.name;
-    else offer(found.columns);
-    $(`#${what}-told`).textContent = found.told;
-    say();
-    if (what === "mechanism" && reports) return take("reports", reports, read); // as its reports
+    const found = await work(mine.signal);
+    if (under[what] !== mine) return null;
+    line.textContent = found.told;
+    return found;
   } catch (error) {
-    if (mine !== turns[what]) return;
-    $(`#${what}-told`).textContent = "";
-    say(error.message);
+    if (under[what] !== mine) return null;
+    line.textContent = error.name === "AbortError" ? "Cancelled; nothing was read." : "";
+    if (error.name === "AbortError") return null;
+    if (error instanceof TypeError) throw error; // a fault of ours, and no sentence for people
+    wrong($(`#${what}`), error.field ?? what, error.message, $(`#${what}`));
+    return null;
+  } finally {
+    if (under[what] === mine) delete under[what];
+    ready();
   }
-  $("#go").disabled = !(dropped.mechanism && dropped.reports);
 }
 
-function offer(columns) {
-  const option = (text) => element("option", { value: text, text: text || "(no name)" });
-  $("#column").replaceChildren(element("option", { value: "", text: "which?" }), ...columns.map(option));
-  $("#counts").replaceChildren(element("option", { value: "", text: "once in each line" }), ...columns.map(option));
-  $("#columns").hidden = false;
+const ready = () => $("#go").setAttribute("aria-disabled", String(!(given.mechanism.name && given.reports.name)));
+
+// The mechanism
+
+async function takeMechanism(work, label) {
+  const found = await reading("mechanism", "Reading and verifying it …", work);
+  if (!found) return false;
+  Object.assign(given.mechanism, { name: found.name, label });
+  $("#mechanism-told").textContent = `${label ? `${label}: ` : ""}${found.told}`;
+  $("#order").hidden = found.names;
+  if (found.names) $("#ordered").value = "";
+  if (given.reports.file) await takeReports(given.reports.chosen); // as its reports
+  ready();
+  return true;
 }
-$("#choose").addEventListener("click", () => !$("#column").value ? say("Say which column has the reports.") : take("reports", reports, { column: $("#column").value, ...($("#counts").value && { counts: $("#counts").value }) }));
 
-for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
+const fromFile = (file) => file && takeMechanism((signal) => ask("/api/upload/mechanism", file, { type: "text/plain", signal }), file.name);
 
-const percent = (share) => `${(100 * share).toFixed(2)} %`;
-const ranks = (a) => a.first_rank === a.last_rank ? `${a.first_rank}` : `${a.first_rank} to ${a.last_rank}`;
+function described() {
+  const numbers = form.answers.value === "numbers";
+  const answers = numbers ? { low: form.low.value, high: form.high.value } : { names: form.names.value.split("\n").map((x) => x.trim()).filter(Boolean) };
+  return { family: form.family.value, ...answers, ...level.level() };
+}
 
-async function paint() {
-  $("#answers").hidden = !($("#drawn").hidden = law.answers.length > 0);
-  if (law.answers.length > 0) {
-    const rows = law.answers.map((a) => [a.name, percent(a.share), percent(a.low), percent(a.high), ranks(a)]);
-    $("#answers").replaceChildren(table("Answers, the most frequent first", ["answer", "share", "at least", "at most", "rank"], rows));
-    document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
+function arrange() {
+  const made = $("[name=source]:checked").value === "made", numbers = form.answers.value === "numbers", before = form.family.value;
+  form.hidden = !made;
+  $("#from-file").hidden = made;
+  $("#ends").hidden = !numbers;
+  $("#listed").hidden = numbers;
+  form.family.replaceChildren(...FAMILIES[form.answers.value].map(([value, text]) => element("option", { value, text })));
+  if (FAMILIES[form.answers.value].some(([value]) => value === before)) form.family.value = before;
+}
+
+const make = () => takeMechanism((signal) => ask("/api/recover/make", described(), { signal }), "");
+
+// The reports
+
+async function takeReports(chosen = {}) {
+  const { file } = given.reports;
+  given.reports.chosen = chosen;
+  if (!given.mechanism.name) {
+    $("#reports-told").textContent = `${file.name} is read as soon as the mechanism is known.`;
+    late("Out of date: other reports are chosen.");
     return;
   }
-  const kind = $("input[name=law]:checked").value, half = law.step / 2;
-  views.law ??= await chart($("#law"), "law");
-  const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
-  const top = 1.12 * Math.max(...law[kind].map((b) => b.share), ...law.noisy.map((b) => b.share));
-  const spans = law.intervals.map((i) => ({ from: i.start, to: i.end, middle: (i.start + i.end) / 2, low: Math.min(i.low, top), high: Math.min(i.high, top), told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
-  const cut = spans.filter((_, k) => law.intervals[k].high > top);
-  $("#cut").textContent = cut.length ? ` An arrow: the interval goes on beyond the top of the picture (${cut.length} of ${spans.length}).` : "";
-  // a step for every report that there can be, down to 0 where nobody gave it; the last one has its width too
-  const own = law.report_step / 2, last = law.noisy.at(-1);
-  const noisy = [...law.noisy.map((b) => ({ value: b.value - own, share: b.share })), { value: last.value + own, share: last.share }];
-  await views.law.signal("top", top).data("law", bars).data("noisy", noisy).data("intervals", spans).data("cut", cut).resize().runAsync();
-  document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
+  const asked = new URLSearchParams({ ...chosen, mechanism: given.mechanism.name });
+  const found = await reading("reports", `Reading ${file.name} …`, (signal) => ask(`/api/upload/reports?${asked}`, file, { type: "text/plain", signal }));
+  if (!found) return;
+  given.reports.name = found.name || null;
+  $("#reports-told").textContent = `${file.name}: ${found.told}`;
+  offer(found);
+  if (!found.name) bring(columns.column);
+  ready();
 }
 
-const recover = latest(async (signal) => {
-  const used = { ...dropped, ordered: $("#ordered").value ? $("#ordered").value === "true" : null };
-  $("#found").hidden = true;
-  $("#wait").textContent = "At work …";
-  const found = await promised("/api/recover", used, signal, (told, how) => {
-    $("#wait").textContent = told;
-    $("#off").hidden = false;
-    off = how;
-  }).finally(() => { $("#wait").textContent = ""; $("#off").hidden = true; });
-  if (used.mechanism !== dropped.mechanism || used.reports !== dropped.reports) return; // it is of other files by now
-  law = found;
-  $("#found").hidden = false;
-  $("#misfit").textContent = law.misfit;
-  $("#misfit").hidden = law.fits;
-  $("#mean").textContent = law.mean;
-  $("#told").textContent = law.told;
-  await paint();
-  const last = law.fit.at(-1)[0], steps = law.fit.map(([x]) => x);
-  const flat = (y, series) => steps.filter((x) => x === 1 || x === last).map((x) => ({ x, y, series, told: `${series}: ${y.toPrecision(7)}` }));
-  const points = [...law.fit.map(([x, y]) => ({ x, y, series: "steps", told: `${x} steps: ${y.toPrecision(7)}` })), ...flat(law.fit_mle, "MLE"), ...flat(law.fit_auto, "auto")];
-  $("#fit-told").textContent = "Every step of the Bayesian update fits the reports better, up to the likeliest law; whether that is nearer to the truth depends on how smooth the truth is. Auto decides it from the reports.";
-  views.fit ??= await chart($("#fit"), "fit");
-  await views.fit.data("points", points).resize().runAsync();
-});
+// Where a file has several columns, it is shown which ones were read, and asked about where that is not clear.
+function offer({ columns: names, column, counts }) {
+  columns.hidden = !names.length;
+  const option = (text) => element("option", { value: text, text: text || "(no name)" });
+  const fill = (select, none, value) => { select.replaceChildren(element("option", { value: "\0", text: none }), ...names.map(option)); select.value = value ?? "\0"; };
+  fill(columns.column, "which?", column);
+  fill(columns.counts, "once in each line", counts);
+  fill(columns.by, "none", given.reports.chosen.by);
+}
 
-$("#go").addEventListener("click", recover);
-$("#off").addEventListener("click", () => off?.());
-for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
-const cell = (text) => /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-$("#save").addEventListener("click", () => law.answers.length > 0 ? save("recovered.csv", `answer,share,low,high,first rank,last rank\n${law.answers.map((a) => [cell(a.name), a.share, a.low, a.high, a.first_rank, a.last_rank].join(",")).join("\n")}\n`, "text/csv") : save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));
+async function readColumns() {
+  right($("#reports"));
+  const value = (select) => (select.value === "\0" ? null : select.value);
+  const [column, counts, by] = [columns.column, columns.counts, columns.by].map(value);
+  if (column === null) return wrong($("#reports"), "column", "Say which column has the reports.", columns);
+  for (const [name, other] of [["counts", counts], ["by", by]]) if (other !== null && other === column) return wrong($("#reports"), name, "This column has the reports; choose another one, or none.", columns);
+  if (counts !== null && counts === by) return wrong($("#reports"), "by", "This column says how often; choose another one, or none.", columns);
+  await takeReports({ column, ...(counts === null ? { once: "true" } : { counts }), ...(by !== null && { by }) });
+}
+
+function takeFile(file) {
+  if (!file) return;
+  given.reports.file = file;
+  columns.hidden = true;
+  takeReports();
+}
+
+// The example
+
+async function example(kind) {
+  right($("#recover"));
+  const made = await ask("/api/recover/example", { kind });
+  $("[name=source][value=made]").checked = true;
+  form.answers.value = made.mechanism.names ? "categories" : "numbers";
+  arrange();
+  form.family.value = made.mechanism.family;
+  if (made.mechanism.names) form.names.value = made.mechanism.names.join("\n");
+  else { form.low.value = made.mechanism.low; form.high.value = made.mechanism.high; }
+  level.set({ epsilon: made.mechanism.epsilon });
+  given.reports.file = null;
+  if (!await make()) return;
+  given.reports.file = new File([made.content], made.file, { type: "text/csv" });
+  await takeReports({ column: "report", ...(made.by && { by: made.by }) });
+  bring($("#go"));
+}
+
+const start = () => {
+  right($("#recover"));
+  if (!given.mechanism.name) return wrong($("#mechanism"), $("[name=source]:checked").value === "made" ? "high" : "mechanism", "Say which mechanism made the reports first.", $("#mechanism"));
+  if (!given.reports.name) return wrong($("#reports"), given.reports.file ? "column" : "reports", given.reports.file ? "Say first how the file of reports is read." : "Give the reports first.", $("#reports"));
+  const asked = { mechanism: given.mechanism.name, reports: given.reports.name, ordered: $("#ordered").value ? $("#ordered").value === "true" : null };
+  return recover(asked, { mechanism_file: given.mechanism.label || "mechanism.json", file: given.reports.file.name }, (error) => wrong($("#reports"), error.field ?? "reports", error.message, $("#reports")));
+};
+
+function dropping(box, take) {
+  box.querySelector("input").addEventListener("change", (event) => { take(event.target.files[0]); event.target.value = ""; });
+  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  box.addEventListener("dragleave", () => box.classList.remove("over"));
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
+}
+
+dropping($("#from-file"), fromFile);
+dropping($("#reports .drop"), takeFile);
+for (const source of document.querySelectorAll("[name=source]")) source.addEventListener("change", arrange);
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("change", (event) => event.target.name === "answers" && arrange());
+columns.addEventListener("submit", (event) => event.preventDefault());
+$("#make").addEventListener("click", make);
+$("#choose").addEventListener("click", readColumns);
+$("#go").addEventListener("click", start);
+$("#ordered").addEventListener("change", () => late("Out of date: the values are taken otherwise now."));
+for (const button of document.querySelectorAll("[data-example]")) button.addEventListener("click", () => example(button.dataset.example).catch((error) => wrong($("#recover"), null, error.message, $("#examples"))));
+arrange();
+settle();
+document.body.dataset.ready = "yes";

@@ -1,6 +1,7 @@
 // Step 3, the question: statistics one by one, groups with their declared keys or bands, and what it may cost.
 import { ask, element } from "/static/studio.js";
-import { privacy, wrong } from "/static/parts.js";
+import { wrong } from "/static/parts.js";
+import { privacy } from "/static/privacy.js";
 import { bands, numberLine } from "/static/release_bands.js";
 import { $, fail, lines, render, room, save, select, whenShown } from "/static/release_state.js";
 
@@ -81,12 +82,12 @@ function keys(group, redraw) {
   const take = async (file) => {
     try { add((await ask(`/api/upload/codes?${new URLSearchParams({ column: group.column })}`, file, { type: "application/octet-stream" })).keys); } catch (error) { wrong(form, `domain.${group.column}`, error.message, form); }
   };
-  const file = element("input", { type: "file", accept: ".csv,.txt" }), missing = element("input", { type: "checkbox", checked: group.missing });
+  const file = element("input", { type: "file", class: "unseen", accept: ".csv,.txt" }), missing = element("input", { type: "checkbox", checked: group.missing });
   file.addEventListener("change", () => file.files[0] && take(file.files[0]));
   missing.addEventListener("change", () => { group.missing = missing.checked; changed(); });
   return [element("p", { class: "quiet small", text: group.keys.length ? `${group.keys.length} keys, from a public list:` : "Which keys are there? From a public list: what is learned from the file would give people away, so none is offered." }), chips,
     ...(group.keys.length > 200 ? [element("p", { class: "quiet small", text: `and ${group.keys.length - 200} more` })] : []),
-    element("label", {}, "Keys, one a line, typed or pasted", box), element("div", { class: "row" }, element("button", { type: "button", text: "Add these keys", onclick: () => add(lines(box.value.replaceAll("\t", "\n"))) }), element("label", { class: "small" }, "or a code list ", file)),
+    element("label", {}, "Keys, one a line, typed or pasted", box), element("div", { class: "row" }, element("button", { type: "button", text: "Add these keys", onclick: () => add(lines(box.value.replaceAll("\t", "\n"))) }), element("label", { class: "pick" }, "or a code list …", file)),
     element("label", { class: "small" }, missing, " also a group of missing values")];
 }
 
