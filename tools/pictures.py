@@ -59,10 +59,10 @@ def shoot(page: Path, out: Path) -> None:
         raise SystemExit("The picture of a page needs Chromium: install Debian's package chromium.")
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        shown = browser.new_page(viewport={"width": WIDTH, "height": MOST})
+        shown = browser.new_page(viewport={"width": WIDTH, "height": 100})
         shown.goto(page.as_uri())
         height = min(MOST, shown.evaluate("document.documentElement.scrollHeight"))
-        shown.screenshot(path=str(out), clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+        shown.screenshot(path=str(out), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
 
 

@@ -106,5 +106,5 @@ def beside(*charts: Chart, title: str = "", subtitle: str = "", columns: int | N
     alt = altair()
     joined = alt.concat(*map(_bare, charts), columns=columns or len(charts))
     if title:
-        joined = joined.properties(title=heading(title, subtitle, 760))
+        joined = joined.properties(title=heading(title, subtitle, 760 if min(columns or 2, len(charts)) > 1 else 330))
     return dressed(joined.resolve_scale(color="independent", shape="independent", strokeDash="independent"))
