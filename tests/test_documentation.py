@@ -73,7 +73,12 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=named)
+SECONDS = {"gallery.md"}  # pages whose lines take several seconds
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=[pytest.mark.long] * (path.name in SECONDS)) for path in TEXTS], ids=named
+)
 def test_examples(path, tmp_path, monkeypatch, capsys):
     """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)

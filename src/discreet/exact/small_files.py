@@ -82,17 +82,22 @@ def _text(name: str, what: str, error: Error) -> str:
 
 
 def _json(text: str, name: str, example: str, error: Error) -> Any:
+    twice: list[str] = []
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _ in pairs]
-        twice = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
-        if twice is not None:
-            raise error(f"{name} names {show(twice)} twice; name each once.")
-        return dict(pairs)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice.extend(key for key in found if keys.count(key) > 1)
+        return found
 
     try:
-        return json.loads(text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=once)
+        read = json.loads(text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=once)
     except (ValueError, RecursionError):
         raise error(f"{name} is not JSON that can be read; write for example {example}.") from None
+    if twice:
+        raise error(f"{name} names {show(twice[0])} twice; name each once.")
+    return read
 
 
 def square_of(

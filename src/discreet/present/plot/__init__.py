@@ -4,7 +4,7 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 """
 
 from .chart_files import KINDS, inline, kind_of, save, svg
-from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, recovered, tracks
+from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, network, recovered, tracks
 from .looks import beside, can_draw
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "live_curves",
     "live_heat_map",
     "live_law",
+    "network",
     "recovered",
     "save",
     "svg",
