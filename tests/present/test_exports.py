@@ -71,7 +71,7 @@ def test_the_matrix_of_a_mechanism_is_a_table():
     assert "$-$1 & 0.6667 & 0.1667 & 0.1667 \\\\" in m.to_latex()
     names = dt.randomized_response(["a_b", "c"], epsilon=1)
     assert "true value & a\\_b & c \\\\" in names.to_latex()
-    with pytest.raises(DiscreetError, match="grid"):
+    with pytest.raises(DiscreetError, match="no matrix"):
         dt.laplace(epsilon=1).to_csv()
 
 
