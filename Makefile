@@ -31,7 +31,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs pictures shots mutants lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs gallery pictures shots mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -85,6 +85,9 @@ audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the ne
 
 docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
 	$(BIN)/python -m sphinx -W -q -E -b html docs docs/_build
+
+gallery: $(VENV)/.dev-stamp  ## the pictures of docs/gallery.md, each from the lines beside it: docs/images/gallery/
+	$(BIN)/python tools/gallery.py docs/gallery.md docs/images/gallery
 
 pictures: $(VENV)/.dev-stamp  ## the pictures of README and docs, by the lines of their own pages (needs Chromium and Java): docs/images/
 	$(BIN)/python tools/pictures.py

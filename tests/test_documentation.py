@@ -85,11 +85,15 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+SECONDS = {"gallery.md"}  # pages whose lines take several seconds
+
+
 def with_needs(path: Path) -> object:
-    return pytest.param(path, marks=pytest.mark.outside("java"), id=named(path)) if path.name in WITH_JAVA else path
+    marks = [pytest.mark.outside("java")] * (path.name in WITH_JAVA) + [pytest.mark.long] * (path.name in SECONDS)
+    return pytest.param(path, marks=marks, id=named(path))
 
 
-@pytest.mark.parametrize("path", [*map(with_needs, TEXTS)], ids=named)
+@pytest.mark.parametrize("path", map(with_needs, TEXTS))
 def test_examples(path, tmp_path, monkeypatch, capsys):
     """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)

@@ -33,5 +33,5 @@ def test_it_holds_no_output(path):
         assert cell.get("execution_count") is None
 
 
-def test_there_are_two():
-    assert len(NOTEBOOKS) == 2
+def test_there_are_three():
+    assert len(NOTEBOOKS) == 3

@@ -47,6 +47,7 @@ MEANINGS = {
     "--delta": 6,  # of terms for good, of a plan, of what is checked, is composed, is mixed, is asked again
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
+    "--loss": 2,  # by name for groups of every size; also a file of a matrix
     "--low": 2,  # end of a grid, of a record
     "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,
@@ -54,7 +55,7 @@ MEANINGS = {
     "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
     "--epsilons": 3,  # levels of a cascade, of a table of errors, of questions
-    "--out": 8,
+    "--out": 9,
     "--part": 2,  # what is counted and charged, what is only charged
     "--reports": 2,  # how many there are, how many are mixed
     "--relation": 2,  # of a data set that is protected, of the records of a query
@@ -85,6 +86,13 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
 }
 NO_JSON = {"completion", "studio", "ledger export"}  # one text for machines anyway, and a server
 FOLDERS = {"demo"}
+PICTURES = {
+    "collude",
+    "compare",
+    "compare-query",
+    "plan-tables",
+    "show",
+}  # they write them, and words to standard output
 PRIVATE = "90817263"  # a value that nobody else may see
 
 
@@ -173,7 +181,8 @@ def test_a_command_has_what_all_have(name):
     assert "--debug" in known
     assert ("--json" in known) == (name not in NO_JSON)
     assert ("--csv" in known) == (name not in NO_TABLE)
-    assert "- for" in known.get("--out", ({}, "- for"))[1] or name in FOLDERS
+    assert ("- for" in known.get("--out", ({}, "- for"))[1]) == (name not in FOLDERS | PICTURES)
+    assert ("--latex" in known) <= ("--csv" in known)
     assert ("--alpha" in known) <= ("--epsilon" in known), "a level is had both ways"
     assert ("--low" in known) == ("--high" in known)
     words = inspect.cleandoc(command.help).split("\n\n")

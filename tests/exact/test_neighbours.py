@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import DesignError, DiscreetError, MetricError, SizeError
 from discreet.exact.neighbours import Neighbours
 from tests.ids import str_id
+from tests.profiles import examples
 
 FIVE = dt.Grid(0, 5, 5)  # two values, five units apart
 HALF = dt.geometric(FIVE, alpha="1/2", sensitivity=5)  # the two values are one step apart: tight at 1/2
@@ -338,7 +341,8 @@ def test_without_a_metric_the_own_neighbours_are_checked():
     m = dt.from_matrix([["1/2", "1/2", 0], ["1/4", "3/4", 0], [0, 0, 1]], neighbours=[(0, 1)])
     assert m.alpha == Fraction(1, 2)
     for verdict in (dt.check_privacy(m), dt.check_privacy(m, neighbours=m.neighbours)):
-        assert (verdict.holds, verdict.tight, verdict.neighbours) == (True, Fraction(1, 2), "a graph of neighbours")
+        told = "a graph of neighbours (1 pair, given as pairs)"
+        assert (verdict.holds, verdict.tight, verdict.neighbours) == (True, Fraction(1, 2), told)
     assert dt.check_privacy(m, neighbours=1).tight == 0
     with pytest.raises(MetricError, match="steps apart"):
         dt.check_privacy(m, group=2)
@@ -400,3 +404,105 @@ def test_the_shortest_form_demands_the_same_and_is_unique(n, found):
     ]
     assert short.kind == (("any" if steps == [n] else "steps") if steps else "pairs")
     assert Neighbours.read(short.written(grid), grid) == short
+
+
+def of_file(name: str, text: str, grid: dt.Grid) -> Neighbours:
+    Path(name).write_text(text, encoding="utf-8")
+    return Neighbours.of(Path(name), grid)
+
+
+@settings(max_examples=examples(80))
+@given(st.integers(4, 7), st.data())
+def test_a_graph_is_the_same_in_every_form(tmp_path_factory, size, data):
+    """Pairs, neighbours of each value, a matrix, and files of them; the reference is the set of pairs itself."""
+    folder = tmp_path_factory.mktemp("graphs", numbered=True)
+    every = list(itertools.combinations(range(size), 2))
+    edges = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    grid = dt.Grid(0, size - 1)
+    wanted = {(i, k, Fraction(1)) for a, b in edges for i, k in ((a, b), (b, a))}
+    near = {v: {b if a == v else a for a, b in edges if v in (a, b)} for v in range(size)}
+    matrix = [[int(j in near[i]) for j in range(size)] for i in range(size)]
+
+    def demands(found: Neighbours) -> set[tuple[int, int, Fraction]]:
+        return set(found.demands(grid))
+
+    one_way = {v: {w for w in others if w > v} for v, others in near.items()}
+    for form in (near, one_way, {v: list(others) for v, others in near.items()}):
+        assert demands(Neighbours.of(form, grid)) == wanted
+    assert demands(Neighbours.adjacency(list(near.values()))) == demands(Neighbours.adjacency(matrix)) == wanted
+    assert demands(Neighbours.adjacency(np.array(matrix, dtype=bool))) == wanted
+    written = {
+        "pairs.csv": "from,to\n" + "".join(f"{b},{a}\n" for a, b in edges),
+        "distances.csv": "from;to;distance\n" + "".join(f"{a};{b};1.0\n" for a, b in edges),
+        "pairs.json": json.dumps({"pairs": edges}),
+        "near.json": json.dumps({"adjacency": [sorted(others) for others in near.values()]}),
+        "names.json": json.dumps({str(v): sorted(others) for v, others in near.items()}),
+        "matrix.json": json.dumps({"adjacency": matrix}),
+    }
+    for name, text in written.items():
+        assert demands(of_file(str(folder / name), text, grid)) == wanted, name
+    missing = edges[1:] or [next(pair for pair in every if pair not in edges)]
+    assert demands(Neighbours.of({a: [b] for a, b in missing} if len(missing) == 1 else missing, grid)) != wanted
+
+
+def test_a_matrix_of_zeros_and_ones_joins_neighbours_where_it_is_no_matrix_of_distances():
+    ring = [[int((i - k) % 5 in (1, 4)) for k in range(5)] for i in range(5)]
+    grid = dt.Grid(0, 4)
+    found = Neighbours.of(ring, grid)
+    assert str(found) == "a graph of neighbours (5 pairs, given by a matrix of 0 and 1)"
+    assert found == Neighbours.of([(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], grid).reduced(grid)
+    assert "given by a matrix of 0 and 1" in str(dt.check_privacy(dt.geometric(4, alpha="1/2"), neighbours=ring))
+    assert Neighbours.of([[int(i != k) for k in range(5)] for i in range(5)], grid).reduced(grid) == Neighbours.any()
+    star = [[0, 1, 1], [1, 0, 0], [1, 0, 0]]  # or: 0 is one away from 1 and 2, which must not be told apart
+    with pytest.raises(MetricError, match=r"may join neighbours, or hold distances.*adjacency.*distances"):
+        Neighbours.of(star, dt.Grid(0, 2))
+    joined, distant = Neighbours.adjacency(star), Neighbours.distances(star)
+    assert set(joined.demands(dt.Grid(0, 2))) < set(distant.demands(dt.Grid(0, 2)))
+    assert Neighbours.of([[0] * 4] * 4, dt.Grid(0, 3)).kind == "distances"
+
+
+def test_lists_of_two_that_may_be_pairs_or_neighbours_are_refused():
+    grid = dt.Grid(0, 4)
+    ring = [[1, 4], [0, 2], [1, 3], [2, 4], [3, 0]]
+    for rows in (ring, [set(row) for row in ring]):
+        with pytest.raises(MetricError, match=r"may be pairs of true values or the neighbours of each value"):
+            Neighbours.of(rows, grid)
+    assert len(set(Neighbours.of([tuple(row) for row in ring], grid).demands(grid))) == 10  # tuples are pairs
+    assert str(Neighbours.of([[1], [0, 2], [1, 3], [2, 4], [3]], grid)) == (
+        "a graph of neighbours (4 pairs, given by the neighbours of each value)"
+    )
+    cycle = [[0, 1], [1, 2], [2, 0]]  # no value is its own neighbour, so that these are pairs
+    assert str(Neighbours.of(cycle, dt.Grid(0, 2))).endswith("given as pairs)")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({0: 1}, "not a pair"),
+        ({0: [0]}, "one value"),
+        ({0: []}, "no value has a neighbour"),
+        ({0: [9]}, "9 is not a value"),
+        ([[0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], "both ways"),
+        ([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], "no value is its own"),
+    ],
+)
+def test_what_is_no_graph_is_told(given, told):
+    with pytest.raises(MetricError, match=told):
+        list(Neighbours.of(given, dt.Grid(0, 3)).demands(dt.Grid(0, 3)))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a,b\n0,1\n", "call them from and to"),
+        ("from,to\n0\n", "has not 2 cells"),
+        ("from,to,distance\n0,1,1\n0,1,2\n", "a pair twice"),
+        ("from,to\n", "there is none"),
+        ("0,1,1\n", "not a pair"),
+        ('{"pairs": 3}', "list of pairs"),
+        ("[[0, 1", "is not JSON"),
+    ],
+)
+def test_what_is_no_file_of_neighbours_is_told(tmp_path, text, told):
+    with pytest.raises(MetricError, match=told):
+        of_file(str(tmp_path / "graph.csv"), text, dt.Grid(0, 3))

@@ -202,7 +202,8 @@ def test_a_graph_of_neighbours_is_a_matrix_of_ones_and_infinities(case, data):
         table[i][k] = table[k][i] = 1
     by_graph, by_matrix = (dt.check_privacy(m, epsilon=1, neighbours=near) for near in (edges, table))
     assert (by_graph.tight, by_graph.holds, by_graph.exact) == (by_matrix.tight, by_matrix.holds, by_matrix.exact)
-    assert (by_graph.neighbours, by_matrix.neighbours) == ("a graph of neighbours", "a matrix of distances")
+    given = f"{len(set(edges))} pair{'s' if len(set(edges)) > 1 else ''}, given as pairs"
+    assert (by_graph.neighbours, by_matrix.neighbours) == (f"a graph of neighbours ({given})", "a matrix of distances")
     turned = dt.check_privacy(m, epsilon=1, neighbours=[(k, i) for i, k in edges])
     assert turned.tight == by_graph.tight
 

@@ -301,7 +301,9 @@ _PHRASES = {
     "(other=)": "(discreet make --other)",
     "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",
-    ", a function or a matrix": "",
+    ", a function, a matrix or the Path of a file with one": " or a .csv or .json file of a matrix",
+    ", a list of probabilities, {value: probability}, a function of a value, or the Path of a file with them": ", probabilities "
+    "separated by commas, or a file of them",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,6 +36,7 @@ from .options import (
     by_name,
     described,
     entry,
+    file_or_text,
 )
 
 Ordered = Annotated[
@@ -85,6 +86,7 @@ def design(
     among: Annotated[str | None, described(DESIGN, "among", ", such as 0,1,2")] = None,
     require: Required = "",
     sensitivity: OneSensitivity = None,
+    neighbours: Neighbours = None,
     then: Annotated[str | None, described(DESIGN, "then")] = None,
     out: Out = None,
     json: Json = False,
@@ -104,19 +106,20 @@ def design(
     from ..measure.description import describe
     from . import terminal
 
-    apart(out, *filter(None, [prior]))
+    apart(out, *filter(None, [prior, loss, neighbours]))
     with terminal.progress("designing") as progress:
         made = make(
             _truths(n, values, edges),
             alpha=alpha,
             epsilon=epsilon,
-            loss=loss,
+            loss=file_or_text(loss),
             prior=prior_of(prior),
             priors=_priors(priors),
             risk=risk,
             require=require,
             sensitivity=1 if sensitivity is None else sensitivity,
-            then=then,
+            neighbours=file_or_text(neighbours),
+            then=file_or_text(then),
             among=None if among is None else among.replace(",", " ").split(),
             progress=progress,
         )
@@ -180,11 +183,11 @@ def compare(
             _count(n),
             alpha=alpha,
             epsilon=epsilon,
-            loss=loss,
+            loss=file_or_text(loss),
             prior=prior_of(prior),
             require=require,
             sensitivity=sensitivity,
-            neighbours=neighbours,
+            neighbours=file_or_text(neighbours),
             ordered=ordered,
             progress=progress,
         )
@@ -228,7 +231,7 @@ def compare_query(
             high=high,
             alpha=alpha,
             epsilon=epsilon,
-            loss=loss,
+            loss=file_or_text(loss),
             prior=prior_of(prior),
             sensitivity=sensitivity,
             step=step,
@@ -250,7 +253,11 @@ class PlanOptions:
 
     def keywords(self) -> dict[str, Any]:
         """What the library's functions take besides the largest count."""
-        return {"prior": prior_of(self.prior), "sensitivity": self.sensitivity, "neighbours": self.neighbours}
+        return {
+            "prior": prior_of(self.prior),
+            "sensitivity": self.sensitivity,
+            "neighbours": file_or_text(self.neighbours),
+        }
 
 
 FOR_COUNTS = PlanOptions()
@@ -331,7 +338,6 @@ def plan_reports(
 
     Example: discreet plan-reports --questions brand=299,region=15 --reports 100000 --epsilon 1
     """
-    from ..planning.choices import AS_LISTED
     from ..planning.reports import plan_reports as make
     from . import terminal
 
@@ -352,8 +358,6 @@ def plan_reports(
             progress=progress,
             **counts.keywords(),
         )
-    if counts.prior is not None and Path(counts.prior).is_file():
-        plan = replace(plan, question=plan.question.replace(AS_LISTED, f"guessed as in {counts.prior}"))
     return Output(plan, text=str(plan))
 
 
@@ -401,19 +405,18 @@ def _count(n: str | None) -> Any:
 
 
 def prior_of(text: str | None) -> Any:
-    """A prior's name as it is; numbers from the command line or from a file as a list of texts, read exactly."""
+    """A prior as the library takes it: a name as it is, numbers as a list of texts, anything else as a file."""
     from ..errors import PriorError
 
-    if text is None or "(" in text or text.strip() == "uniform":
+    if text is None or "(" in text or text.strip().lower() == "uniform":
         return text
-    if not any(sign in text for sign in ",") and not text.replace(".", "").replace("/", "").isdecimal():
-        try:
-            text = Path(text).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeError):
-            raise PriorError(
-                f'prior {text!r} is neither known nor a file that can be read; use for example "binomial(0.3)".'
-            ) from None
-    return text.strip().strip("[]").replace(",", " ").split()
+    if "," in text or text.replace(".", "").replace("/", "").isdecimal():
+        return text.strip().strip("[]").replace(",", " ").split()
+    if not Path(text).is_file():
+        raise PriorError(
+            f'prior {text!r} is neither known nor a file that can be read; use for example "binomial(0.3)".'
+        )
+    return Path(text)
 
 
 def _priors(text: str | None) -> Any:

@@ -32,6 +32,7 @@ from .options import (
     Out,
     Picture,
     entry,
+    file_or_text,
     is_heading,
     meaning,
     place_of,
@@ -302,7 +303,9 @@ def check(
 
     data = _from_stdin() if proved and file == "-" else None
     m = load_procedure(file) if data is None else loads_procedure(data, "standard input")
-    verdict = check_claim(m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, group=group)
+    verdict = check_claim(
+        m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=file_or_text(neighbours), group=group
+    )
     good, text = bool(verdict), str(verdict)
     if proved:
         code, said = ask_proved(Path(file).read_bytes() if data is None else data)

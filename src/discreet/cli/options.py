@@ -119,14 +119,20 @@ RhoText = Annotated[
     Number | None,
     Parameter(name="--rho", allow_leading_hyphen=True, help=meaning(RELEASE, "rho", ': "1/100" or "0.01"')),
 ]
-LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
-Losses = Annotated[str, LOSS]
+_LOSSES = ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'
+LOSS = Parameter(help=meaning(QUESTION, "loss", _LOSSES))
+Losses = Annotated[
+    str,
+    Parameter(
+        help=meaning(QUESTION, "loss", f"{_LOSSES}, or a .csv or .json file of a matrix, a line for each true value")
+    ),
+]
 PRIOR = Parameter(
     help=meaning(
         QUESTION,
         "prior",
-        ': "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", probabilities separated by commas, or a file of '
-        "them; by default uniform",
+        ': "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", probabilities separated by commas, or a .csv or '
+        ".json file of them, or of weights; by default uniform",
     )
 )
 Priors = Annotated[str | None, PRIOR]
@@ -145,7 +151,10 @@ Neighbours = Annotated[
     str | None,
     Parameter(
         help=meaning(
-            DESIGN, "neighbours", ": a number of steps, any (two values: local privacy) or line (by their distance)"
+            DESIGN,
+            "neighbours",
+            ": a number of steps, any (two values: local privacy), line (by their distance), or a .csv or .json file of pairs "
+            "(columns from and to), of the neighbours of each value, or of a matrix",
         )
     ),
 ]
@@ -282,6 +291,13 @@ class PresentationOptions:
 
 
 AS_WRITTEN = PresentationOptions()
+
+
+def file_or_text(text: str | None) -> Any:
+    """What ends in .csv or .json as the path of a file, anything else as it is."""
+    from ..exact.small_files import ENDINGS
+
+    return Path(text) if text is not None and text.strip().lower().endswith(ENDINGS) else text
 
 
 def listed(names: str) -> list[str]:

@@ -38,6 +38,7 @@ from .options import (
     Runs,
     described,
     entry,
+    file_or_text,
     mechanism_option,
     switch,
 )
@@ -98,7 +99,7 @@ def collude(
             named,
             k.replace(",", " ").split(),
             strategy,
-            loss,
+            file_or_text(loss),
             prior_of(prior),
             clamp=not no_clamp,
             runs=runs,

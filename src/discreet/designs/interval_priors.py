@@ -25,6 +25,7 @@ from typing import Any
 from ..errors import PriorError
 from ..exact import given
 from ..exact.arithmetic import parse_entry, parse_exact, show
+from ..measure.prior import prior_given
 
 ROUNDING = Fraction(1, 10**12)  # how far, in total variation, rounded probabilities of cells may be off
 _PARTS = 2**60  # powers are rounded to so many parts
@@ -92,6 +93,7 @@ def interval_prior(prior: Any, low: Fraction, high: Fraction) -> IntervalPrior:
     """What someone wrote for a prior on an interval."""
     if isinstance(prior, IntervalPrior):
         return prior
+    prior = prior_given(prior)
     if isinstance(prior, Mapping):
         return _points(prior, low, high)
     if callable(prior):

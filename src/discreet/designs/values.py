@@ -12,14 +12,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
-from ..errors import DesignError, DiscreetError, GridError, OutOfRangeError, PriorError
+from ..errors import DesignError, DiscreetError, GridError, LossError, OutOfRangeError, PriorError
 from ..exact import given
 from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, parse_value, show
 from ..exact.grid import Grid
 from ..exact.neighbours import Neighbours
-from ..measure.loss import Loss, loss_of
-from ..measure.prior import Prior, prior_of
+from ..exact.small_files import file_name, is_file
+from ..measure.loss import Loss, loss_in_file, loss_of
+from ..measure.prior import Prior, prior_given, prior_of
 
 Risk = Literal["average", "worst"]
 Scalar = Callable[[Fraction, Fraction], Any]
@@ -99,6 +100,12 @@ class Values:
     def loss(self, loss: Any) -> Loss:
         """A loss between the values; of a name or a function, computed from the values themselves."""
         grid = Grid.of(self.size - 1)
+        if is_file(loss):
+
+            def place(text: str) -> int:
+                return self.place_of(text, "The loss names the value", LossError)
+
+            return loss_in_file(loss, place, place, (self.size, self.size))
         if isinstance(loss, str):
             return by_values(scalar_loss(loss), self.values, self.values, f"{named(loss)} between values")
         if callable(loss):
@@ -108,6 +115,10 @@ class Values:
     def _prior(self, prior: Any) -> Prior:
         """A prior on the values: a list, {value: probability} or the uniform one."""
         grid = Grid.of(self.size - 1)
+        if is_file(prior):
+            return Prior(file_name(prior), self._prior(prior_given(prior)).weights)
+        if callable(prior):
+            return Prior("function", prior_of(lambda k: prior(self.values[k]), grid).weights)
         if isinstance(prior, str) and prior.strip().lower() != "uniform":
             raise PriorError(
                 f"prior = {show(prior)} has no meaning on a list of values; give a probability for each, or cells of an "
@@ -122,6 +133,10 @@ class Values:
         if isinstance(neighbours, (str, int, Neighbours)):
             return Neighbours.of(neighbours, Grid.of(self.size - 1))
         edges = getattr(neighbours, "edges", neighbours)
+        if is_file(edges) or hasattr(edges, "items"):
+            raise DesignError(
+                'On a list of values neighbours are a number of steps, "any" or pairs of values; for example [(0, 5), (5, 10)].'
+            )
         pairs = [tuple(self.place_of(x, "neighbours: the value", DesignError) for x in pair) for pair in edges]
         return Neighbours.pairs(pairs)
 

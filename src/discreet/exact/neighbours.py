@@ -5,11 +5,18 @@ A mechanism holds its neighbours and files write them down; wherever `neighbours
     3, Neighbours.steps(3)             all true values at most three steps of the grid apart
     "any", Neighbours.any()            any two (local privacy)
     [(0, 1), (1, 2)], .pairs(...)      the edges of a graph, by their true values; a Graph of `query_graph` too
+    {0: [1, 2], 1: [2]}, .adjacency()  the neighbours of each value, by either of the two; or a list of them, in the grid's order
+    a matrix of 0 and 1                1 joins neighbours, 0 demands nothing
     {(0, 1): "1/10"}                   some pairs, each at its distance d: probabilities differ by at most alpha^-d
     a square matrix, .distances(...)   the distance of every two values of the grid, in its order (inf: no demand)
+    Path("graph.csv")                  a file with the columns from and to (and distance), or with a matrix; in JSON any of the
+                                       above, or {"pairs": ...}, {"adjacency": ...}, {"distances": ...} to say which
 
-Nothing is guessed. Two lists of two numbers on a grid of two values may be two pairs or a matrix of distances: where both
-readings make sense and differ, they are refused with a sentence that names the two spellings. Tuples of two are pairs.
+Nothing is guessed. Two lists of two numbers on a grid of two values may be two pairs or a matrix of distances, and lists of two
+on as many values as there are lists may be pairs or the neighbours of each value: where both readings make sense and differ,
+they are refused with a sentence that names the two spellings. So is a matrix of 0 and 1 that could be one of distances: 0 within
+classes of values, 1 between them. Tuples of two are pairs. What a graph was read as is printed with
+every verdict on it.
 """
 
 from __future__ import annotations
@@ -17,8 +24,9 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -27,13 +35,15 @@ import numpy as np
 from ..errors import MetricError, SizeError
 from .arithmetic import parse_exact, show
 from .grid import Grid
+from .small_files import Sheet, did_you_mean_file, file_name, is_file, read_small
 from .written import misread
 
 _MOST_PAIRS = 2**21  # looked at one by one
 _NEXT = Fraction(1, 2**20)  # steps: a float, or a short decimal, that stands for a value of the grid
 _PAIRS = "Neighbours are a list of pairs of true values, for example [(0, 1), (1, 2)]"
+_IN_FILES = ', and in a file {"pairs": ...}, {"adjacency": ...} or {"distances": ...}'
 _NOTHING = "These distances demand nothing: every pair is infinitely far apart. Give some finite ones."
-_SPELLINGS = "write Neighbours.pairs([(0, 5)]) for pairs of true values, Neighbours.distances(...) for a matrix"
+_ADJACENCY = "The neighbours of each value are a mapping such as {0: [1, 2], 1: [2]}, or a list of them for each value of the grid"
 
 Link = tuple[Fraction, Fraction, Fraction]  # two true values and their distance
 Demand = tuple[int, int, Fraction]  # two positions and the distance at which alpha^-distance is allowed
@@ -44,7 +54,7 @@ class Neighbours:
     """Who is a neighbour of whom, and how far apart: `steps`, `pairs`, `distances` or `any`.
 
     `reach` is a number of steps; `links` are pairs of true values with their distances; `table` has the distance of
-    every two values of a grid, None where nothing is demanded.
+    every two values of a grid, None where nothing is demanded. `read_as` says how it was written.
 
     >>> import discreet as dt
     >>> dt.check_privacy(dt.geometric(4, alpha="1/2"), alpha="1/4", neighbours=dt.Neighbours.pairs([(0, 2), (1, 3)])).holds
@@ -55,6 +65,7 @@ class Neighbours:
     reach: int | None = None
     links: tuple[Link, ...] = ()
     table: tuple[tuple[Fraction | None, ...], ...] = ()
+    read_as: str = field(default="", compare=False)
 
     @classmethod
     def steps(cls, number: Any) -> Neighbours:
@@ -93,13 +104,67 @@ class Neighbours:
         links = tuple((*_pair(edge), Fraction(1)) for edge in _listed(_edges(edges)))
         if not links:
             raise MetricError(f"{_PAIRS}; there is none.")
-        return cls("pairs", links=links)
+        return cls("pairs", links=links, read_as="pairs")
+
+    @classmethod
+    def adjacency(cls, given: Any, grid: Grid | None = None) -> Neighbours:
+        """The neighbours of each value: {value: its neighbours}; a list of them for each value of a grid, by default 0, 1, 2, ...;
+        or a square matrix of 0 and 1, where 1 joins neighbours. Two are neighbours where either names the other.
+
+        >>> str(Neighbours.adjacency({0: [1, 2], 1: [2]}))
+        'a graph of neighbours (3 pairs, given by the neighbours of each value)'
+        """
+        if isinstance(given, Mapping):
+            return cls._adjacent(list(given.items()))
+        rows = _listed(given)
+        if not all(isinstance(row, (list, tuple, set, frozenset)) for row in rows):
+            raise MetricError(f"{_ADJACENCY}, not {show(given)}.")
+        values = Grid.of(max(len(rows) - 1, 1)) if grid is None else grid
+        if len(rows) != values.size:
+            raise MetricError(f"{_ADJACENCY}; there are {len(rows)} of them, and {values} has {values.size} values.")
+        named = [Fraction(values.value(k)) for k in range(len(rows))]
+        if len(rows) > 1 and all(isinstance(row, (list, tuple)) and len(row) == len(rows) for row in rows):
+            return cls._joined(rows, named)
+        return cls._adjacent(list(zip(named, rows, strict=True)))
+
+    @classmethod
+    def _adjacent(cls, near: list[tuple[Any, Any]]) -> Neighbours:
+        """Each value with those next to it."""
+        for value, others in near:
+            if isinstance(others, (str, bytes, Mapping)) or not isinstance(others, Iterable):
+                raise MetricError(f"{_ADJACENCY}; of {show(value)} there is {show(others)}.")
+        pairs = {frozenset(_pair((value, other))) for value, others in near for other in others}
+        if not pairs:
+            raise MetricError(f"{_ADJACENCY}; no value has a neighbour.")
+        links = tuple((*sorted(pair), Fraction(1)) for pair in sorted(pairs, key=sorted))
+        return cls("pairs", links=links, read_as="the neighbours of each value")  # type: ignore[arg-type]
+
+    @classmethod
+    def _joined(cls, rows: list[Any], values: list[Fraction]) -> Neighbours:
+        """A matrix of 0 and 1, in the order of the values."""
+        if not _are_zeros_and_ones(rows):
+            raise MetricError(
+                "A matrix that joins neighbours has 0 and 1 alone; give distances as Neighbours.distances(...)."
+            )
+        ones = [[parse_exact(_number(x)) == 1 for x in row] for row in rows]
+        for i, k in itertools.combinations_with_replacement(range(len(rows)), 2):
+            if ones[i][k] != ones[k][i] or (i == k and ones[i][i]):
+                raise MetricError(
+                    f"Row {i}, column {k} of the matrix is {int(ones[i][k])} and row {k}, column {i} is {int(ones[k][i])}; "
+                    "neighbours are so both ways, and no value is its own."
+                )
+        links = tuple(
+            (values[i], values[k], Fraction(1)) for i, k in itertools.combinations(range(len(rows)), 2) if ones[i][k]
+        )
+        if not links:
+            raise MetricError("A matrix of zeros joins nobody; write 1 where two values are neighbours.")
+        return cls("pairs", links=links, read_as="a matrix of 0 and 1")
 
     @classmethod
     def distances(cls, given: Any) -> Neighbours:
         """A mapping {(u, v): distance} of some pairs, or a square matrix with the distance of every two values."""
         if isinstance(given, Mapping):
-            return cls("distances", links=_links(given))
+            return cls("distances", links=_links(given), read_as="distances of some pairs")
         rows = _listed(given)
         if any(not isinstance(row, (list, tuple)) or len(row) != len(rows) for row in rows):
             raise MetricError(
@@ -119,7 +184,7 @@ class Neighbours:
                 )
         if all(x is None for i, row in enumerate(table) for x in row[:i]):
             raise MetricError(_NOTHING)
-        return cls("distances", table=table)
+        return cls("distances", table=table, read_as="a matrix of distances")
 
     @classmethod
     def of(cls, given: Any, grid: Grid) -> Neighbours:
@@ -133,11 +198,16 @@ class Neighbours:
                 return cls.line(grid)
             if parse_exact(given) is not None:
                 return cls.steps(given)
+            hint = did_you_mean_file(given) if isinstance(given, str) else ""
             raise MetricError(
-                f'neighbours = {show(given)} is not known; use "any", "line", a number of steps, pairs or distances.'
+                f'neighbours = {show(given)} is not known; use "any", "line", a number of steps, pairs or distances{hint}.'
             )
+        if is_file(given):
+            found = cls._in_file(given, grid)
+            return replace(found, read_as=f"{found.read_as} in {file_name(given)}")
         if isinstance(given, Mapping):
-            return cls.distances(given)
+            near = given and not any(isinstance(key, (tuple, frozenset)) for key in given)
+            return cls.adjacency(given) if near and _are_lists(given.values()) else cls.distances(given)
         if isinstance(given, (numbers.Number, np.generic)):
             return cls.steps(given)
         rows = _listed(_edges(given))
@@ -145,15 +215,33 @@ class Neighbours:
         square = len(rows) == grid.size and all(
             isinstance(row, (list, tuple)) and len(row) == len(rows) for row in rows
         )
+        if not square and len(rows) == grid.size and _are_lists(rows) and not all(isinstance(x, tuple) for x in rows):
+            if any(len(row) != 2 for row in rows):
+                return cls.adjacency(rows, grid)
+            return cls._either(
+                rows, grid, lambda rows: cls.adjacency(rows, grid), "the neighbours of each value", "adjacency"
+            )
         if of_two or not square:
             return cls.pairs(rows)
-        return cls.distances(rows) if len(rows) > 2 else cls._either(rows, grid)
+        if len(rows) == 2:
+            return cls._either(rows, grid, cls.distances, "a matrix of distances", "distances")
+        if _are_zeros_and_ones(rows) and _may_join(rows):
+            if _are_classes(rows):
+                raise MetricError(
+                    f"This matrix of 0 and 1 on {grid} may join neighbours, or hold distances (0 between values that must not be "
+                    "told apart at all), and these differ; write Neighbours.adjacency(...) for neighbours, "
+                    f"Neighbours.distances(...) for distances{_IN_FILES}."
+                )
+            return cls.adjacency(rows, grid)
+        return cls.distances(rows)
 
     @classmethod
-    def _either(cls, rows: list[Any], grid: Grid) -> Neighbours:
-        """Two lists of two numbers on two values: pairs or a matrix, where only one makes sense or both say the same."""
+    def _either(
+        cls, rows: list[Any], grid: Grid, other: Callable[[Any], Neighbours], words: str, spelling: str
+    ) -> Neighbours:
+        """Lists of two: pairs or something else, where only one makes sense or both say the same."""
         found = []
-        for reading in (cls.distances, cls.pairs):
+        for reading in (other, cls.pairs):
             try:
                 read = reading(rows)
                 found.append((read, set(read.demands(grid))))
@@ -162,10 +250,41 @@ class Neighbours:
         nearly = len(found) == 1 and found[0][0].kind == "distances" and _are_nearly_values(rows, grid)
         if nearly or (len(found) == 2 and found[0][1] != found[1][1]):
             raise MetricError(
-                f"{show(rows)} may be pairs of true values or a matrix of distances on {grid}, and these differ; "
-                f"{_SPELLINGS}."
+                f"{show(rows)} may be pairs of true values or {words} on {grid}, and these differ; write "
+                f"Neighbours.pairs([(0, 5)]) for pairs of true values, Neighbours.{spelling}(...) for {words}{_IN_FILES}."
             )
-        return found[0][0] if found else cls.distances(rows)  # which says what is wrong with it
+        return found[0][0] if found else (cls.distances(rows) if len(rows) == 2 else cls.pairs(rows))  # what is wrong
+
+    @classmethod
+    def _in_file(cls, path: Any, grid: Grid) -> Neighbours:
+        """What a file says: CSV with a heading or a matrix; JSON as one would write it here."""
+        found, name = (
+            read_small(
+                path, "the neighbours", "a line from,to and then a line for each pair, such as 0,1", MetricError
+            ),
+            path,
+        )
+        if isinstance(found, Sheet) and found.heading is not None:
+            names = [part.lower() for part in found.heading]
+            if names not in (["from", "to"], ["from", "to", "distance"]):
+                raise MetricError(
+                    f"The columns of {name} are called {', '.join(map(show, found.heading))}; call them from and to, or from, to "
+                    "and distance."
+                )
+            if any(len(line) != len(names) for line in found.lines):
+                raise MetricError(f"Some line of {name} has not {len(names)} cells; give each line a pair.")
+            if len(names) == 2:
+                return cls.pairs([line[:2] for line in found.lines])
+            if len({line[:2] for line in found.lines}) < len(found.lines):
+                raise MetricError(f"{name} has a pair twice; give each its one distance.")
+            return cls.distances({line[:2]: line[2] for line in found.lines})
+        if isinstance(found, Sheet):
+            return cls.of([list(line) for line in found.lines], grid)
+        kinds = {"pairs": cls.pairs, "adjacency": lambda rows: cls.adjacency(rows, grid), "distances": cls.distances}
+        if isinstance(found, dict) and len(found) == 1 and next(iter(found)) in kinds:
+            kind, found = next(iter(found.items()))
+            return kinds[kind](found)
+        return cls.of(found, grid)
 
     @property
     def is_plain(self) -> bool:
@@ -210,7 +329,7 @@ class Neighbours:
                 return Neighbours.distances(values)
             span = max(k - i for i, k, _ in links)
             if grid.n is None or len(links) != span * (grid.n + 1) - span * (span + 1) // 2:
-                return Neighbours.pairs(list(values))
+                return replace(Neighbours.pairs(list(values)), read_as=self.read_as)
         return Neighbours.any() if span == grid.n else Neighbours.steps(span)
 
     def within(self, grid: Grid) -> Neighbours:
@@ -300,10 +419,45 @@ class Neighbours:
             case "steps":
                 return f"neighbours at most {'one step' if self.reach == 1 else f'{self.reach} steps'} apart"
             case "pairs":
-                return "a graph of neighbours"
+                count = len({frozenset(link[:2]) for link in self.links})
+                many = f"{count} pair{'s' if count > 1 else ''}"
+                return (
+                    f"a graph of neighbours ({many}, {_given_as(self.read_as)})"
+                    if self.read_as
+                    else "a graph of neighbours"
+                )
             case "distances":
-                return "a matrix of distances" if self.table else "distances between some values"
+                told = "a matrix of distances" if self.table else "distances between some values"
+                return f"{told}, as in {self.read_as.rpartition(' in ')[2]}" if " in " in self.read_as else told
         return "any two values"
+
+
+def _given_as(what: str) -> str:
+    return "given as pairs" if what == "pairs" else f"given by {what}"
+
+
+def _are_lists(items: Iterable[Any]) -> bool:
+    return all(isinstance(item, (list, tuple, set, frozenset)) for item in items)
+
+
+def _number(value: Any) -> Any:
+    """A truth value as the number that it stands for."""
+    return int(value) if isinstance(value, (bool, np.bool_)) else value
+
+
+def _are_zeros_and_ones(rows: Iterable[Any]) -> bool:
+    return all(parse_exact(_number(x)) in (0, 1) for row in rows for x in row)
+
+
+def _may_join(rows: list[Any]) -> bool:
+    """Is some pair joined and some other not?"""
+    return {parse_exact(_number(x)) for i, row in enumerate(rows) for x in row[:i]} == {0, 1}
+
+
+def _are_classes(rows: list[Any]) -> bool:
+    """Are zeros and ones distances too: is 0 the distance within classes of values, and 1 that between them?"""
+    same = [frozenset(k for k, x in enumerate(row) if parse_exact(_number(x)) == 0) for row in rows]
+    return all(same[k] == own for own in same for k in own)
 
 
 def _edges(given: Any) -> Any:
@@ -392,4 +546,5 @@ def _places(grid: Grid, first: Fraction, second: Fraction) -> tuple[int, int]:
     return places[0], places[1]
 
 
-NeighboursLike = int | str | Neighbours | Iterable[Any]  # steps, "any" or "line", pairs, {pair: distance} or a matrix
+# steps, "any" or "line", pairs, the neighbours of each value, {pair: distance}, a matrix, or a file of one of them
+NeighboursLike = int | str | os.PathLike[str] | Neighbours | Iterable[Any]

@@ -7,6 +7,8 @@
     "asymmetric(1, 3)"    1 for each unit reported too high, 3 for each unit too low
     a function            of the true value and the report
     a matrix              a row for each true value, a column for each report
+    a file                of that matrix, CSV or JSON: Path("loss.csv"). In CSV a heading and a first column may name the reports
+                          and the true values, in any order; numbers are read exactly as they are written
 
 A gain is a loss reversed: "identity" (1 when right), "distance" (the longest distance minus the distance), a
 function or a matrix.
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,12 +33,16 @@ from ..exact import given
 from ..exact.arithmetic import parse_entry, show
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import Grid
+from ..exact.small_files import Sheet, did_you_mean_file, file_name, is_file, read_small, square_of
 
 Floats = NDArray[np.float64]
 Numerators = NDArray[Any]  # int64 where they fit, else Python integers
 
 _KINDS = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}  # how many numbers each takes
-_USE = 'use "l0", "l1", "l2", "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)", a function or a matrix'
+_USE = (
+    'use "l0", "l1", "l2", "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)", a function, a matrix or the Path of a file '
+    "with one"
+)
 # distributions, which people put in the place of a loss
 PRIORS = {"uniform": 0, "binomial": 1, "normal": 2, "beta": 2, "maximum": 1, "minimum": 1}
 _MOST = 2**24  # entries of a loss that is written out
@@ -99,6 +106,13 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
                 f"not for {rows} and {reports}; make one that fits."
             )
         return loss
+    if is_file(loss):
+        return loss_in_file(
+            loss,
+            lambda text: inputs.place_of(text, "The loss names the true value", LossError),
+            lambda text: outputs.place_of(text, "The loss names the report", LossError),
+            (rows, reports),
+        )
     if isinstance(loss, str):
         return _named(loss, inputs, outputs, rows, reports)
     if callable(loss):
@@ -107,12 +121,27 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
         return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
     if not hasattr(loss, "__iter__"):
         raise LossError(f"loss = {show(loss)} is not known; {_USE}.")
-    shape, bounds = (rows, reports), given.NOT_NEGATIVE
-    return _written(given.matrix(loss, "The loss", shape=shape, bounds=bounds, bools=True, error=LossError), "matrix")
+    return _of_matrix(loss, (rows, reports), "The loss", "matrix")
+
+
+def loss_in_file(loss: Any, rows: Callable[[str], int], columns: Callable[[str], int], shape: tuple[int, int]) -> Loss:
+    """The loss that a file has a matrix of; `rows` and `columns` say where a true value or a report stands that it names."""
+    name = file_name(loss)
+    found = read_small(loss, "the loss", "0,1,2 in a line for each true value", LossError)
+    if isinstance(found, Sheet):
+        found = found.lines if found.heading is None else square_of(found, name, rows, columns, shape, LossError)
+    return _of_matrix(found, shape, f"The loss in {name}", name)
+
+
+def _of_matrix(entries: Any, shape: tuple[int, int], what: str, name: str) -> Loss:
+    bounds = given.NOT_NEGATIVE
+    return _written(given.matrix(entries, what, shape=shape, bounds=bounds, bools=True, error=LossError), name)
 
 
 def loss_name(loss: Any) -> str:
-    """A loss's name as it is kept, "l1" for " L1"; empty for a loss that has none."""
+    """A loss's name as it is kept, "l1" for " L1", that of its file; empty for a loss that has none."""
+    if is_file(loss):
+        return file_name(loss)
     return loss.strip().lower() if isinstance(loss, str) else ""
 
 
@@ -179,7 +208,7 @@ def _parsed(text: str) -> tuple[str, list[Fraction]]:
     found = given.called(text, _KINDS)
     if found is None:
         prior = f"; if it is the prior, say prior={show(text)}" if given.called(text, PRIORS) else ""
-        raise LossError(f"loss = {show(text)} is not known; {_USE}{prior}.")
+        raise LossError(f"loss = {show(text)} is not known; {_USE}{prior}{did_you_mean_file(text)}.")
     kind, numbers = found
     if kind == "lp" and not 0 < numbers[0] <= 64:
         raise LossError(f"loss = {show(text)}: the power lies above 0 and is at most 64; use for example lp(3).")
@@ -281,4 +310,5 @@ def _called(function: Callable[..., Any], truth: Any, report: Any, what: str) ->
     return value
 
 
-LossLike = str | Loss | Callable[[Any, Any], Any] | Iterable[Any]  # a name, a function of truth and report, or a matrix
+# a name, a function of truth and report, a matrix, or a file of one
+LossLike = str | os.PathLike[str] | Loss | Callable[[Any, Any], Any] | Iterable[Any]

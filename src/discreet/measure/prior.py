@@ -8,6 +8,9 @@
                                "minimum(100)" is the smallest
     a list                     one probability for each value
     a mapping                  {value: probability}, 0 for the others: side information
+    a function                 of a value: its weight, a number of 0 or more; weights are divided by their sum
+    a file                     Path("prior.csv") with the columns value and probability (or weight), or with probabilities
+                               alone; Path("prior.json") with a list, {"0": 0.2, "1": 0.8}, or {"weights": ...} of either
     from_counts(...)           estimated from a histogram that is public or has been released
     Prior.binned(grid, cdf)    any distribution of a real answer, rounded to the grid
 
@@ -16,6 +19,7 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,14 +35,17 @@ from ..exact import given
 from ..exact.arithmetic import parse_entry, show
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import Grid
+from ..exact.small_files import Sheet, did_you_mean_file, file_name, is_file, read_small
 from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
 _USE = (
-    'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of probabilities or '
-    "{value: probability}"
+    'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of probabilities, '
+    "{value: probability}, a function of a value, or the Path of a file with them"
 )
+_EXAMPLE = "a line value,probability and then a line for each value, such as 0,0.2"
+_WEIGHT: given.Bounds = (0.0, float("inf"), "; a weight is a finite number of 0 or more")
 _MOST = 2**24
 _RECORDS = 10**5
 _PARTS = (
@@ -122,13 +129,80 @@ def prior_of(prior: Any, grid: Grid) -> Prior:
                 f"The prior is for {len(prior.weights)} values, but {grid} has {size}; make one that fits."
             )
         return prior
+    if is_file(prior):
+        return Prior(file_name(prior), prior_of(prior_given(prior), grid).weights)
     if prior is None or isinstance(prior, str):
         return _named("uniform" if prior is None else prior, grid, size)
     if isinstance(prior, Mapping):
         return _mapped(prior, grid, size)
+    if callable(prior):
+        return _called(prior, [grid.value(k) for k in range(size)])
     if not hasattr(prior, "__iter__"):
         raise PriorError(f"prior = {show(prior)} is not known; {_USE}.")
     return Prior("list", _law(prior, grid, range(size)))
+
+
+def prior_given(prior: Any) -> Any:
+    """What the file of a prior holds, a list of probabilities or {value: probability}; anything else as it is."""
+    if not is_file(prior):
+        return prior
+    found, name = read_small(prior, "the prior", _EXAMPLE, PriorError), file_name(prior)
+    weighted = False
+    if isinstance(found, Sheet):
+        found, weighted = _of_sheet(found, name)
+    elif isinstance(found, dict) and len(found) == 1 and isinstance(next(iter(found.values())), (list, dict)):
+        kind, found = next(iter(found.items()))
+        if kind not in ("weights", "probabilities"):
+            raise PriorError(f'{name} has {show(kind)}; call it "weights" or "probabilities".')
+        weighted = kind == "weights"
+    if not weighted:
+        return found
+    values = list(found.values()) if isinstance(found, dict) else found
+    exact = [Fraction(x) for x in given.vector(values, f"The prior in {name}", bounds=_WEIGHT, error=PriorError)]
+    total = sum(exact)
+    if not total:
+        raise PriorError(f"All weights in {name} are 0; give one that is not.")
+    chances = [x / total for x in exact]
+    return dict(zip(found, chances, strict=True)) if isinstance(found, dict) else chances
+
+
+def _of_sheet(sheet: Sheet, name: str) -> tuple[Any, bool]:
+    """A list or a mapping of the numbers in a CSV file, and whether these are weights."""
+    if sheet.heading is None:
+        return [part for line in sheet.lines for cell in line for part in cell.split()], False
+    names = [part.lower() for part in sheet.heading]
+    kind = next((part for part in ("probability", "weight") if part in names), None)
+    if kind is None or sorted(names) not in ([kind], sorted(["value", kind])):
+        raise PriorError(
+            f"The columns of {name} are called {', '.join(map(show, sheet.heading))}; call them value and probability, or "
+            "value and weight."
+        )
+    if any(len(line) != len(names) for line in sheet.lines):
+        raise PriorError(f"Some line of {name} has not {len(names)} cells; give each line a value and its {kind}.")
+    numbers = [line[names.index(kind)] for line in sheet.lines]
+    if len(names) == 1:
+        return numbers, kind == "weight"
+    values = [line[names.index("value")] for line in sheet.lines]
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise PriorError(f"{name} has the value {show(twice)} twice; name each value once.")
+    return dict(zip(values, numbers, strict=True)), kind == "weight"
+
+
+def _called(function: Callable[[Any], Any], values: Sequence[Any]) -> Prior:
+    """The weights that a function gives the values."""
+    weights = []
+    for value in values:
+        weight = parse_entry(function(value))
+        if weight is None or weight < 0:
+            raise PriorError(
+                f"The prior's weight of the value {value} is {show(function(value))}; a function gives each value a number of 0 or "
+                "more."
+            )
+        weights.append(weight)
+    if not any(weights):
+        raise PriorError("The prior gives every value the weight 0; give one of them more.")
+    return Prior(f"function {getattr(function, '__name__', '')}".strip(), given.weights(weights))
 
 
 def is_prior(value: Any) -> bool:
@@ -164,7 +238,7 @@ def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Gri
 def _named(text: str, grid: Grid, size: int) -> Prior:
     found = given.called(text, PRIORS)
     if found is None:
-        raise PriorError(f"prior = {show(text)} is not known; {_USE}.")
+        raise PriorError(f"prior = {show(text)} is not known; {_USE}{did_you_mean_file(text)}.")
     kind, numbers = found
     if kind == "uniform":
         return Prior(kind, (1,) * size)
@@ -235,4 +309,5 @@ def _law(chances: Any, grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
     return given.weights(read)
 
 
-PriorLike = str | Prior | Iterable[Any]  # a name, probabilities, or {value: probability}
+# a name, probabilities, {value: probability}, a function of a value, or a file
+PriorLike = str | os.PathLike[str] | Prior | Callable[[Any], Any] | Iterable[Any]

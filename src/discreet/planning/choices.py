@@ -15,12 +15,12 @@ from ..exact.arithmetic import parse_exact, show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
+from ..exact.small_files import ENDINGS
 from ..measure.prior import Prior
 from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
-AS_LISTED = "guessed as listed"  # where the guess has no name
 LARGE = 2**24  # values beyond which nothing is looked at value by value
 
 Make = Callable[[Level], Mechanism]
@@ -260,7 +260,9 @@ def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Procedure]]:
 
 def guessed(law: Prior) -> str:
     """A guess, in words."""
-    return AS_LISTED if law.name == "list" else f"guessed to be {law}"
+    if law.name.endswith(ENDINGS):
+        return f"guessed as in {law}"
+    return "guessed as listed" if law.name == "list" else f"guessed to be {law}"
 
 
 def number_of(reports: Any) -> int:

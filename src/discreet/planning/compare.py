@@ -32,7 +32,7 @@ from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
-from ..measure.loss import LossLike, loss_of
+from ..measure.loss import LossLike, loss_name, loss_of
 from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
@@ -173,7 +173,7 @@ def compare(
             letters = ",".join(letter for letter in LETTERS if letter in best.problem.require)
             title = ", ".join(filter(None, (f"best {best.problem.loss.name}", letters)))
             found[f"{title} (designed)" if title in found else title] = best.mechanism
-    cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
+    cost = loss_name(loss) or loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
     rows = tuple(MappingProxyType(_row(name, m, between, level, loss, cost, prior)) for name, m in found.items())
     if any(m.is_concentrated for m in found.values()) and between.is_plain:

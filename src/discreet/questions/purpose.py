@@ -22,7 +22,7 @@ from ..errors import ReleaseError
 from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
 from ..measure.loss import loss_of
-from ..measure.prior import Prior
+from ..measure.prior import Prior, prior_given
 from .statistic import Statistic
 
 READING, ADDING, LEAST = "reading", "adding", "least error"
@@ -110,6 +110,7 @@ def _spelled(prior: Any) -> str | Law | None:
     """A prior as a value of its own: a name, or exact chances."""
     if prior is None:
         return "uniform"
+    prior = prior_given(prior)
     if isinstance(prior, str):
         return "".join(prior.lower().split())
     if isinstance(prior, Prior):

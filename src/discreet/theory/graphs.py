@@ -20,6 +20,7 @@ from ..exact.neighbours import Neighbours
 from ..present.views import Result, View, plain
 
 _MOST_DATABASES = 2**16
+_DRAWN = 60  # answers that a picture has room for
 _NEAR = 10  # neighbours of an answer that are printed
 _MOST_PAIRS = 2**22  # of databases, put to a predicate
 
@@ -110,6 +111,16 @@ class Graph(Result):
             for v, near in zip(self.vertices, self.near, strict=True)
         )
         return View(self._title(), ("answer", "neighbours"), rows)
+
+    def plot(self) -> Any:
+        """The answers around a circle, joined where neighbouring databases have them."""
+        from ..present import plot
+
+        if len(self.vertices) > _DRAWN:
+            raise SizeError(f"{len(self.vertices)} answers have no picture; draw a graph of at most {_DRAWN}.")
+        serves = "One" if self.is_path else "No one"
+        word = f"{serves} mechanism serves all users" if self.is_connected else "The answers and their neighbours"
+        return plot.network([str(v) for v in self.vertices], self.places, word, self._title())
 
     def to_dict(self) -> dict[str, Any]:
         """The answers and the edges between them, numbers as they are."""

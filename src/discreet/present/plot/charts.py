@@ -263,7 +263,8 @@ def dots(
     names, series = list(dict.fromkeys(r["name"] for r in rows)), list(dict.fromkeys(r["series"] for r in rows))
     heights = [float(r["value"]) for r in rows]
     scale = alt.Scale(type="log", domain=[min(heights) / 1.5, max(heights) * 1.5]) if log else alt.Scale(zero=zero)
-    across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True))
+    few = {} if log else {"tickCount": 6}  # so that long decimals have room
+    across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True, **few))
     down = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, grid=True))
     base = alt.Chart(data([{**r, "value": float(r["value"])} for r in rows]))
     layers = []
@@ -287,6 +288,34 @@ def dots(
     return dressed(
         alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=26 * len(names) + 10)
     )
+
+
+def network(names: Sequence[str], edges: Sequence[tuple[int, int]], title: str, subtitle: str = "") -> Chart:
+    """Names around a circle, joined by edges between their positions."""
+    alt = altair()
+    size, turn = 320, 2 * math.pi / max(len(names), 1)
+    placed: list[Row] = [
+        {
+            "name": name,
+            "x": math.sin(k * turn),
+            "y": math.cos(k * turn),
+            "lx": 1.14 * math.sin(k * turn),
+            "ly": 1.14 * math.cos(k * turn),
+        }
+        for k, name in enumerate(names)
+    ]
+    lines = [{"x": placed[a]["x"], "y": placed[a]["y"], "x2": placed[b]["x"], "y2": placed[b]["y"]} for a, b in edges]
+    scale = alt.Scale(domain=[-1.3, 1.3], nice=False)
+    x, y = alt.X("x:Q", axis=None, scale=scale), alt.Y("y:Q", axis=None, scale=scale)
+    points = alt.Chart(data(placed))
+    layers = [
+        alt.Chart(data(lines)).mark_rule(color=GREY, strokeWidth=1.6).encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
+        points.mark_point(filled=True, size=110, opacity=1, color=BLUE).encode(x=x, y=y, tooltip="name:N"),
+        points.mark_text(fontSize=12).encode(
+            x=alt.X("lx:Q", axis=None, scale=scale), y=alt.Y("ly:Q", axis=None, scale=scale), text="name:N"
+        ),
+    ]
+    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, size + 90), width=size, height=size))
 
 
 # What the pictures share
