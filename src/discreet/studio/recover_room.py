@@ -284,7 +284,8 @@ class _at:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, DiscreetError) and not isinstance(error, FieldRefusedError):
-            raise FieldRefusedError(str(error), field=self.field) from None
+            text = str(error)
+            raise FieldRefusedError(text[:1].upper() + text[1:], field=self.field) from None
 
 
 # The reports
@@ -312,7 +313,14 @@ async def take_reports(
     def read(progress: Any) -> Dropped:
         with _at("reports"):
             found = read_reports(
-                body, column=column, counts=often, by=by, most=_MOST_LINES, answers=answers, progress=progress
+                body,
+                "the file",
+                column=column,
+                counts=often,
+                by=by,
+                most=_MOST_LINES,
+                answers=answers,
+                progress=progress,
             )
         layout = layout_of(body, answers)
         return _counted(_Read(found, layout, *chosen_columns(layout.names, column, often, by), by))

@@ -1,6 +1,7 @@
 // The room Recover: a mechanism and reports in, the distribution behind them out. What was recovered is drawn by recover_result.js.
 import { ask, element } from "/static/studio.js";
-import { bring, privacy, right, wrong } from "/static/parts.js";
+import { bring, right, wrong } from "/static/parts.js";
+import { privacy } from "/static/privacy.js";
 import { late, recover, settle } from "/static/recover_result.js";
 
 const $ = (selector) => document.querySelector(selector);

@@ -117,7 +117,7 @@ export async function chart(element, name, { signals = {} } = {}) {
     spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
   }
   const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
-  for (const mark of ["rule", "tick", "text"]) spec.config[mark] = { color: ink, ...spec.config[mark] }; // whiskers stand out in the dark, too
+  for (const mark of ["rule", "tick", "text", "point"]) spec.config[mark] = { color: ink, ...spec.config[mark] }; // whiskers stand out in the dark, too
   spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
   const { view } = await window.vegaEmbed(element, spec, {
     ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
