@@ -4,7 +4,7 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 """
 
 from .chart_files import KINDS, inline, save, svg
-from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, live_law, recovered, tracks
+from .charts import curves, dots, heat_map, law, live_curves, live_law, recovered, tracks
 from .looks import beside, can_draw
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "inline",
     "law",
     "live_curves",
-    "live_heat_map",
     "live_law",
     "recovered",
     "save",
