@@ -7,9 +7,8 @@ from .looks import BLUE, ORANGE, Chart, altair, dressed
 
 
 def live_reports(names: bool = False, *, width: int = 560, height: int = 200) -> Chart:
-    """How often each report came, beside how often it is expected: data given later as "seen" (value, end, count, zero, told), bars,
-    and "expected" (value, count, told), points without a colour of their own. Reports are numbers, or `names` on an axis of names.
-    """
+    """How often each report came, beside how often it is expected: given later as "seen" (value, end, count, zero, told), bars, and
+    "expected" (value, count, told), points without a colour of their own. Reports are numbers, or `names` on an axis of names."""
     alt = altair()
     up = alt.Y("count:Q", title="reports", scale=alt.Scale(domainMin=0))
     seen, look = alt.Chart(alt.NamedData("seen")), {"opacity": 0.75, "color": ORANGE}
@@ -26,8 +25,8 @@ def live_reports(names: bool = False, *, width: int = 560, height: int = 200) ->
 
 def live_distribution(x: str = "true value", *, width: int = 560, height: int = 240) -> Chart:
     """A recovered distribution, given later as "bars" (value, end, share, zero, told), with a whisker for the mean share of each
-    group of values as "whiskers" (middle, low, high, told), cut at the parameter top; those that go on beyond it also as "cut", with
-    an arrow each. Whiskers have no colour of their own: whoever shows it chooses one that stands out from the ground."""
+    group of values as "whiskers" (middle, low, high, told), cut at the parameter top; those that go on beyond it also as "cut",
+    with an arrow each. Whiskers have no colour of their own: whoever shows it chooses one that stands out from the ground."""
     alt = altair()
     top = alt.param(name="top", value=1.0)
     axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))
