@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
 import pytest
 
 import discreet as dt

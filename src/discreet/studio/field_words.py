@@ -73,6 +73,8 @@ _RULES: tuple[tuple[str, Any], ...] = (
     (r"\b([Pp])redicate", lambda m: "Condition" if m[1] == "P" else "condition"),
     (r'alpha="9/10", epsilon=0\.5 or epsilon="ln\(2\)/10"', "9/10 as alpha, or 0.5 or ln(2)/10 as epsilon"),
     (r'\b(?:alpha|epsilon)="?([\w/()]+(?:\.\d+)?)"?', r"\1"),
+    (r"; of numbers say ordered=True\b", "; of numbers choose that they are numbers in their order"),
+    (r" \(ordered=(?:True|False)\)", ""),
     (r"pool them with pool_other", "leave them out"),
     (r"\bwith max_groups\b", "by Groups a person may be in"),
     (rf"\b({_UNDERSCORED})\b", _field),
