@@ -1,4 +1,4 @@
-"""The room Recover answers what the library says, makes the mechanism that its fields describe, or says at which field it cannot."""
+"""The room Recover answers what the library says, makes the mechanism that its fields name, or says which field is wrong."""
 
 from __future__ import annotations
 

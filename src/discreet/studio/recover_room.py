@@ -308,7 +308,7 @@ async def take_reports(
     """
     body = await request.body()
     answers = None if mechanism is None else _mechanisms.take(mechanism, "mechanism").mechanism.outputs
-    often = False if once else counts
+    often: str | Literal[False] | None = False if once else counts
 
     def read(progress: Any) -> Dropped:
         with _at("reports"):

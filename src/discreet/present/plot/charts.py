@@ -433,7 +433,7 @@ def live_curves(
         .mark_line(point={"size": 45, "filled": True})
         .encode(
             x=_axis(alt.X, "x:Q", x, log_x, nice=False),
-            y=_axis(alt.Y, "y:Q", y, log_y, zero=False),
+            y=_axis(alt.Y, "y:Q", y, log_y, **({} if log_y else {"zero": False})),
             color=alt.Color(
                 "series:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")
             ),
