@@ -119,8 +119,39 @@ def choose(page: Any, shoot: Shoot) -> None:
 
 
 def recover(page: Any, shoot: Shoot) -> None:
-    page.wait_for_selector("#go")
+    """Both examples, and what stands there where something is not as it should be."""
+    page.wait_for_selector("body[data-ready]")
     shoot("1-nothing-yet")
+    page.click("[data-example=numbers]")
+    page.wait_for_selector("#go:not([aria-disabled=true])")
+    two = b"".join(b"%d,%d\n" % (k, 15 + k * k % 40) for k in range(200))
+    page.set_input_files("#reports-file", {"name": "survey.csv", "mimeType": "text/csv", "buffer": b"id,age\n" + two})
+    page.wait_for_selector("#columns:visible")
+    shoot("2-two-columns-asked")
+    page.click("[data-example=numbers]")
+    _painted(page, 1)
+    shoot("3-numbers")
+    page.get_by_label("epsilon", exact=True).fill("1/10")
+    page.click("#make")
+    page.wait_for_selector("#go:not([aria-disabled=true])")
+    shoot("4-out-of-date")
+    _painted(page, 2)
+    shoot("5-misfit")
+    page.set_input_files("#reports-file", {"name": "x.csv", "mimeType": "text/csv", "buffer": b"age\n20\n1000\n"})
+    page.wait_for_selector("#reports .wrong")
+    shoot("6-reports-wrong")
+    page.click("[data-example=categories]")
+    page.wait_for_selector("#columns:visible")
+    _painted(page, 3)
+    shoot("7-categories-by-group")
+
+
+def _painted(page: Any, times: int) -> None:
+    """Recover, and wait for the pictures."""
+    page.wait_for_selector("#go:not([aria-disabled=true])")
+    page.click("#go")
+    page.wait_for_function("times => Number(document.body.dataset.painted) >= times", arg=times)
+    page.wait_for_timeout(300)
 
 
 def collude(page: Any, shoot: Shoot) -> None:

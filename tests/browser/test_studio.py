@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
 import pytest
 
 import discreet as dt
@@ -307,89 +305,6 @@ def test_a_prior_is_drawn_by_hand(guest):
     page.locator("#bars input").nth(0).focus()
     page.keyboard.press("End")
     page.wait_for_function("() => location.search.includes('drawn=100')")
-
-
-def test_recover(guest, tmp_path):
-    g = dt.geometric(30, alpha="7/10")
-    g.save(tmp_path / "g.json")
-    reports = g.sample(np.repeat([5, 20], [700, 300]), source=dt.insecure_source(8))
-    (tmp_path / "reports.csv").write_text("y\n" + "\n".join(map(str, reports)) + "\n")
-    page = guest.go("recover")
-    page.set_input_files("#mechanism-file", tmp_path / "g.json")
-    page.set_input_files("#reports-file", tmp_path / "reports.csv")
-    page.wait_for_selector("#go:not([disabled])")
-    page.click("#go")
-    guest.painted(1)
-    assert "1000 reports" in page.inner_text("#told")
-    page.check("input[value=mle]")
-    guest.painted(2)
-    assert fits(page)
-    assert not page.is_visible("#misfit")
-    with page.expect_download() as loading:
-        page.click("#save")
-    loading.value.save_as(tmp_path / "law.csv")
-    law = np.loadtxt(tmp_path / "law.csv", delimiter=",", skiprows=1)
-    assert np.allclose(law[:, 1], dt.recover(reports, g, kind="reports").distribution)
-    assert "reports" not in page.url
-
-
-def test_recover_knows_names(guest, tmp_path):
-    """Also where the reports come first; the table is shown in place of the picture, and downloaded."""
-    m = dt.randomized_response(["Fiat", "Alfa Romeo", 'a, "b"', "<b>x</b>"], epsilon=3)
-    m.save(tmp_path / "m.json")
-    reports = m.sample(["Fiat"] * 300 + ["<b>x</b>"] * 100, source=dt.insecure_source(4))
-    (tmp_path / "r.csv").write_text("y\n" + "".join('"' + r.replace('"', '""') + '"\n' for r in reports))
-    page = guest.go("recover")
-    page.set_input_files("#reports-file", tmp_path / "r.csv")
-    page.wait_for_selector("#problem:visible")
-    guest.errors.clear()  # the browser itself writes down that a request was refused
-    page.set_input_files("#mechanism-file", tmp_path / "m.json")
-    page.wait_for_selector("#go:not([disabled])")
-    page.click("#go")
-    guest.painted(1)
-    assert fits(page)
-    assert page.is_visible("#answers table")
-    assert not page.is_visible("#law")
-    first = page.inner_text("#answers tbody tr:first-child")
-    assert first.startswith("Fiat")
-    assert "<b>x</b>" in page.inner_text("#answers")
-    with page.expect_download() as loading:
-        page.click("#save")
-    loading.value.save_as(tmp_path / "law.csv")
-    with open(tmp_path / "law.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    wanted = dt.recover(reports, m).shares()
-    assert [row["answer"] for row in rows] == list(wanted.answers)
-    assert np.allclose([float(row["high"]) for row in rows], wanted.high)
-
-
-@WIDE
-def test_recover_asks_for_a_column_and_tells_a_misfit(guest, tmp_path):
-    dt.geometric(20, epsilon="1/5").save(tmp_path / "g.json")
-    made = dt.randomized_response(20, epsilon=1).sample(np.full(2300, 3), source=dt.insecure_source(9))
-    (tmp_path / "r.csv").write_text("id,report\n" + "".join(f"{k},{r}\n" for k, r in enumerate(made)))
-    page = guest.go("recover")
-    page.set_input_files("#mechanism-file", tmp_path / "g.json")
-    page.set_input_files("#reports-file", tmp_path / "r.csv")
-    page.wait_for_selector("#columns:visible")
-    assert page.is_disabled("#go")
-    page.click("#choose")  # nothing is taken before it is said
-    assert "which column" in page.inner_text("#problem")
-    page.select_option("#column", "report")
-    page.click("#choose")
-    page.wait_for_selector("#go:not([disabled])")
-    assert "2300 reports, 21 of them different" in page.inner_text("#reports-told")
-    page.click("#go")
-    guest.painted(1)
-    assert "do not fit the mechanism" in page.inner_text("#misfit")
-    assert "lies in" not in page.inner_text("#mean")
-    assert "goes on beyond the top of the picture" in page.inner_text("#cut")
-    (tmp_path / "comma.csv").write_text("1,5\n2,5\n")
-    page.set_input_files("#reports-file", tmp_path / "comma.csv")
-    page.wait_for_selector("#problem:visible")
-    assert "write a point" in page.inner_text("#problem")
-    assert not page.is_visible("#found")  # it was of other reports
-    guest.errors.clear()  # the browser itself writes down that a request was refused
 
 
 def test_collude(guest):

@@ -117,7 +117,7 @@ def test_what_was_written_is_kept_and_another_reading_must_be_admitted_anew(gues
     assert (draft["file"], draft["table"], draft["admitted"]) == ("people.csv", table, False)
     terms = {"ledger": "budget.db", "dataset": "d", "budget": "1", "relation": "add-remove"}
     assert guest.post("/api/release/open", json=terms).status_code == 200
-    own = ("file", "table", "admitted", "made")
+    own = ("file", "table", "admitted", "made", "revision")
     form = {name: value for name, value in draft.items() if name not in own} | {"dataset": "d"}
     guest.post("/api/release/keep", json=form)
     guest.post("/api/release/admit", json={"ledger": "budget.db", "dataset": "d", "table": table})
@@ -128,6 +128,34 @@ def test_what_was_written_is_kept_and_another_reading_must_be_admitted_anew(gues
     assert guest.post("/api/release/forget").json()["table"] is None
     assert not held.exists()
     assert guest.post("/api/release/look", json={"table": table}).status_code == 404
+
+
+def test_a_page_that_has_not_seen_the_latest_state_does_not_undo_it(guest):
+    """Of two tabs the one that is behind is told so; what the other wrote stays."""
+    guest.post("/api/upload/table?kind=csv&name=people.csv", content="a,b\n1,2\n")
+    own = ("file", "table", "admitted", "made")
+    seen = guest.get("/api/release/draft").json()
+    form = {name: value for name, value in seen.items() if name not in own}
+    first = guest.post("/api/release/keep", json={**form, "dataset": "first"}).json()
+    second = guest.post("/api/release/keep", json={**form, "dataset": "second"})
+    assert (second.status_code, second.json()["field"]) == (422, "revision")
+    assert guest.get("/api/release/draft").json()["dataset"] == "first"
+    later = guest.post("/api/release/keep", json={**form, "dataset": "third", "revision": first["revision"]})
+    assert later.json()["dataset"] == "third"
+    guest.post("/api/release/forget")
+    gone = guest.post("/api/release/keep", json={**form, "revision": later.json()["revision"]})
+    assert (gone.status_code, gone.json()["field"]) == (422, "revision")
+
+
+def test_a_code_list_declares_labels_and_coarser_codes(guest):
+    text = "code,label,parent,level\nN,North,,region\nS,South,,region\n01,Aarau,N,\n02,Bern,S,\n03,Chur,S,\n"
+    found = guest.post("/api/upload/codes?column=town", content=text.encode()).json()
+    assert found["keys"] == ["01", "02", "03"]
+    assert found["labels"]["town"] == {"01": "Aarau", "02": "Bern", "03": "Chur"}
+    assert found["containing"]["region"] == {"of": "town", "map": {"N": ["01"], "S": ["02", "03"]}}
+    group = {"column": "town", **found}
+    assert guest.post("/api/release/keep", json={"question": {"groups": [group]}}).status_code == 200
+    assert guest.get("/api/release/draft").json()["question"]["groups"][0]["containing"] == found["containing"]
 
 
 @pytest.mark.parametrize(

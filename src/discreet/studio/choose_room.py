@@ -15,13 +15,13 @@ from ..designs.design import design
 from ..errors import DiscreetError
 from ..exact.arithmetic import show_above, show_rational
 from ..exact.grid import Grid
-from ..exact.level import Level
 from ..measure.description import property_letters
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
 from ..registry import FAMILIES
+from .field_words import FieldRefusedError
 from .jobs import Promise, as_job, promised, under_way
 from .rooms import CountsForm, Letter, Text
 
@@ -33,6 +33,13 @@ _FAMILIES = {
 }
 Name = Literal["geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform", "optimum"]
 _TITLES = {OPTIMUM: "the optimum", "randomized_response": "randomised response (kRR)"}
+_SHORT = {
+    "geometric": "GM",
+    "explicit_fair": "EM",
+    "weakly_honest": "WM",
+    "randomized_response": "kRR",
+    "uniform": "UM",
+}
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _SENTENCES = {
@@ -87,12 +94,13 @@ class Face(BaseModel):
 
 
 class Faces(BaseModel):
-    """Mechanisms at one level."""
+    """Mechanisms at one level. `python` makes all of them, the optimum too."""
 
     alpha: str
     epsilon: str
     prior: list[float]
     faces: list[Face]
+    python: str
 
 
 class Explained(BaseModel):
@@ -106,18 +114,15 @@ class Explained(BaseModel):
 router = APIRouter(prefix="/api/choose", tags=["choose"])
 
 
-def _level(asked: CountsForm) -> Level:
-    return Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
-
-
 def _prior(asked: ChoiceForm) -> Any:
     """A prior by its name, or drawn by hand: weights for each value, put to scale exactly."""
     if not isinstance(asked.prior, list):
         return asked.prior or None
     weights = [Fraction(w) for w in asked.prior]
     if len(weights) != asked.n + 1 or not any(weights):
-        raise DiscreetError(
-            f"A prior drawn by hand has {asked.n + 1} weights, one for each of 0..{asked.n}, not all of them 0."
+        raise FieldRefusedError(
+            f"A prior drawn by hand has {asked.n + 1} weights, one for each of 0..{asked.n}, not all of them 0.",
+            field="prior",
         )
     return tuple(w / sum(weights) for w in weights)
 
@@ -132,7 +137,7 @@ _keeping = threading.Lock()
 
 
 def _key(asked: ChoiceForm) -> tuple[Any, ...]:
-    return asked.n, _level(asked).alpha, asked.loss, _prior(asked), frozenset(asked.require)
+    return asked.n, asked.level().alpha, asked.loss, _prior(asked), frozenset(asked.require)
 
 
 def _optimum(asked: ChoiceForm, progress: Any = None) -> Mechanism:
@@ -149,26 +154,42 @@ def _optimum(asked: ChoiceForm, progress: Any = None) -> Mechanism:
 
 
 def _mechanism(asked: ChoiceForm, name: str) -> Mechanism:
-    return _optimum(asked, under_way()) if name == OPTIMUM else _member(name, asked.n, _level(asked).alpha)
+    return _optimum(asked, under_way()) if name == OPTIMUM else _member(name, asked.n, asked.level().alpha)
 
 
 def _spelt(asked: ChoiceForm, name: str) -> tuple[str, str]:
     """What makes the same mechanism in Python, and on the command line."""
-    level = f"epsilon={asked.epsilon!r}" if asked.alpha is None else f"alpha={asked.alpha!r}"
+    level = asked.spelt()
     option = f"--epsilon {asked.epsilon}" if asked.alpha is None else f"--alpha {asked.alpha}"
     if name == "uniform":
         return f"dt.uniform({asked.n})", f"discreet make uniform --n {asked.n}"
     if name != OPTIMUM:
         return f"dt.{name}({asked.n}, {level})", f"discreet make {_FAMILIES[name].word} --n {asked.n} {option}"
     python, command = f"loss={asked.loss!r}", f'--loss "{asked.loss}"'
-    if asked.prior:
-        weights = None if isinstance(asked.prior, str) else [str(p) for p in _prior(asked)]
-        python += f", prior={(asked.prior if weights is None else weights)!r}"
-        command += f' --prior "{asked.prior if weights is None else ",".join(weights)}"'
+    prior = _prior_spelt(asked)
+    if prior is not None:
+        python += f", prior={prior!r}"
+        command += f' --prior "{prior if isinstance(prior, str) else ",".join(prior)}"'
     if asked.require:
         needs = ",".join(sorted(asked.require))
         python, command = f"{python}, require={needs!r}", f"{command} --require {needs}"
     return f"dt.design({asked.n}, {level}, {python}).mechanism", f"discreet design --n {asked.n} {option} {command}"
+
+
+def _prior_spelt(asked: ChoiceForm) -> str | list[str] | None:
+    """Its name, or its weights as exact texts; nothing where all counts are alike."""
+    if not asked.prior:
+        return None
+    return asked.prior if isinstance(asked.prior, str) else [str(p) for p in _prior(asked)]
+
+
+def _script(asked: ChoiceForm) -> str:
+    """All six and their losses, to go on with in Python."""
+    made = [f'    "{_SHORT.get(name, name)}": {_spelt(asked, name)[0]},' for name in (*_FAMILIES, OPTIMUM)]
+    prior = _prior_spelt(asked)
+    measured = f"dt.expected_loss(m, {asked.loss!r}{'' if prior is None else f', {prior!r}'})"
+    lines = ["import discreet as dt", "", "mechanisms = {", *made, "}", "for name, m in mechanisms.items():"]
+    return "\n".join([*lines, f"    print(name, {measured}, *dt.properties(m))", ""])
 
 
 def _sentence(name: str, m: Mechanism, known: Any) -> str:
@@ -202,8 +223,8 @@ def _face(asked: ChoiceForm, name: str, m: Mechanism) -> Face:
         sentence=_sentence(name, m, prior_of(_prior(asked), m.inputs).floats),
         matrix=[[float(f"{x:.6g}") for x in row] for row in m.matrix.tolist()],
         alpha=show_rational(m.alpha),
-        epsilon=show_above(m.epsilon),
-        epsilon_any=show_above(check_privacy(m, neighbours="any").epsilon),
+        epsilon=show_above(m.epsilon, 4),
+        epsilon_any=show_above(check_privacy(m, neighbours="any").epsilon, 4),
         properties=property_letters(m) or [],
         mean_loss=float(expected_loss(m, asked.loss, _prior(asked))),
         worst_loss=float(worst_loss(m, asked.loss)),
@@ -216,11 +237,15 @@ def _face(asked: ChoiceForm, name: str, m: Mechanism) -> Face:
 @as_job(quick=True)
 def faces(asked: ChoiceForm) -> Faces:
     """The five known mechanisms at this level, with the losses under this prior."""
-    level = _level(asked)
+    level = asked.level()
     prior = prior_of(_prior(asked), Grid.of(asked.n))
     shown = [_face(asked, name, _mechanism(asked, name)) for name in _FAMILIES]
     return Faces(
-        alpha=show_rational(level.alpha), epsilon=show_above(level.epsilon), prior=prior.floats.tolist(), faces=shown
+        alpha=show_rational(level.alpha),
+        epsilon=show_above(level.epsilon),
+        prior=prior.floats.tolist(),
+        faces=shown,
+        python=_script(asked),
     )
 
 

@@ -18,7 +18,7 @@ from ..registry import FAMILIES
 from ..sharing.cascades import cascade
 from ..sharing.collusion import collude
 from .jobs import Promise, as_job, promised
-from .rooms import CountsForm, Form, Text
+from .rooms import CountsForm, Form, LevelForm
 
 Member = Literal["geometric", "explicit_fair", "randomized_response"]
 _FAMILIES = {f.name: f for f in FAMILIES}
@@ -50,16 +50,26 @@ class Learnt(BaseModel):
     epsilon: float
 
 
-class Shared(BaseModel):
-    rows: list[Learnt]
+class Finding(BaseModel):
+    """What the numbers of one mechanism say."""
+
+    mechanism: str
     sentence: str
 
 
+class Shared(BaseModel):
+    """The numbers, a sentence for each mechanism, and what computes the same in Python."""
+
+    rows: list[Learnt]
+    findings: list[Finding]
+    python: str
+
+
 class AudiencesForm(Form):
-    """Audiences at several levels, from the least private to the most."""
+    """Audiences at several levels, in any order."""
 
     n: int = Field(20, ge=1, le=_MOST_VALUES)
-    alphas: Annotated[list[Text], Field(min_length=1, max_length=8)]
+    levels: Annotated[list[LevelForm], Field(min_length=1, max_length=8)]
 
 
 class Audience(BaseModel):
@@ -76,12 +86,13 @@ class Together(BaseModel):
     cascade: str
     cascade_loss: float
     sentence: str
+    python: str
 
 
 @router.post("/shared")
 async def shared(request: Request, asked: SharingForm) -> Promise[Shared]:
     """The mean distance of their estimate from the truth, how often it is the truth, and what they paid together."""
-    level = Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
+    level = asked.level()
     found: Promise[Shared] = await promised(request, lambda progress: _shared(asked, level, progress))
     return found
 
@@ -89,12 +100,16 @@ async def shared(request: Request, asked: SharingForm) -> Promise[Shared]:
 def _shared(asked: SharingForm, level: Level, progress: Progress) -> Shared:
     rows = []
     users = range(1, asked.most + 1, 2)  # an even number learns no more than one fewer, by the median
-    pairs = [(name, k) for name in dict.fromkeys(asked.mechanisms) for k in users]
+    names = list(dict.fromkeys(asked.mechanisms))
+    pairs = [(name, k) for name in names for k in users]
     for number, (name, k) in enumerate(pairs):
-        tell(progress, f"{_users(k)} with {name}", number / len(pairs))
+        tell(progress, f"{_users(k)} with {name.replace('_', ' ')}", number / len(pairs))
         rows.append(_learnt(name, asked.n, level.alpha, k))
-    first, last = rows[0], rows[len(users) - 1]
-    return Shared(rows=rows, sentence=_finding(first, last))
+    ends = {name: [row for row in rows if row.mechanism == name] for name in names}
+    findings = [Finding(mechanism=name, sentence=_finding(own[0], own[-1])) for name, own in ends.items()]
+    made = ", ".join(f'"{name}": dt.{name}({asked.n}, {asked.spelt()})' for name in names)
+    python = f"import discreet as dt\n\nprint(dt.sharing.collude({{{made}}}, {list(users)}))\n"
+    return Shared(rows=rows, findings=findings, python=python)
 
 
 def _users(k: int) -> str:
@@ -128,8 +143,8 @@ def _learnt(name: str, n: int, alpha: Fraction, k: int) -> Learnt:
 @as_job(quick=True)
 def audiences(asked: AudiencesForm) -> Together:
     """The levels side by side: what all of them together keep if drawn independently, and in a cascade."""
-    levels = [Level.of(alpha=alpha) for alpha in asked.alphas]
-    steps = cascade([level.alpha for level in levels], asked.n)
+    levels = sorted((form.level(f"levels.{k}.") for k, form in enumerate(asked.levels)), key=lambda level: level.alpha)
+    steps = cascade(levels, asked.n)
     each = [
         Audience(alpha=show_rational(m.alpha), epsilon=show_above(m.epsilon), loss=float(expected_loss(m, "l1")))
         for m in steps.mechanisms
@@ -146,7 +161,15 @@ def audiences(asked: AudiencesForm) -> Together:
         cascade=kept,
         cascade_loss=float(expected_loss(least, "l1")),
         sentence=sentence,
+        python=_cascade_spelt(asked, levels),
     )
+
+
+def _cascade_spelt(asked: AudiencesForm, levels: list[Level]) -> str:
+    """The same in Python: the levels in order, each as it was written."""
+    written = {form.level().alpha: f"dt.Level.of({form.spelt()})" for form in asked.levels}
+    given = ", ".join(written[level.alpha] for level in levels)
+    return f"import discreet as dt\n\nprint(dt.sharing.cascade([{given}], {asked.n}))\n"
 
 
 def _product(alphas: list[Fraction]) -> Fraction:

@@ -284,7 +284,8 @@ class _at:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, DiscreetError) and not isinstance(error, FieldRefusedError):
-            raise FieldRefusedError(str(error), field=self.field) from None
+            text = str(error)
+            raise FieldRefusedError(text[:1].upper() + text[1:], field=self.field) from None
 
 
 # The reports
@@ -307,12 +308,19 @@ async def take_reports(
     """
     body = await request.body()
     answers = None if mechanism is None else _mechanisms.take(mechanism, "mechanism").mechanism.outputs
-    often = False if once else counts
+    often: str | Literal[False] | None = False if once else counts
 
     def read(progress: Any) -> Dropped:
         with _at("reports"):
             found = read_reports(
-                body, column=column, counts=often, by=by, most=_MOST_LINES, answers=answers, progress=progress
+                body,
+                "the file",
+                column=column,
+                counts=often,
+                by=by,
+                most=_MOST_LINES,
+                answers=answers,
+                progress=progress,
             )
         layout = layout_of(body, answers)
         return _counted(_Read(found, layout, *chosen_columns(layout.names, column, often, by), by))
@@ -432,18 +440,16 @@ def _group(group: str, auto: Estimate, likeliest: Estimate) -> GroupReply:
 
 
 def _shares(estimate: Estimate) -> Iterator[Answer]:
-    """Categories with their shares, the most frequent first; without intervals where none can hold."""
+    """Categories with their shares, the most frequent first; without intervals where they do not fit the mechanism."""
     outputs, names = estimate.mechanism.outputs, estimate.mechanism.inputs
     often = (
         {str(outputs.value(k)): c / estimate.reports for k, c in enumerate(estimate.counts.tolist())}
         if not outputs.is_ordered
         else {}
     )
-    try:
+    if estimate.fit.holds:
         rows = estimate.shares(CONFIDENCE).rows()
-    except RecoveryError:
-        if estimate.fit.holds:
-            raise
+    else:
         order = np.argsort(-estimate.distribution, kind="stable").tolist()
         rows = [{"answer": names.value(k), "share": float(estimate.distribution[k])} for k in order]
     for row in rows:
@@ -553,9 +559,9 @@ def code(asked: CodeForm) -> CodeReply:
     lines = ["import discreet as dt", "", f"m = {held.python or f'dt.load({asked.mechanism_file!r})'}"]
     if not read.layout.names:  # a tally is read by the names of its columns
         kind = "float(line)" if held.mechanism.outputs.is_ordered else "line.strip()"
-        lines += [
-            f"reports = [{kind} for line in open({asked.file!r}, encoding={read.layout.encoding!r}) if line.strip()]"
-        ]
+        text = f"Path({asked.file!r}).read_text(encoding={read.layout.encoding!r})"
+        lines = ["from pathlib import Path", "", *lines]
+        lines += [f"reports = [{kind} for line in {text}.splitlines() if line.strip()]"]
         lines += [f'found = dt.recover(reports, m, kind="reports"{ordered})']
     else:
         usual = {

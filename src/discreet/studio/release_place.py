@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from ..errors import DiscreetError
 from ..tables.publish.released import Release
+from .field_words import FieldRefusedError
 from .rooms import Form, Shelf, Text
 
 router = APIRouter(prefix="/api/release", tags=["release"])
@@ -50,12 +51,23 @@ class StatisticDraft(Form):
     out: bool = Field(default=False, strict=True)
 
 
+class CoarserCodes(Form):
+    """Which codes of a finer column lie in each coarser one, as a code list says."""
+
+    of: Text
+    map: dict[Text, list[Text]] = Field(max_length=10_000)
+
+
 class GroupDraft(Form):
-    """One column to group by: its keys, or cuts between bands of numbers."""
+    """One column to group by: its keys, or cuts between bands of numbers or of dates. A code list also says what its codes are
+    called, and in which coarser codes they lie."""
 
     column: Text
-    kind: Literal["keys", "bands"] = "keys"
+    kind: Literal["keys", "bands", "dates"] = "keys"
     keys: list[Text] = Field(default_factory=list, max_length=10_000)
+    source: Text = ""
+    labels: dict[Text, dict[Text, Text]] = Field(default_factory=dict, max_length=10)
+    containing: dict[Text, CoarserCodes] = Field(default_factory=dict, max_length=10)
     missing: bool = Field(default=False, strict=True)  # is a missing value a key, too?
     low: Text = ""
     high: Text = ""
@@ -83,6 +95,7 @@ class DraftForm(Form):
     public: list[Text] = Field(default_factory=list, max_length=50)
     question: QuestionDraft = Field(default_factory=QuestionDraft)
     step: int = Field(default=1, ge=1, le=5, strict=True)
+    revision: int | None = Field(default=None, ge=0, strict=True)  # which state the page changed; none: whichever
 
 
 class Draft(DraftForm):
@@ -102,7 +115,7 @@ class Place:
         self.tables: Shelf[Path] = _Files(4)
         self.made: Shelf[Release] = Shelf()
         self.under_way = 0
-        self.draft = Draft()
+        self.draft = Draft(revision=0)
 
     def ledger(self, name: str) -> Path:
         """A ledger by its plain name: no path leads out of the folder."""
@@ -120,7 +133,12 @@ class Place:
         table = self.tables.put(path)
         before = self.draft
         self.draft = Draft(
-            file=name, table=table, ledger=before.ledger, dataset=before.dataset, question=before.question
+            file=name,
+            table=table,
+            ledger=before.ledger,
+            dataset=before.dataset,
+            question=before.question,
+            revision=(before.revision or 0) + 1,
         )
         return table
 
@@ -150,11 +168,22 @@ def read_draft(request: Request) -> Draft:
 
 @router.post("/keep")
 def write_draft(request: Request, asked: DraftForm) -> Draft:
-    """What stands on the page now. A file that is read in another way, or for another data set, must be admitted anew."""
+    """What stands on the page now. A file that is read in another way, or for another data set, must be admitted anew.
+
+    A page that has not seen what another tab wrote since is refused, so that it does not undo that without knowing.
+    """
     place = place_of(request)
     before = place.draft
+    if asked.revision is not None and asked.revision != before.revision:
+        raise FieldRefusedError("Another tab has changed this room since this page was loaded.", field="revision")
     same = all(getattr(before, name) == getattr(asked, name) for name in _OF_ADMISSION)
-    known = {"file": before.file, "table": before.table, "made": before.made, "admitted": before.admitted and same}
+    known: dict[str, Any] = {
+        "file": before.file,
+        "table": before.table,
+        "made": before.made,
+        "admitted": before.admitted and same,
+    }
+    known |= {"revision": (before.revision or 0) + 1}
     place.draft = Draft.model_validate({**asked.model_dump(), **known})
     return place.draft
 
@@ -165,5 +194,5 @@ def forget(request: Request) -> Draft:
     place = place_of(request)
     if place.draft.table is not None:
         place.tables.drop(place.draft.table)
-    place.draft = Draft()
+    place.draft = Draft(revision=(place.draft.revision or 0) + 1)
     return place.draft

@@ -29,7 +29,7 @@ from ..tables.count.first_rows import first_rows, misread_option
 from . import town
 from .field_words import FieldRefusedError, in_fields
 from .jobs import as_job, under_way
-from .release_place import Draft, Place, ReadingForm, place_of
+from .release_place import CoarserCodes, Draft, Place, ReadingForm, place_of
 from .rooms import Form, Text
 
 __all__ = ["Place", "router"]
@@ -164,8 +164,12 @@ class AdmissionForm(TableForm, LedgerForm):
 
 
 class CodesReply(BaseModel):
+    """The codes of a list, what they are called, and the coarser codes in which they lie, by column."""
+
     keys: list[str]
     source: str
+    labels: dict[str, dict[str, str]]
+    containing: dict[str, CoarserCodes]
 
 
 # The file
@@ -207,13 +211,14 @@ async def take_table(
 
 @router.post("/upload/codes", openapi_extra=_BINARY)
 async def take_codes(request: Request, column: Text = "column") -> CodesReply:
-    """The keys of a public code list: a CSV with a column `code`. The list itself is not kept."""
+    """What a public code list declares: a CSV with a column `code`, perhaps `label`, `parent` and `level`. The list is not kept."""
     path = await _taken(request, "codes.csv")
     try:
         found = await run_in_threadpool(read_code_list, path, column)
     finally:
         shutil.rmtree(path.parent, ignore_errors=True)
-    return CodesReply(keys=found.keys, source=found.source)
+    containing = {name: CoarserCodes.model_validate(coarser) for name, coarser in found.containing.items()}
+    return CodesReply(keys=found.keys, source=found.source, labels=found.labels, containing=containing)
 
 
 @router.post("/release/example")

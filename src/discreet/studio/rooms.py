@@ -17,7 +17,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..errors import LevelError
+from ..exact.level import Level
 from ..present import plot
+from .field_words import FieldRefusedError
 
 _HERE = Path(__file__).parent / "static"
 T = TypeVar("T")
@@ -39,8 +42,7 @@ ROOMS = (
     Page(
         "choose",
         "Choose",
-        "Squares: true count (down) and report (across), darker is likelier. "
-        "Bars: how often a report comes; orange: how often it is true.",
+        "Six mechanisms at one level, side by side: what each reports, how far off it is, and what it has to do for that.",
     ),
     Page("release", "Release", "From a file to counts that may be published, paid for from a budget."),
     Page("recover", "Recover", "From many noisy reports back to the distribution behind them."),
@@ -48,9 +50,8 @@ ROOMS = (
 )
 
 _CHARTS: Mapping[str, Callable[[], Any]] = {
-    "heat-map": plot.live_heat_map,
-    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
-    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=370, height=200),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=370, height=200),
     "many-tables": lambda: plot.live_curves(
         "tables from the same people", "standard error of a count", width=420, height=200, log_x=True, log_y=True
     ),
@@ -149,6 +150,19 @@ class LevelForm(Form):
 
     alpha: Text | None = None
     epsilon: Text | None = None
+
+    def level(self, field: str = "") -> Level:
+        """The level, or a refusal at its field; `field` is what stands before the field's name."""
+        try:
+            return Level.of(alpha=self.alpha, epsilon=self.epsilon)
+        except LevelError as error:
+            raise FieldRefusedError(
+                str(error), field=f"{field}{'epsilon' if self.alpha is None else 'alpha'}"
+            ) from None
+
+    def spelt(self) -> str:
+        """As Python has it among the arguments."""
+        return f"epsilon={self.epsilon!r}" if self.alpha is None else f"alpha={self.alpha!r}"
 
 
 class CountsForm(LevelForm):

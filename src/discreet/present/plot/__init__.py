@@ -4,7 +4,7 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 """
 
 from .chart_files import KINDS, inline, kind_of, save, svg
-from .charts import curves, dots, heat_map, law, live_curves, live_heat_map, network, recovered, tracks
+from .charts import curves, dots, heat_map, law, live_curves, network, recovered, tracks
 from .looks import beside, can_draw
 from .recovery_charts import live_distribution, live_intervals, live_reports
 
@@ -20,7 +20,6 @@ __all__ = [
     "law",
     "live_curves",
     "live_distribution",
-    "live_heat_map",
     "live_intervals",
     "live_reports",
     "network",

@@ -23,7 +23,7 @@ WIDTH, HEIGHT = 520, 300
 _CELLS = 60  # values of a heat map side by side; beyond, neighbouring ones are put together
 _WRITTEN = 9  # values up to which every cell has its number
 _TICKS = 12
-_SHADES = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]  # darker is likelier, on paper too
+SHADES = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]  # darker is likelier, on paper too
 
 Numbers = Any  # a list, a range or an array of numbers
 Row = dict[str, Any]
@@ -70,7 +70,7 @@ def heat_map(
         x=alt.X("report:O", title="report", axis=_ticks(list(map(str, columns))[::wide], labelAngle=0)),
         y=alt.Y("truth:O", title="true value", axis=_ticks(list(map(str, rows))[::tall])),
     )
-    shades = alt.Scale(range=_SHADES, domain=[0, most], interpolate="lab")
+    shades = alt.Scale(range=SHADES, domain=[0, most], interpolate="lab")
     named = "probability" if wide == 1 else "of a block"
     squares = base.mark_rect(aria=False).encode(
         color=alt.Color("share:Q", title=named, scale=shades, legend=alt.Legend() if legend else None),
@@ -430,47 +430,6 @@ def tracks(rows: Iterable[Row], title: str, subtitle: str = "", **more: Any) -> 
     return curves(series, title, subtitle, bands=bands, **more)
 
 
-def live_heat_map(width: int = 205, height: int = 106) -> Chart:
-    """A channel whose cells are given later as "cells" (truth, report, share, told), its diagonal as "own" (truth, report), and
-    below it how often each report comes beside how often it is true, as "reports" (report, often, known, told).
-
-    The parameters `top` and `most` are the largest share and the largest height of all charts that are compared, so that
-    they have one scale. `told` is what hovering says: one ready text, since under a strict policy every expression is
-    interpreted.
-    """
-    alt = altair()
-    top, most = alt.param(name="top", value=1.0), alt.param(name="most", value=1.0)
-    bare = {"ticks": False, "domain": False, "labelOverlap": True}
-    x = alt.X("report:O", title=None, axis=None)
-    y = alt.Y("truth:O", title="true value", axis=alt.Axis(**bare))
-    shades = alt.Scale(range=_SHADES, domainMin=0, domainMax=alt.expr("top"), interpolate="lab", clamp=True)
-    squares = (
-        alt.Chart(alt.NamedData("cells"))
-        .mark_rect(cursor="pointer", aria=False)
-        .encode(x=x, y=y, color=alt.Color("share:Q", scale=shades, legend=None), tooltip="told:N")
-    )
-    own = (
-        alt.Chart(alt.NamedData("own"))
-        .mark_rect(aria=False, filled=False, stroke=ORANGE, strokeWidth=1)
-        .encode(x=x, y=y)
-    )
-    below = alt.X("report:O", title="report", axis=alt.Axis(labelAngle=0, **bare))
-    up = alt.Scale(domainMin=0, domainMax=alt.expr("most"), nice=False)
-    often = alt.Chart(alt.NamedData("reports"))
-    bars = often.mark_bar(color=BLUE, aria=False).encode(
-        x=below,
-        y=alt.Y("often:Q", title="often", scale=up, axis=alt.Axis(labels=False, grid=False, **bare)),
-        tooltip="told:N",
-    )
-    known = often.mark_tick(color=ORANGE, thickness=2, aria=False).encode(
-        x=below, y=alt.Y("known:Q", scale=up), tooltip="told:N"
-    )
-    channel = alt.layer(squares, own).properties(width=width, height=height)
-    return dressed(
-        alt.vconcat(channel, alt.layer(bars, known).properties(width=width, height=40), spacing=4).add_params(top, most)
-    )
-
-
 def _axis(channel: Any, field: str, title: str, log: bool, **scale: Any) -> Any:
     """An axis of a live picture; of a logarithmic one, only 1, 2, 5, 10, 20, ... have a line and a number."""
     alt = altair()
@@ -503,7 +462,7 @@ def live_curves(
         .mark_line(point={"size": 45, "filled": True})
         .encode(
             x=_axis(alt.X, "x:Q", x, log_x, nice=False),
-            y=_axis(alt.Y, "y:Q", y, log_y, zero=False),
+            y=_axis(alt.Y, "y:Q", y, log_y, **({} if log_y else {"zero": False})),
             color=alt.Color(
                 "series:N", title=None, sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")
             ),

@@ -5,33 +5,28 @@ from __future__ import annotations
 
 from .looks import BLUE, ORANGE, Chart, altair, dressed
 
-_SEEN, _EXPECTED = "reported", "expected, if what was recovered is the truth"
-
 
 def live_reports(names: bool = False, *, width: int = 560, height: int = 200) -> Chart:
-    """How often each report came, beside how often it is expected: data given later as "seen" (value, end, count, zero, told) and
-    "expected" (value, count, told). Reports are numbers, or `names` on an axis of names."""
+    """How often each report came, beside how often it is expected: given later as "seen" (value, end, count, zero, told), bars, and
+    "expected" (value, count, told), points without a colour of their own. Reports are numbers, or `names` on an axis of names."""
     alt = altair()
-    shades = alt.Scale(domain=[_SEEN, _EXPECTED], range=[ORANGE, BLUE])
-    legend = alt.Legend(orient="top", title=None, symbolType="square")
     up = alt.Y("count:Q", title="reports", scale=alt.Scale(domainMin=0))
-    here = alt.Chart(alt.NamedData("seen")).transform_calculate(series=f"'{_SEEN}'")
+    seen, look = alt.Chart(alt.NamedData("seen")), {"opacity": 0.75, "color": ORANGE}
     if names:
         axis = alt.X("value:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, labelLimit=110))
-        bars = here.mark_bar(opacity=0.75).encode(x=axis, y=up, tooltip="told:N")
+        bars = seen.mark_bar(**look).encode(x=axis, y=up, tooltip="told:N")
     else:
         axis = alt.X("value:Q", title="report", scale=alt.Scale(nice=False, zero=False))
-        bars = here.mark_rect(opacity=0.75).encode(x=axis, x2="end:Q", y=up, y2="zero:Q", tooltip="told:N")
-    shade = alt.Color("series:N", scale=shades, legend=legend)
-    points = alt.Chart(alt.NamedData("expected")).transform_calculate(series=f"'{_EXPECTED}'")
-    points = points.mark_point(filled=True, size=28, opacity=1).encode(x=axis, y=up, tooltip="told:N", color=shade)
-    return dressed(alt.layer(bars.encode(color=shade), points).properties(width=width, height=height))
+        bars = seen.mark_rect(**look).encode(x=axis, x2="end:Q", y=up, y2="zero:Q", tooltip="told:N")
+    points = alt.Chart(alt.NamedData("expected")).mark_point(filled=True, size=26, opacity=1)
+    points = points.encode(x=axis, y=up, tooltip="told:N")
+    return dressed(alt.layer(bars, points).properties(width=width, height=height))
 
 
 def live_distribution(x: str = "true value", *, width: int = 560, height: int = 240) -> Chart:
-    """A recovered distribution, given later as "bars" (value, end, share, zero, told), with a whisker for the mean share of each group
-    of values as "whiskers" (middle, low, high, told), cut at the parameter top; those that go on beyond it also as "cut", with
-    an arrow each. Whiskers have no colour of their own: whoever shows it chooses one that stands out from the ground."""
+    """A recovered distribution, given later as "bars" (value, end, share, zero, told), with a whisker for the mean share of each
+    group of values as "whiskers" (middle, low, high, told), cut at the parameter top; those that go on beyond it also as "cut",
+    with an arrow each. Whiskers have no colour of their own: whoever shows it chooses one that stands out from the ground."""
     alt = altair()
     top = alt.param(name="top", value=1.0)
     axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))

@@ -1,5 +1,10 @@
 // The room Choose: six channels side by side, one question for every move of a slider.
-import { address, ask, chart, element, latest, promised, save, say, table } from "/static/studio.js";
+import { address, ask, element, latest, promised, save, say, table } from "/static/studio.js";
+import { card, right, wrong } from "/static/parts.js";
+import { digits, privacy, spoken } from "/static/privacy.js";
+import { colourBar, heatMap, percent } from "/static/heat.js";
+import { copyButton, sharing } from "/static/share.js";
+import { TERMS, term } from "/static/terms.js";
 
 const PROPERTIES = {
   WH: "truths no rarer than guessed", F: "every truth told equally often", S: "alike from both ends",
@@ -7,214 +12,254 @@ const PROPERTIES = {
   CH: "a truth's likeliest report is itself", CM: "… farther reports are less likely",
 };
 const NAMES = { geometric: "GM", explicit_fair: "EM", weakly_honest: "WM", randomized_response: "kRR", uniform: "UM", optimum: "optimum" };
-const form = document.querySelector("#sliders");
-const faces = document.querySelector("#faces");
-const square = document.querySelector("#square");
-const hint = document.querySelector("#told-text").textContent;
-const shown = new Map();
-let weights = [];
-let painted = null; // the question whose answers the pictures show
-let explained = 0; // how often a square was asked for
+const KNOWN = Object.keys(NAMES).filter((name) => name !== "optimum");
+const EXAMPLE = { n: "20", epsilon: "1", loss: "l1", prior: "binomial(0.2)", require: "WH,CM" };
+const $ = (selector) => document.querySelector(selector);
+const form = $("#sliders"), square = $("#square"), hint = $("#told-text").textContent;
+const level = privacy($("#level"), { means: true });
+const setScale = colourBar($("#scale"));
+const cards = new Map(), faces = new Map(); // what is on the page, and what it shows: a face, what was asked, how often reports come
+let weights = [], painted = null, known = [], script = "", at = null, explained = 0;
 
 for (const [letters, words] of Object.entries(PROPERTIES)) {
-  document.querySelector("#properties").append(
-    element("label", {}, element("input", { type: "checkbox", name: "require", value: letters }), element("b", { text: letters }), element("span", { text: words })));
+  const id = `require-${letters}`;
+  $("#properties").append(element("div", {}, element("input", { type: "checkbox", name: "require", value: letters, id }), term(letters), element("label", { for: id, text: words })));
 }
-for (const [name, short] of Object.entries(NAMES)) square.mechanism.append(element("option", { value: name, text: short }));
+for (const select of [square.mechanism, $("#matrix-of")]) for (const [name, short] of Object.entries(NAMES)) select.append(element("option", { value: name, text: short }));
+for (const name of Object.keys(NAMES)) {
+  const title = term(NAMES[name], ""), same = element("span", { class: "same" }), readout = element("p", { class: "readout", text: "Point at a square." }), box = element("div");
+  const place = element("article", { class: "face", id: `face-${name}`, "aria-label": NAMES[name] }, element("h2", {}, title, same), box, readout);
+  $("#faces").append(place);
+  cards.set(name, { title, same, readout, place, state: card(place), map: heatMap(box, { move: (truth, report, keys) => point(truth, report, keys && name), pick: (truth, report) => explain(name, truth, report) }) });
+}
 
-// The slider goes from 0.01 to 5, evenly in the logarithm; what it says is what is asked and what stands in the address.
-const epsilon = (place) => Number((0.01 * 500 ** (place / 1000)).toPrecision(3));
-const place = (value) => Math.round(1000 * Math.log(value / 0.01) / Math.log(500));
-
+// What is set, as texts: in the address, in a file of settings, and in the question.
 function state() {
-  const given = new FormData(form), alpha = given.get("alpha").trim();
-  return { n: given.get("n"), alpha, epsilon: alpha ? "" : String(epsilon(given.get("eps"))), loss: given.get("loss"), prior: given.get("prior"),
-    require: given.getAll("require").join(","), drawn: given.get("prior") === "drawn" ? weights.join(",") : "" };
+  const given = new FormData(form);
+  return { n: given.get("n"), epsilon: "", alpha: "", ...level.level(), loss: given.get("loss"), prior: given.get("prior"), require: given.getAll("require").join(","), drawn: given.get("prior") === "drawn" ? weights.join(",") : "" };
 }
 
 function question(s) {
-  const level = s.alpha ? { alpha: s.alpha } : { epsilon: s.epsilon };
   const prior = s.prior === "drawn" ? weights : s.prior || null;
-  return { n: Number(s.n), ...level, loss: s.loss, prior, require: s.require ? s.require.split(",") : [] };
+  return { n: Number(s.n), ...(s.alpha ? { alpha: s.alpha } : { epsilon: s.epsilon }), loss: s.loss, prior, require: s.require ? s.require.split(",") : [] };
 }
 
-function restore() {
-  const s = address.read();
-  for (const name of ["n", "alpha", "loss", "prior"]) if (s[name] !== undefined) form[name].value = s[name];
-  if (s.epsilon > 0) form.eps.value = place(s.epsilon);
+function restore(s) {
+  for (const name of ["n", "loss", "prior"]) if (s[name] !== undefined) form[name].value = s[name];
+  if (s.alpha || s.epsilon) level.set(s.alpha ? { alpha: s.alpha } : { epsilon: s.epsilon });
   for (const box of form.querySelectorAll("[name=require]")) box.checked = (s.require ?? "").split(",").includes(box.value);
-  weights = (s.drawn ?? "").split(",").filter(Boolean).map(Number).filter((w) => w >= 0);
+  weights = (s.drawn ?? "").split(",").filter(Boolean).map(Number).filter((w) => w >= 0 && w <= 100);
 }
 
-async function face(name) {
-  if (!shown.has(name)) {
-    const parts = { title: element("h2"), chart: element("div", { class: "chart", role: "img" }), words: element("p", { class: "quiet words" }), facts: element("dl"),
-      buttons: element("p", { class: "row small" }), code: element("pre"), wait: element("p", { class: "row small", hidden: true }) };
-    faces.append(element("article", { class: "sheet", id: `face-${name}` }, parts.title, parts.words, parts.wait, parts.chart, parts.facts, parts.buttons, parts.code));
-    shown.set(name, parts);
-    parts.ready = chart(parts.chart, "heat-map").then((view) => {
-      view.addEventListener("click", (event, item) => item?.datum?.truth !== undefined && explain(name, item.datum.truth, item.datum.report));
-      return view;
-    });
-  }
-  return shown.get(name);
+const of = (asked) => `n = ${asked.n}, ${spoken(asked)}`;
+
+// How often each report comes when the truth is as known before.
+const piled = (matrix) => known.map((_, report) => matrix.reduce((sum, row, truth) => sum + known[truth] * row[report], 0));
+const ends = (list) => list[0] + list.at(-1);
+const own = (matrix) => matrix.map((row, k) => row[k]);
+const span = (list) => { const low = digits(Math.min(...list)), high = digits(Math.max(...list)); return low === high ? low : `${low} to ${high}`; };
+
+// What the picture shows, in a sentence.
+function described({ title, matrix }, often) {
+  const all = matrix.flat(), largest = all.indexOf(Math.max(...all)), size = matrix.length;
+  return `${title}, ${size} truths by ${size} reports. The truth is reported with probability ${span(own(matrix))}; the largest probability is ${digits(all[largest])}, of report ${largest % size} when the truth is ${Math.floor(largest / size)}. 0 or ${size - 1} is reported ${percent(ends(often))} of the time, and true ${percent(ends(known))}.`;
 }
 
-async function paint(found, known, scale, asked) {
-  const parts = await face(found.name);
-  parts.chart.hidden = false;
-  const { often, ends } = piled(found.matrix, known);
-  parts.title.textContent = found.title;
-  parts.words.textContent = found.sentence;
-  parts.wait.hidden = true;
-  const facts = {
-    Ends: `reported ${percent(ends.reported)}, true ${percent(ends.true)}`,
-    Loss: `${found.mean_loss.toPrecision(4)} mean, ${found.worst_loss.toPrecision(4)} worst`,
-    Level: `ε ≤ ${found.epsilon}, any two ${found.epsilon_any}`, Has: found.properties.join(" ") || "none of the seven",
-  };
-  parts.facts.replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [element("dt", { text: name }), element("dd", { text: value })]));
-  const copy = (what, text) => element("button", { type: "button", text: what, title: `Copy what makes it: ${what}`, onclick: async ({ target }) => {
-    parts.code.textContent = text;
-    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-    target.textContent = copied ? "Copied" : "See below";
-    setTimeout(() => { target.textContent = what; }, 1500);
-  } });
-  parts.buttons.replaceChildren(
-    element("button", { type: "button", text: "Download", onclick: () => download(found.name, asked) }), copy("Python", found.python), copy("Command", found.command));
-  const cells = found.matrix.flatMap((row, truth) => row.map((share, report) => ({ truth, report, share, told: `${truth} → ${report}: ${share.toPrecision(4)}` })));
-  const own = found.matrix.map((_, truth) => ({ truth, report: truth }));
-  const reports = often.map((share, report) => ({ report, often: share, known: known[report], told: `${report}: reported ${percent(share)}, true ${percent(known[report])}` }));
-  parts.chart.setAttribute("aria-label", `${found.title}: a square for each truth and report, and how often each report comes. The ends are ${facts.Ends} of the time.`);
-  parts.code.textContent = "";
-  const view = await parts.ready;
-  await view.signal("top", scale.top).signal("most", scale.most).data("cells", cells).data("own", own).data("reports", reports).resize().runAsync();
+function paint(found, asked) {
+  const parts = cards.get(found.name), often = piled(found.matrix);
+  faces.set(found.name, { found, asked, often });
+  parts.title.tell(found.title, found.sentence);
+  parts.place.setAttribute("aria-label", found.title);
+  parts.map.show({ matrix: found.matrix, often, known, ...scale() }, described(found, often));
+  parts.state.fresh();
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
-const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "under 0.1 %");
-
-// How often each report comes when the truth is as known before, and the ends among reports and truths.
-function piled(matrix, known) {
-  const often = known.map((_, report) => matrix.reduce((sum, row, truth) => sum + known[truth] * row[report], 0));
-  return { often, ends: { reported: often[0] + often.at(-1), true: known[0] + known.at(-1) } };
+// One scale of colours and one of heights for all that are compared.
+function scale() {
+  const now = [...faces.values()].filter(({ asked }) => asked === painted);
+  return { top: Math.max(...now.flatMap(({ found }) => found.matrix.map((row) => Math.max(...row)))), most: 1.05 * Math.max(...known, ...now.flatMap(({ often }) => often)) };
 }
 
-// One scale of colours and one of heights for all that are compared.
-const scales = (list, known) => ({ top: Math.max(...list.flatMap((f) => f.matrix.flat())),
-  most: 1.05 * Math.max(...known, ...list.flatMap((f) => piled(f.matrix, known).often)) });
-const wider = (a, b) => ({ top: Math.max(a.top, b.top), most: Math.max(a.most, b.most) });
+function rescale() {
+  const { top, most } = scale();
+  for (const [name, parts] of cards) if (faces.get(name)?.asked === painted) { parts.map.scale(top, most); parts.place.dataset.top = top; }
+  setScale(top);
+  $("#own").hidden = painted.n > 20;
+  for (const [name, parts] of cards) parts.same.textContent = twin(name);
+}
+
+// Of those before it, the one that has the same probabilities: at much epsilon the geometric one is honest, and often the optimum.
+function twin(name) {
+  const own = faces.get(name), flat = own?.found.matrix.flat();
+  if (own?.asked !== painted) return "";
+  const before = KNOWN.slice(0, name === "optimum" ? KNOWN.length : KNOWN.indexOf(name));
+  const found = before.find((other) => faces.get(other).found.matrix.flat().every((p, k) => Math.abs(p - flat[k]) < 1e-5));
+  return found ? `= ${NAMES[found]} here` : "";
+}
+
+// The square that is pointed at, in all six pictures at once.
+function point(truth, report, heard = null) {
+  at = truth <= (painted?.n ?? 0) && report <= (painted?.n ?? 0) ? { truth, report } : null;
+  for (const [name, parts] of cards) {
+    const shown = faces.get(name), there = at && shown && truth < shown.found.matrix.length && report < shown.found.matrix.length;
+    parts.map.point(there ? at : null);
+    parts.readout.textContent = there ? `${truth} → ${report}: ${digits(shown.found.matrix[truth][report])}. ${report} comes ${percent(shown.often[report])}, true ${percent(known[report])}.` : "Point at a square.";
+    parts.readout.title = there ? `When the truth is ${truth}, ${report} is reported with this probability.` : "";
+    if (there && name === heard) $("#heard").textContent = `truth ${truth}, report ${report}: ${digits(shown.found.matrix[truth][report])}`;
+  }
+}
+
+const COLUMNS = ["mechanism", "mean loss", "worst loss", "epsilon", "any two", "told truly", "ends", "properties", ""];
+let rows = null;
+
+// All numbers in one table. Its rows stay, so that focus stays in them.
+function numbers() {
+  if (!rows) {
+    const made = table("", COLUMNS, []), head = made.tHead.rows[0], body = made.tBodies[0];
+    made.caption.remove();
+    COLUMNS.forEach((name, k) => { if (TERMS[name]) head.cells[k].replaceChildren(term(name), ...(k === 3 || k === 4 ? [" ≤"] : [])); });
+    head.lastChild.replaceWith(element("td")); // of buttons, which name themselves
+    rows = new Map(Object.entries(NAMES).map(([name, short]) => {
+      const row = element("tr", {}, element("th", { scope: "row", text: short }), ...COLUMNS.slice(2).map((_, k) => element("td", { class: k < 4 ? "n" : null })), element("td"));
+      const say = (what) => ({ "aria-label": `${what} of ${short}` });
+      row.lastChild.append(element("button", { type: "button", text: "Download", ...say("Download"), onclick: () => download(name) }),
+        copyButton("Python", () => faces.get(name)?.found.python, $("#code"), say("Python")), copyButton("Command", () => faces.get(name)?.found.command, $("#code"), say("Command")));
+      body.append(row);
+      return [name, row];
+    }));
+    $("#compared").append(made);
+  }
+  for (const [name, row] of rows) {
+    const shown = faces.get(name), now = shown?.asked === painted, cells = [...row.cells].slice(1, -1);
+    row.toggleAttribute("data-late", !now);
+    for (const button of row.querySelectorAll("button")) button.disabled = !now;
+    const f = shown?.found;
+    const texts = now ? [digits(f.mean_loss), digits(f.worst_loss), f.epsilon, f.epsilon_any, span(own(f.matrix)), `${percent(ends(shown.often))}, true ${percent(ends(known))}`, f.properties.join(" ") || "none"]
+      : ["not designed for these settings", ...Array(6).fill("")];
+    cells.forEach((cell, k) => { cell.textContent = texts[k]; });
+  }
+  matrix();
+}
+
+// Every number of one mechanism; made when somebody looks at it.
+function matrix() {
+  if (!$("#matrix").open) return;
+  const shown = faces.get($("#matrix-of").value), place = $("#matrix-table");
+  if (shown?.asked !== painted) { place.replaceChildren(element("p", { text: "It is not designed for these settings." })); return; }
+  const values = shown.found.matrix.map((_, k) => String(k)), line = (name, list) => [name, ...list.map((x) => digits(x))];
+  const made = table(`${shown.found.title}, ${of(painted)}: a row for each truth, a column for each report`, ["truth", ...values], [
+    ...shown.found.matrix.map((row, truth) => line(String(truth), row)), line("comes", shown.often), line("is true", known)]);
+  for (const row of made.tBodies[0].rows) row.cells[0].replaceWith(element("th", { scope: "row", text: row.cells[0].textContent }));
+  place.replaceChildren(made);
+}
 
 // The one whose picture is shown, whatever the sliders say by now.
-async function download(name, asked) {
+async function download(name) {
   try {
-    const answer = await ask("/api/choose/file", { ...asked, mechanism: name }, { raw: true });
+    const answer = await ask("/api/choose/file", { ...faces.get(name).asked, mechanism: name }, { raw: true });
     save(`${name}.json`, await answer.blob());
   } catch (error) { say(error.message); }
 }
 
 async function explain(mechanism, truth, report) {
-  Object.assign(square.mechanism, { value: mechanism });
+  square.mechanism.value = mechanism;
   square.truth.value = truth;
   square.report.value = report;
-  if ("stale" in faces.dataset) return; // a number beside settings that it is not of
-  const mine = ++explained;
+  const asked = faces.get(mechanism)?.asked, mine = ++explained;
   forget();
+  if (!painted || asked !== painted || cards.get(mechanism).place.dataset.state === "late") return; // a number beside settings that it is not of
   try {
-    const of = painted ?? question(state());
-    const found = await ask("/api/choose/cell", { ...of, mechanism, truth: Number(truth), report: Number(report) });
-    if (mine !== explained || of !== (painted ?? of) || "stale" in faces.dataset) return; // another one was asked for, or the pictures have changed
-    document.querySelector("#told-text").textContent = found.sentence;
+    const found = await ask("/api/choose/cell", { ...asked, mechanism, truth: Number(truth), report: Number(report) });
+    if (mine !== explained || asked !== painted) return; // another one was asked for, or the pictures have changed
+    $("#told-text").textContent = found.sentence;
     const columns = ["truth", "probability", "ratio", "at the bound"];
-    document.querySelector("#told-table").replaceChildren(table("The same report at the neighbouring truths", columns, found.rows.map((r) => columns.map((c) => r[c]))));
-    document.querySelector("#told").scrollIntoView({ block: "nearest" });
+    $("#told-table").replaceChildren(table("The same report at the neighbouring truths", columns, found.rows.map((r) => columns.map((c) => r[c]))));
+    $("#told").scrollIntoView({ block: "nearest" });
     say();
   } catch (error) { if (mine === explained) say(error.message); }
 }
 
-// Of other settings than the pictures show, nothing stays: neither the explained square nor the optimum.
+// Of other settings than the pictures show, nothing stays explained.
 function forget() {
-  document.querySelector("#told-text").textContent = hint;
-  document.querySelector("#told-table").replaceChildren();
+  $("#told-text").textContent = hint;
+  $("#told-table").replaceChildren();
 }
 
-function blank(parts, why) {
-  parts.words.textContent = why;
-  parts.chart.hidden = true;
-  parts.code.textContent = "";
-  parts.facts.replaceChildren();
-  parts.buttons.replaceChildren();
-}
+const pause = (time) => new Promise((done) => setTimeout(done, time));
+const DRAG = 30; // milliseconds that a slider rests before the optimum is designed
+const SEEN = 250; // and that work takes before its card says so: a card that flickers tells nothing
 
-// One scale for all that stand side by side, and said.
-async function rescale(names, scale) {
-  await Promise.all(names.map(async (name) => {
-    const parts = await face(name), view = await parts.ready;
-    await view.signal("top", scale.top).signal("most", scale.most).runAsync();
-    parts.chart.dataset.top = view.signal("top");
-  }));
-  document.querySelector("#scale-told").textContent = `One scale of colours for all: white is 0, the darkest blue a probability of ${scale.top.toPrecision(3)}.`;
-}
-
-// Asked for beside the others.
+// Asked for beside the others, and called off by the next move. Only its own card shows it.
 async function optimum(asked, signal) {
-  const parts = await face("optimum");
-  parts.title.textContent = "the optimum";
-  return promised("/api/choose/optimum", asked, signal, (told, off) => {
-    parts.wait.hidden = false;
-    parts.wait.replaceChildren(`Being designed: ${told} `, element("button", { type: "button", text: "Call it off", onclick: off }));
-  }).finally(() => { if (!signal.aborted) parts.wait.hidden = true; });
+  const { state, place } = cards.get("optimum");
+  let words = "Being designed …", cancel = null;
+  const slow = setTimeout(() => state.computing(words, cancel), SEEN);
+  signal.addEventListener("abort", () => clearTimeout(slow));
+  try {
+    await pause(DRAG);
+    if (signal.aborted) return null;
+    return await promised("/api/choose/optimum", asked, signal, (told, off) => {
+      [words, cancel] = [`Being designed: ${told}`, off];
+      if (place.dataset.state === "computing") state.computing(words, cancel);
+    });
+  } finally { clearTimeout(slow); }
+}
+
+function late(names, why) {
+  for (const name of names) {
+    const shown = faces.get(name);
+    if (shown) cards.get(name).state.late(`Out of date: ${of(shown.asked)}${why}`);
+  }
 }
 
 const update = latest(async (signal) => {
   const s = state(), asked = question(s);
   address.write(s);
-  document.querySelector("#n-told").textContent = s.n;
-  document.querySelector("#level-told").textContent = s.alpha ? `alpha ${s.alpha}` : `epsilon ${s.epsilon}`; // the other one when it is known
-  document.querySelector("#draw").hidden = s.prior !== "drawn";
+  $("#n-told").textContent = s.n;
+  $("#draw").hidden = s.prior !== "drawn";
   if (s.prior === "drawn") { bars(asked.n + 1); asked.prior = weights; }
-  let done = false;
   const best = optimum(asked, signal);
-  best.then(() => { done = true; }, () => {}); // it is awaited below, unless the others fail first
-  const stale = document.querySelector("#stale");
+  best.catch(() => {}); // it is awaited below, unless the others fail first
+  const slow = setTimeout(() => KNOWN.forEach((name) => cards.get(name).state.computing()), SEEN);
+  signal.addEventListener("abort", () => clearTimeout(slow));
   let found;
   try { found = await ask("/api/choose/faces", asked, { signal }); } catch (error) {
-    if (error.name !== "AbortError" && painted) {
-      stale.textContent = `The pictures are not of these settings: they still show n = ${painted.n} and ${painted.alpha ? `alpha ${painted.alpha}` : `epsilon ${painted.epsilon}`}.`;
-      stale.hidden = false;
-      faces.dataset.stale = "";
+    if (error.name !== "AbortError") {
+      late(Object.keys(NAMES), "");
       forget();
+      painted = null;
+      right(form);
+      if (error.field) { wrong(form, error.field, error.message, form, false); say(); return; }
     }
     throw error;
-  }
+  } finally { clearTimeout(slow); }
+  right(form);
   painted = asked;
-  stale.hidden = true;
-  delete faces.dataset.stale;
+  known = found.prior;
+  script = found.python;
   forget();
-  if (s.alpha) form.eps.value = place(found.epsilon);
-  const exact = found.alpha.startsWith("~") ? `≈ ${Math.exp(-found.epsilon).toPrecision(4)}` : found.alpha;
-  document.querySelector("#level-told").textContent = `epsilon ${s.epsilon || found.epsilon}, alpha ${exact}`;
   square.truth.max = square.report.max = s.n;
-  const scale = scales(found.faces, found.prior);
-  const parts = await face("optimum");
-  if (!done) blank(parts, "It is not designed yet for these settings.");
-  await Promise.all(found.faces.map((each) => paint(each, found.prior, scale, asked)));
-  if (painted !== asked) return;
-  const names = found.faces.map((each) => each.name);
-  await rescale(names, scale);
-  let least;
-  try { least = await best; } catch (error) {
-    if (error.name !== "AbortError" && painted === asked) blank(parts, `There is none to show for these settings. ${error.message}`);
-    throw error;
+  for (const each of found.faces) faces.set(each.name, { found: each, asked, often: piled(each.matrix) });
+  for (const each of found.faces) paint(each, asked);
+  rescale();
+  point(at?.truth ?? Infinity, at?.report ?? Infinity);
+  numbers();
+  try {
+    const least = await best;
+    if (painted !== asked) return;
+    paint(least, asked);
+    rescale();
+    point(at?.truth ?? Infinity, at?.report ?? Infinity);
+    numbers();
+  } catch (error) {
+    if (error.name === "AbortError" || painted !== asked) throw error;
+    cards.get("optimum").state.late(error.message, "Design it", update); // in its own card: the others are as they should be
   }
-  if (painted !== asked) return;
-  const all = wider(scale, scales([least], found.prior));
-  await paint(least, found.prior, all, asked);
-  if (painted !== asked) return;
-  await rescale([...names, "optimum"], all);
-}, faces);
+});
 
 function bars(size) {
-  const box = document.querySelector("#bars");
+  const box = $("#bars");
   if (weights.length !== size) weights = Array.from({ length: size }, (_, k) => weights[k] ?? 50);
   if (box.children.length !== size) {
     box.replaceChildren(...weights.map((_, k) => element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": `weight of ${k}`, class: "bar",
@@ -222,7 +267,7 @@ function bars(size) {
   }
   weights.forEach((w, k) => { box.children[k].value = w; });
 }
-document.querySelector("#bars").addEventListener("pointermove", (event) => {
+$("#bars").addEventListener("pointermove", (event) => {
   if (!event.buttons) return;
   const bar = event.target.closest("#bars") && document.elementsFromPoint(event.clientX, event.clientY).find((e) => e.classList.contains("bar"));
   if (!bar) return;
@@ -232,9 +277,11 @@ document.querySelector("#bars").addEventListener("pointermove", (event) => {
   update();
 });
 
-form.addEventListener("input", (event) => { if (event.target.name === "eps") form.alpha.value = ""; update(); });
+form.addEventListener("input", (event) => event.target.type !== "file" && update());
 form.addEventListener("submit", (event) => event.preventDefault());
-square.addEventListener("submit", (event) => { event.preventDefault(); explain(square.mechanism.value, square.truth.value, square.report.value); });
-restore();
-for (const name of Object.keys(NAMES)) face(name);
+square.addEventListener("submit", (event) => { event.preventDefault(); explain(square.mechanism.value, square.truth.value, square.report.value); point(Number(square.truth.value), Number(square.report.value)); });
+$("#matrix").addEventListener("toggle", matrix);
+$("#matrix-of").addEventListener("change", matrix);
+sharing($("#share"), { room: "choose", read: state, write: (s) => { restore(s); update(); }, python: () => script, example: { settings: EXAMPLE, told: "20 pupils, few of them absent on most days; the optimum must be weakly honest and column monotone" } });
+restore({ ...address.read() });
 update();

@@ -1,29 +1,40 @@
 // Parts that several rooms are made of: the states of a card, errors at their fields, what is asked once. privacy.js has the control of privacy.
 import { element } from "/static/studio.js";
 
-// A card has one state: fresh, being computed (and how to cancel it), or out of date.
+// A card has one state: fresh, being computed (and how to cancel it), or out of date (and how to compute it again). Its button stays the
+// same one while the words change, so that focus stays on it.
 export function card(place) {
-  const line = element("p", { class: "state row", role: "status" }), content = element("div", { class: "content" });
+  const words = element("span"), button = element("button", { type: "button", hidden: true }), content = element("div", { class: "content" });
+  let press = null;
+  button.addEventListener("click", () => press?.());
   content.append(...place.childNodes);
   place.classList.add("card");
-  place.append(line, content);
-  const become = (state, ...told) => { place.dataset.state = state; line.replaceChildren(...told); };
+  place.append(element("p", { class: "state row", role: "status" }, words, button), content);
+  const become = (state, told = "", label = "", action = null) => {
+    place.dataset.state = state;
+    if (words.textContent !== told) words.textContent = words.title = told;
+    if (!action && document.activeElement === button) { place.tabIndex = -1; place.focus({ preventScroll: true }); }
+    press = action;
+    button.hidden = !action;
+    if (button.textContent !== label) button.textContent = label;
+  };
   return {
     content,
     fresh: () => become("fresh"),
-    computing: (told = "being computed …", off) => become("computing", element("span", { text: told }), ...(off ? [element("button", { type: "button", text: "Cancel", onclick: off })] : [])),
-    late: (told = "Out of date: the settings have changed.") => become("late", element("span", { text: told })),
+    computing: (told = "being computed …", off = null) => become("computing", told, "Cancel", off),
+    late: (told = "Out of date: the settings have changed.", label = "", again = null) => become("late", told, label, again),
   };
 }
 
-// An error stands at the field that it belongs to; without one, at `other`. It is brought into view, and focus goes there.
-export function wrong(scope, field, text, other) {
+// An error stands at the field that it belongs to; without one, at `other`. It is brought into view, and focus goes there, unless it
+// comes while somebody is still at it.
+export function wrong(scope, field, text, other, focus = true) {
   right(scope);
   const found = field && [...scope.querySelectorAll(`[data-field="${CSS.escape(field)}"], [name="${CSS.escape(field)}"]`)].find((e) => !e.closest("[hidden]"));
   const id = `wrong-${field || "all"}`.replace(/[^\w-]/g, "_"), line = element("p", { class: "wrong", id, role: "alert", text });
   if (!found) {
     other.append(line);
-    bring(line);
+    if (focus) bring(line);
     return;
   }
   for (let part = found.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
@@ -31,7 +42,7 @@ export function wrong(scope, field, text, other) {
   const input = found.matches("input, select, textarea") ? found : found.querySelector("input, select, textarea") ?? found;
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", id);
-  bring(input);
+  if (focus) bring(input);
 }
 
 export function right(scope) {

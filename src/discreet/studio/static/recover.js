@@ -1,6 +1,7 @@
 // The room Recover: a mechanism and reports in, the distribution behind them out. What was recovered is drawn by recover_result.js.
-import { ask, element } from "/static/studio.js";
-import { bring, privacy, right, wrong } from "/static/parts.js";
+import { ask, dropping, element } from "/static/studio.js";
+import { bring, right, wrong } from "/static/parts.js";
+import { privacy } from "/static/privacy.js";
 import { late, recover, settle } from "/static/recover_result.js";
 
 const $ = (selector) => document.querySelector(selector);
@@ -150,13 +151,6 @@ const start = () => {
   const asked = { mechanism: given.mechanism.name, reports: given.reports.name, ordered: $("#ordered").value ? $("#ordered").value === "true" : null };
   return recover(asked, { mechanism_file: given.mechanism.label || "mechanism.json", file: given.reports.file.name }, (error) => wrong($("#reports"), error.field ?? "reports", error.message, $("#reports")));
 };
-
-function dropping(box, take) {
-  box.querySelector("input").addEventListener("change", (event) => { take(event.target.files[0]); event.target.value = ""; });
-  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
-  box.addEventListener("dragleave", () => box.classList.remove("over"));
-  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
-}
 
 dropping($("#from-file"), fromFile);
 dropping($("#reports .drop"), takeFile);

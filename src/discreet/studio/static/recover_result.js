@@ -102,7 +102,7 @@ async function paint() {
   $("#headline").textContent = g.headline;
   $("#misfit").textContent = g.fit_told;
   $("#misfit").hidden = g.fits;
-  $("#fit-told").textContent = g.fits ? `${g.fit_told} The points lie close to the bars where it fits.` : "The points lie far from the bars: whatever the true values were, this mechanism hardly makes such reports.";
+  $("#fit-told").textContent = g.fits ? g.fit_told : "Whatever the true values were, this mechanism hardly makes such reports.";
   $("#words").textContent = g.words;
   if (made.names) await categories(g); else await distribution(g);
   await reports(g);

@@ -9,6 +9,16 @@ export function bands({ low, high, cuts }) {
   return Object.fromEntries(starts.map((a, k) => [name(a, ends[k]), [a, ends[k]]]));
 }
 
+// The same for dates, written as 2026-01-31: {"before 2000-01-01": {"dates": [null, "1999-12-31"]}, ...}.
+export function dateBands({ low, high, cuts }) {
+  const before = (day) => { const date = new Date(`${day}T00:00:00Z`); date.setUTCDate(date.getUTCDate() - 1); return date.toISOString().slice(0, 10); };
+  const at = [...new Set(cuts)].sort(), starts = [low || null, ...at], ends = [...at.map(before), high || null];
+  const name = (a, b) => (a === null && b === null ? "all" : a === null ? `until ${b}` : b === null ? `from ${a}` : `${a} to ${b}`);
+  return Object.fromEntries(starts.map((a, k) => [name(a, ends[k]), { dates: [a, ends[k]] }]));
+}
+
+export const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+
 // The line itself; `changed` hears of new cuts when a handle is let go.
 export function numberLine(group, changed) {
   const cuts = group.cuts.map(Number).sort((a, b) => a - b);

@@ -4,17 +4,26 @@ import { bring, confirmed, right } from "/static/parts.js";
 import { $, clean, doing, drop, fail, flush, load, render, room, save, show, whenShown } from "/static/release_state.js";
 
 const KINDS = ["csv", "tsv", "txt", "parquet", "xlsx"], form = $("#way");
-let dropped = 0;
+let under = null; // what is read now; another file, or another way of reading, calls it off
+
+// While a file is taken or looked through it can be cancelled: then nothing of it is kept that was not there before.
+async function reading(told, work) {
+  under?.abort();
+  const mine = (under = new AbortController()), line = $("#taking");
+  line.replaceChildren(element("span", { text: told }), element("button", { type: "button", text: "Cancel", onclick: () => mine.abort() }));
+  line.hidden = false;
+  try { await work(mine.signal); } finally { if (under === mine) { under = null; line.hidden = true; } }
+}
 
 async function take(given) {
   if (!given) return;
-  const mine = ++dropped, kind = given.name.split(".").at(-1).toLowerCase();
+  const kind = given.name.split(".").at(-1).toLowerCase();
   try {
     right($("#step-1"));
     if (!KINDS.includes(kind)) throw new Error("Give a file that ends in .csv, .tsv, .txt, .parquet or .xlsx.");
     await flush();
-    await ask(`/api/upload/table?${new URLSearchParams({ kind, name: given.name.slice(0, 200) })}`, given, { type: "application/octet-stream" });
-    if (mine !== dropped) return; // another one was dropped meanwhile
+    await reading(`Taking ${given.name} …`, (signal) => ask(`/api/upload/table?${new URLSearchParams({ kind, name: given.name.slice(0, 200) })}`, given, { type: "application/octet-stream", signal }));
+    if (under) return; // another one was dropped meanwhile
     await begin();
   } catch (error) { fail(error, 1); }
 }
@@ -54,17 +63,22 @@ function read() {
 export async function look() {
   const of = room.draft.table;
   if (!of) return;
-  $("#findings").replaceChildren(element("p", { class: "quiet", role: "status", text: "Reading the file …" }));
+  $("#findings").replaceChildren();
+  let cancelled = false;
   try {
-    const found = await ask("/api/release/look", { table: of, way: room.draft.way, codes: room.draft.codes });
-    if (of !== room.draft.table) return;
-    room.profile = found;
+    await reading("Reading the file …", async (signal) => {
+      const found = await ask("/api/release/look", { table: of, way: room.draft.way, codes: room.draft.codes }, { signal });
+      if (of === room.draft.table && !signal.aborted) room.profile = found;
+    });
     right($("#step-1"));
   } catch (error) {
     room.profile = null;
-    $("#findings").replaceChildren();
-    throw error;
-  } finally { tell(); render(); }
+    cancelled = error.name === "AbortError" && !under;
+    if (error.name !== "AbortError") throw error;
+  } finally { if (!under) { tell(); render(); } }
+  if (!cancelled) return;
+  $("#findings").replaceChildren(element("p", { class: "late", text: "Reading was cancelled: how the file is read is not known." }), element("button", { type: "button", id: "read-again", text: "Read it again", onclick: () => look().catch((error) => fail(error, 1)) }));
+  bring($("#read-again"));
 }
 
 async function mend({ option, value }) {

@@ -118,7 +118,8 @@ function embed(place, html) {
   const bare = html.replace(/<style[^>]*>([^]*?)<\/style>/g, (_, text) => { styles.push(text); return ""; }).replace(/\sstyle=(["'])/g, " data-style=$1");
   const found = new DOMParser().parseFromString(bare, "text/html"); // which the policy of this page holds for, too
   const style = styles.join("\n").replace(/:root\b/g, ":host").replace(/(^|[\s},])body\b/g, "$1.page");
-  sheet.replaceSync(`${style}\n:host { display: block } .page { margin: 0 !important; padding: 1rem !important; max-width: none !important } svg { max-width: 100%; height: auto }`);
+  sheet.replaceSync(`${style}\n:host { display: block } .page { margin: 0 !important; padding: 1rem !important; max-width: none !important } svg { max-width: 100%; height: auto }
+    @media (max-width: 40rem) { .page { padding: .5rem !important } table { display: block; overflow-x: auto; overflow-wrap: normal } }`);
   root.adoptedStyleSheets = [sheet];
   const body = document.createElement("div");
   body.className = "page";

@@ -2,7 +2,7 @@
 import { ask, element } from "/static/studio.js";
 import { wrong } from "/static/parts.js";
 import { privacy } from "/static/privacy.js";
-import { bands, numberLine } from "/static/release_bands.js";
+import { bands, dateBands, isDay, numberLine } from "/static/release_bands.js";
 import { $, fail, lines, render, room, save, select, whenShown } from "/static/release_state.js";
 
 const form = $("#question"), level = privacy($("#price-control"), { epsilon: "1/2" });
@@ -11,6 +11,7 @@ const SIGNS = ["=", "<>", "<", "<=", ">", ">=", "is missing", "is not missing"];
 const columns = () => room.profile?.columns ?? [];
 const holds = (name) => columns().find((c) => c.name === name)?.holds ?? "texts";
 const isNumber = (name) => /number|int|float|double|decimal/.test(holds(name));
+const isDate = (name) => /date/.test(holds(name));
 const question = () => room.draft.question;
 
 function changed(soon = 0) {
@@ -73,19 +74,25 @@ function statistic(of, k) {
 // Groups
 
 function keys(group, redraw) {
+  const called = (key) => (group.labels?.[group.column]?.[key] ? `${key} ${group.labels[group.column][key]}` : key), coarser = Object.keys(group.containing ?? {});
   const chips = element("ul", { class: "chips", "aria-label": `Keys of ${group.column}` });
-  const chip = (key, k) => element("li", {}, element("span", { text: key }), element("button", { type: "button", text: "×", "aria-label": `Remove ${key}`, onclick: () => { group.keys.splice(k, 1); again(); } }));
+  const chip = (key, k) => element("li", {}, element("span", { text: called(key) }), element("button", { type: "button", text: "×", "aria-label": `Remove ${key}`, onclick: () => { group.keys.splice(k, 1); again(); } }));
   chips.append(...group.keys.slice(0, 200).map(chip));
   const box = element("textarea", { rows: "2", spellcheck: "false", "data-field": `domain.${group.column}`, placeholder: "north\nsouth" });
   const again = () => { redraw().querySelector("textarea").focus(); changed(); };
   const add = (some) => { group.keys = [...new Set([...group.keys, ...some])]; again(); };
   const take = async (file) => {
-    try { add((await ask(`/api/upload/codes?${new URLSearchParams({ column: group.column })}`, file, { type: "application/octet-stream" })).keys); } catch (error) { wrong(form, `domain.${group.column}`, error.message, form); }
+    try {
+      const { keys: codes, ...told } = await ask(`/api/upload/codes?${new URLSearchParams({ column: group.column })}`, file, { type: "application/octet-stream" });
+      Object.assign(group, told);
+      add(codes);
+      totals();
+    } catch (error) { wrong(form, `domain.${group.column}`, error.message, form); }
   };
   const file = element("input", { type: "file", class: "unseen", accept: ".csv,.txt" }), missing = element("input", { type: "checkbox", checked: group.missing });
   file.addEventListener("change", () => file.files[0] && take(file.files[0]));
   missing.addEventListener("change", () => { group.missing = missing.checked; changed(); });
-  return [element("p", { class: "quiet small", text: group.keys.length ? `${group.keys.length} keys, from a public list:` : "Which keys are there? From a public list: what is learned from the file would give people away, so none is offered." }), chips,
+  return [element("p", { class: "quiet small", text: group.keys.length ? `${group.keys.length} keys, from a public list${coarser.length ? `, with totals by ${coarser.join(", ")}` : ""}:` : "Which keys are there? From a public list: what is learned from the file would give people away, so none is offered." }), chips,
     ...(group.keys.length > 200 ? [element("p", { class: "quiet small", text: `and ${group.keys.length - 200} more` })] : []),
     element("label", {}, "Keys, one a line, typed or pasted", box), element("div", { class: "row" }, element("button", { type: "button", text: "Add these keys", onclick: () => add(lines(box.value.replaceAll("\t", "\n"))) }), element("label", { class: "pick" }, "or a code list …", file)),
     element("label", { class: "small" }, missing, " also a group of missing values")];
@@ -114,16 +121,31 @@ function ofBands(group) {
   return [element("div", { class: "controls" }, bound("low", "from"), bound("high", "to (empty: open)"), element("label", {}, "bands begin at", cuts)), line, named];
 }
 
+function ofDates(group) {
+  const named = element("p", { class: "small", "aria-live": "polite" });
+  const name = () => { named.textContent = `Bands: ${Object.keys(dateBands(group)).join(", ")}`; };
+  const put = (input, set, several = false) => input.addEventListener("input", () => {
+    const days = input.value.split(/[,;\s]+/).filter(Boolean);
+    if (days.every(isDay) && (several || days.length <= 1)) { set(days); name(); changed(300); }
+  });
+  const bound = (which, told) => { const input = element("input", { type: "date", value: group[which] }); put(input, ([day]) => { group[which] = day ?? ""; }); return element("label", {}, told, input); };
+  const cuts = element("input", { value: group.cuts.join(", "), "data-field": `domain.${group.column}`, placeholder: "2000-01-01, 2010-01-01" });
+  put(cuts, (days) => { group.cuts = days.sort(); }, true);
+  name();
+  return [element("div", { class: "controls" }, bound("low", "from (empty: open)"), bound("high", "to (empty: open)"), element("label", {}, "bands begin on", cuts)), named];
+}
+
 function group(of, k) {
   const place = element("fieldset", { class: "part" });
   const redraw = () => {
     const legend = element("legend", { text: of.column }), kind = (value, told) => {
       const input = element("input", { type: "radio", name: `kind-${k}`, value, checked: of.kind === value });
-      input.addEventListener("change", () => { of.kind = value; redraw(); changed(); });
+      input.addEventListener("change", () => { Object.assign(of, { kind: value, low: "", high: "", cuts: [] }); redraw(); changed(); });
       return element("label", {}, input, ` ${told}`);
     };
-    const kinds = isNumber(of.column) ? [element("p", { class: "switches" }, kind("keys", "single keys"), kind("bands", "bands of numbers"))] : [];
-    place.replaceChildren(legend, ...kinds, ...(of.kind === "bands" ? ofBands(of) : keys(of, redraw)),
+    const banded = isNumber(of.column) ? ["bands", "bands of numbers"] : isDate(of.column) ? ["dates", "bands of dates"] : null;
+    const kinds = banded ? [element("p", { class: "switches" }, kind("keys", "single keys"), kind(...banded))] : [];
+    place.replaceChildren(legend, ...kinds, ...(of.kind === "bands" ? ofBands(of) : of.kind === "dates" ? ofDates(of) : keys(of, redraw)),
       element("button", { type: "button", class: "plain", text: `Do not group by ${of.column}`, onclick: () => { question().groups.splice(k, 1); question().totals = []; draw(); changed(); } }));
     return place;
   };
@@ -131,7 +153,8 @@ function group(of, k) {
 }
 
 function totals() {
-  const names = question().groups.map((g) => g.column), margins = names.length > 1 ? [...names, "total"] : names.length ? ["total"] : [];
+  const names = question().groups.map((g) => g.column), coarser = question().groups.flatMap((g) => (g.kind === "keys" ? Object.keys(g.containing ?? {}) : []));
+  const margins = names.length ? [...(names.length > 1 ? names : []), ...coarser, "total"] : [];
   $("#totals").hidden = !margins.length;
   question().totals = question().totals.filter((name) => margins.includes(name));
   $("#totals .switches").replaceChildren(...margins.map((name) => {
@@ -194,6 +217,16 @@ function ofAlpha(text) {
   return digits ? `ln(1${"0".repeat(digits.length)}/${BigInt(digits)})` : text && "alpha";
 }
 
+// With what code lists say beside the keys: how codes are called, and the coarser ones in which they lie.
+function declared(groups, columns) {
+  const listed = groups.filter((g) => g.kind === "keys" && g.source), own = (g, pairs) => Object.fromEntries(Object.entries(pairs).filter(([code]) => g.keys.includes(code)));
+  if (!listed.length) return columns;
+  const labels = Object.assign({}, ...listed.map((g) => ({ ...g.labels, ...(g.labels[g.column] && { [g.column]: own(g, g.labels[g.column]) }) })));
+  const kept = (g, { of, map }) => ({ of, map: of !== g.column ? map : Object.fromEntries(Object.entries(map).map(([code, finer]) => [code, finer.filter((key) => g.keys.includes(key))]).filter(([, finer]) => finer.length)) });
+  const coarser = Object.assign({}, ...listed.map((g) => Object.fromEntries(Object.entries(g.containing).map(([name, map]) => [name, kept(g, map)]))));
+  return { format: "discreet-domain", version: 1, source: listed.map((g) => g.source).join("; "), columns: { ...columns, ...coarser }, ...(Object.keys(labels).length && { labels }) };
+}
+
 export function asked() {
   const { statistics, groups, fields, totals: margins } = question(), { draft } = room, by = { count: [], sum: [], mean: [], share: [] };
   for (const s of statistics) {
@@ -212,7 +245,8 @@ export function asked() {
   for (const g of groups) {
     const whole = isNumber(g.column) && g.keys.every((key) => /^-?(0|[1-9]\d{0,14})$/.test(key));
     if (g.kind === "keys" && !g.keys.length && !g.missing) throw new Unfinished(`domain.${g.column}`, `Say which keys ${g.column} can have: type or paste them, or choose a code list.`);
-    domain[g.column] = g.kind === "bands" ? bands(g) : [...g.keys.map((key) => (whole ? Number(key) : key)), ...(g.missing ? [null] : [])];
+    if (g.kind === "dates" && !g.cuts.length) throw new Unfinished(`domain.${g.column}`, "Say on which days bands begin, such as 2000-01-01, 2010-01-01.");
+    domain[g.column] = g.kind === "bands" ? bands(g) : g.kind === "dates" ? dateBands(g) : [...g.keys.map((key) => (whole ? Number(key) : key)), ...(g.missing ? [null] : [])];
   }
   const pairs = lines(fields.labels ?? "").map((text) => [text.split("=")[0].trim(), text.split("=").slice(1).join("=").trim()]);
   if (pairs.some((pair) => !pair[0] || !pair[1])) throw new Unfinished("presentation.labels", "A label is a name and what to call it, such as sex=Sex at birth.");
@@ -220,7 +254,7 @@ export function asked() {
   if (concentrated && !fields.rho) throw new Unfinished("rho", `Say how much rho this may cost; ${room.account.left} is left.`);
   const epsilon = fields.epsilon?.trim() || ofAlpha(fields.alpha?.trim() ?? "");
   if (!concentrated && !epsilon) throw new Unfinished("epsilon", "Say how much epsilon this may cost.");
-  return { ledger: draft.ledger, table: draft.table, dataset: draft.dataset, version: draft.version, count: count.length ? count : null, ...others, by: groups.map((g) => g.column), domain: groups.length ? domain : null,
+  return { ledger: draft.ledger, table: draft.table, dataset: draft.dataset, version: draft.version, count: count.length ? count : null, ...others, by: groups.map((g) => g.column), domain: groups.length ? declared(groups, domain) : null,
     ...(concentrated ? { rho: fields.rho.trim() } : { epsilon }), max_count: room.account?.relation === "add-remove" ? whole(fields, "max_count") : null, max_groups: whole(fields, "max_groups"), max_rows: whole(fields, "max_rows"), round_to: whole(fields, "round_to"), hide_below: whole(fields, "hide_below"),
     margins, purpose: fields.purpose || null, part: fields.part?.trim() || null, counted: fields.counted?.trim() || "units", confidence: fields.confidence?.trim() || "0.95", simultaneous: Boolean(fields.simultaneous),
     presentation: { title: fields.title?.trim() || null, source: fields.source?.trim() || null, notes: lines(fields.notes ?? ""), labels: Object.fromEntries(pairs), separator: fields.out_separator || null, decimal: fields.out_decimal || "." } };
@@ -243,7 +277,7 @@ for (const button of document.querySelectorAll("[data-add]")) button.addEventLis
 $("#group-by").addEventListener("change", (event) => {
   const column = event.target.value;
   if (!column) return;
-  question().groups.push({ column, kind: "keys", keys: [], missing: false, low: "", high: "", cuts: [] });
+  question().groups.push({ column, kind: "keys", keys: [], missing: false, low: "", high: "", cuts: [], source: "", labels: {}, containing: {} });
   draw();
   changed();
   $("#groups").lastElementChild.querySelector("textarea, input").focus();

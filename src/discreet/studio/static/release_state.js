@@ -56,7 +56,7 @@ export function show(step, focus = true) {
 
 // What is written is kept at once; only the last of quick changes is sent.
 let waiting = null;
-const KEPT = ["way", "codes", "ledger", "dataset", "version", "opening", "public", "question", "step"];
+const KEPT = ["way", "codes", "ledger", "dataset", "version", "opening", "public", "question", "step", "revision"];
 const body = () => Object.fromEntries(KEPT.map((name) => [name, room.draft[name]]));
 
 export function save(soon = 0) {
@@ -75,9 +75,15 @@ export async function flush(more = {}) {
   waiting = null;
   try {
     const kept = await ask("/api/release/keep", body(), more);
+    room.draft.revision = kept.revision;
     if (room.draft.admitted !== kept.admitted) { room.draft.admitted = kept.admitted; render(); }
-  } catch (error) { fail(error); }
+  } catch (error) {
+    if (error.field !== "revision") return fail(error);
+    $("#newer").hidden = false;
+    bring($("#reload"));
+  }
 }
+$("#reload").addEventListener("click", () => location.reload());
 addEventListener("pagehide", () => flush({ keepalive: true }));
 
 // An error stands at its field, in the step that has it; else below the button that was pressed.
@@ -98,7 +104,7 @@ export function doing(button, work) {
     button.setAttribute("aria-disabled", "true");
     say();
     right(button.closest(".step") ?? document.body);
-    try { await flush(); await work(); } catch (error) { fail(error); } finally { button.removeAttribute("aria-disabled"); }
+    try { await flush(); if ($("#newer").hidden) await work(); else bring($("#reload")); } catch (error) { fail(error); } finally { button.removeAttribute("aria-disabled"); }
   });
 }
 

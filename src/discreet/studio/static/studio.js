@@ -1,5 +1,4 @@
 // What the rooms share: asking the server, saying what was wrong, charts whose data change, state that lives in the address.
-import "/vega.js"; // it exports nothing: what it brings stands in window
 
 const problem = document.querySelector("#problem"), closed = document.querySelector("#closed");
 
@@ -111,13 +110,14 @@ const specifications = new Map();
 export async function chart(element, name, { signals = {} } = {}) {
   if (!specifications.has(name)) specifications.set(name, ask(`/api/charts/${name}`));
   const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
+  await import("/vega.js"); // where a room has charts of its own; it exports nothing, what it brings stands in window
   const spec = structuredClone(await specifications.get(name));
   if (spec.width) spec.width = Math.min(spec.width, (element.clientWidth || element.closest(".sheet").clientWidth) - 75); // a phone shows all of it
   for (const part of ["axis", "title", "legend", "header"]) {
     spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
   }
   const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
-  for (const mark of ["rule", "tick", "text"]) spec.config[mark] = { color: ink, ...spec.config[mark] }; // whiskers stand out in the dark, too
+  for (const mark of ["rule", "tick", "text", "point"]) spec.config[mark] = { color: ink, ...spec.config[mark] }; // whiskers stand out in the dark, too
   spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
   const { view } = await window.vegaEmbed(element, spec, {
     ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
@@ -137,7 +137,7 @@ export const address = {
 
 // A place where a file is dropped, or chosen with the field inside it.
 export function dropping(box, take) {
-  box.querySelector("input").addEventListener("change", (event) => take(event.target.files[0]));
+  box.querySelector("input").addEventListener("change", (event) => { take(event.target.files[0]); event.target.value = ""; }); // the same one can be chosen again
   box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
   box.addEventListener("dragleave", () => box.classList.remove("over"));
   box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
