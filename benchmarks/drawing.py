@@ -52,6 +52,7 @@ KEEP = 1 / 102  # randomised response at ln 2 on 0..100: keep with 1/102, else d
 SCALAR_CALLS = 20_000
 TABLE_NOISE = 0.95  # two equally fast codes differ by a few per cent from run to run
 MEGABYTE = 10**6
+PEERS = ("opendp", "diffprivlib", "pydp", "tmlt.core")
 
 Values = NDArray[np.int64]
 Task = Callable[[], object]
@@ -323,9 +324,9 @@ def _memory_of(case: str, floor: bool) -> float:
 def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.PeerRate]]:
     """Ours against each peer's fastest route, timed just before and just after it; then against the fastest peer."""
     problems = {}
-    for name in _peers.PINS:
-        console.print(f"installing {name}, unless it is there")
-        problems[name] = _peers.install(name)
+    for name in PEERS:
+        console.print(f"looking for {name}")
+        problems[name] = _peers.missing(name)
     mechanism, values = MAKE[GEOMETRIC](), true_values(GEOMETRIC)
     mechanism.sample(values)
     rows, peers = [], []
@@ -336,6 +337,12 @@ def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.Pee
         ours = N / min(times)
         ratio = None if peer.rate is None else ours / peer.rate
         label = f"{name} {peer.version}".strip()
+        if peer.rate is None:
+            peer = replace(peer, problem=_peers.latest(f"{name}: draws", peer.problem))
+        else:
+            _peers.remember(
+                f"{name}: draws", f"{label} {amount(peer.rate, 'values/s')}, ours {amount(ours, 'values/s')}"
+            )
         rows.append(Row(GEOMETRIC, ours, label, peer.rate, ratio, "", None, note=peer.problem or peer.route))
         peers.append(peer)
     ran = [row for row in rows if row.ratio is not None]
@@ -433,8 +440,13 @@ def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     theirs = amount(row.theirs, row.unit)
     name = f"draw: {row.case}" + (f", against {row.against}" if row.against else "")
+    told, peer = {}, row.against.partition(" ")[0]
+    if peer in PEERS and row.ours is not None:
+        theirs = theirs or f"{row.note}:"
+        told = {} if row.theirs is None else {f"draws-{peer}": f"{row.theirs:,.0f}"}
+        told |= {"draws": f"{row.ours:,.0f}"} if peer == PEERS[0] else {}
     return _page.Line(
-        name, amount(row.ours, row.unit), f"{theirs} {row.against}".strip(), row.ratio, row.asked, row.met
+        name, amount(row.ours, row.unit), f"{theirs} {row.against}".strip(), row.ratio, row.asked, row.met, told
     )
 
 

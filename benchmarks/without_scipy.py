@@ -1,7 +1,7 @@
 """What SciPy's routines cost, and what would stand in their place without it: processor time, one thread, in turns.
 
 For docs/decisions/scipy.md. In its place: NumPy where it has the same, python-flint for special functions, a loop where neither
-has it. `python benchmarks/without_scipy.py` prints the table; --sizes FOLDER adds up what packages in a folder take
+has it. `python benchmarks/without_scipy.py [--quick]` prints the table; --sizes FOLDER adds up what packages in a folder take
 (`pip install --target FOLDER ...` of the core's dependencies).
 """
 
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import _page
 import numpy as np
 from flint import arb, ctx
 from numpy.lib.stride_tricks import sliding_window_view
@@ -166,15 +167,19 @@ def main() -> None:
     if sys.argv[1:2] == ["--sizes"]:
         sizes(Path(sys.argv[2]))
         return
+    rounds, kept = 3 if sys.argv[1:2] == ["--quick"] else ROUNDS, []
     print("| what | with SciPy | without | times: median (of all rounds) |\n|---|--:|--:|--:|")
     for name, (own, other) in cases().items():
         own(), other()
-        turns = [(least(own), least(other)) for _ in range(ROUNDS)]
+        turns = [(least(own), least(other)) for _ in range(rounds)]
         ratios = sorted(without / with_it for with_it, without in turns)
         with_it, without = (min(part) * 1e6 for part in zip(*turns, strict=True))
         print(
-            f"| {name} | {with_it:,.1f} us | {without:,.1f} us | {ratios[ROUNDS // 2]:.2g} ({ratios[0]:.2g} to {ratios[-1]:.2g}) |"
+            f"| {name} | {with_it:,.1f} us | {without:,.1f} us | {ratios[rounds // 2]:.2g} ({ratios[0]:.2g} to {ratios[-1]:.2g}) |"
         )
+        with_text, without_text = (_page.seconds(value / 1e6) for value in (with_it, without))
+        kept.append(_page.Line(f"SciPy: {name}", with_text, f"{without_text}, without it", ratios[rounds // 2]))
+    _page.keep(__file__, kept)
 
 
 if __name__ == "__main__":
