@@ -20,8 +20,9 @@ import _page
 import numpy as np
 from flint import arb, ctx
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy import ndimage, signal, special
+from scipy import ndimage, signal, sparse, special
 from scipy.linalg import lapack, lu_factor, lu_solve
+from scipy.sparse.linalg import factorized
 
 RNG = np.random.default_rng(1)
 ROUNDS = 7
@@ -114,6 +115,20 @@ def cases() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
         )
         assert np.allclose(found[f"tridiagonal system of {n}"][0]()[0], found[f"tridiagonal system of {n}"][1]())
         assert np.allclose(lapack.dgbsv(2, 2, store, b)[2], banded(rows, b))
+    tiers = [np.arange(3000) // 5, np.arange(3000) % 50, np.zeros(3000, dtype=np.int64)]  # of 600, 50 and 1 totals
+    rows, own = np.concatenate([tiers[0], 600 + tiers[1], 650 + tiers[2]]), np.tile(np.arange(3000), 3)
+    sums, noise, right = sparse.csr_matrix((np.ones(9000), (rows, own))), 1 + RNG.random(651), RNG.normal(size=651)
+
+    def fitted() -> object:
+        return factorized((sums @ sums.T + sparse.diags(noise)).tocsc())(right)
+
+    def dense() -> object:
+        table = np.zeros((651, 3000))
+        table[rows, own] = 1
+        return np.linalg.solve(table @ table.T + np.diag(noise), right)
+
+    assert np.allclose(fitted(), dense())
+    found["651 measured totals of 3,000 cells, fitted"] = fitted, dense
     x, kernel = RNG.random(4001), RNG.random(8001)
     size = 2 ** int(np.ceil(np.log2(len(x) + len(kernel))))
     found["product of distributions of 4,001 and 8,001 numbers"] = (
