@@ -82,7 +82,7 @@ PLANS = {
     "many_steps": Plan(4.0, page=("--bars",)),
     "recovery": Plan(1.0, page=("--bars",)),
     "release": Plan(1.5),
-    "startup": Plan(0.5, page=("5",), quick=("2",), full=("15",)),
+    "startup": Plan(0.5, page=("5",), quick=("2",)),
     "studio": Plan(0.5, quick=("--rounds", "2")),
     "sums": Plan(0.5, page=("10000000", "2"), quick=("1000000", "1")),
     "totals": Plan(0.1, page=("--quick",)),
@@ -331,6 +331,8 @@ def write_readme(readme: Path = README, folder: Path = RESULTS) -> None:
     if about["size"] == "quick":
         raise SystemExit("The last run was of small sizes; run `make bench` first.")
     text = with_numbers(readme.read_text("utf-8"), about)
+    if noise(about):
+        print(noise(about), file=sys.stderr)
     beside = readme.with_name(readme.name + ".new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(readme)

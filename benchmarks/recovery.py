@@ -17,7 +17,7 @@ Names. Values without an order under randomised response: mean total variation d
 likelihood estimate and the projected inverse, the better on average over the runs of a cell. Zipf, uniform and sparse truths.
 
 Speed. The maximum likelihood estimate against the peer qif, which iterates to its default tolerance, in the same run and in
-its own environment; large grids alone; 5000 iterations against dense NumPy. Best of some rounds, wall clock, one thread.
+its own environment; large grids alone; 5000 iterations against dense NumPy. Best of some rounds, processor time, one thread.
 
 Writes results/recovery.json and results/recovery.md beside this file; with --only, the other part of them is kept.
 --quick is for trying out: few runs, and nothing is written. --bars is the speed alone, without the peer's longest recovery.
@@ -413,14 +413,14 @@ def name_rows(sizes: Sequence[int], numbers: Sequence[int], runs: int) -> list[R
 
 
 def best_seconds(task: Callable[[], object], rounds: int) -> float:
-    """The best wall-clock time of some rounds, after one untimed call if there are many."""
+    """The best processor time of some rounds, after one untimed call if there are many."""
     if rounds > 1:
         task()
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         task()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -487,9 +487,9 @@ def large_rows(sizes: Sequence[tuple[int, int, float]]) -> list[Row]:
     for top, number, most in sizes:
         for kind in ("bell", "four points"):
             mechanism, counts = reports_of(top, number, kind)
-            start = time.perf_counter()
+            start = time.process_time()
             found = dt.recover(counts, mechanism, method="mle", kind="counts")
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             case = f"maximum likelihood, 0..{top:,}, {kind}, N = {number:,}"
             asked, met = f"under {most:g} s, gap ≤ 1e-8", seconds < most and found.gap <= 1e-8
             rows.append(Row("speed", case, seconds, "", None, None, asked, met, f"gap {found.gap:.0e}"))
