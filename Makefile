@@ -65,8 +65,8 @@ studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into st
 proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (it says which packages)
 	@$(MAKE) --no-print-directory -C proofs
 
-bench: $(VENV)/.dev-stamp  ## run every benchmark and print one page of them: benchmarks/results/README.md (QUICK=1: small sizes, nothing kept)
-	$(BIN)/python benchmarks/_page.py run $(if $(QUICK),--quick)
+bench: $(VENV)/.dev-stamp  ## run every benchmark (20 minutes, quiet machine) and print one page of them: benchmarks/results/README.md (QUICK=1: small sizes, nothing kept; FULL=1: hours; PEERS=1: install peers; NAMES="calls release": these alone)
+	$(BIN)/python benchmarks/_page.py run $(if $(QUICK),--quick) $(if $(FULL),--full) $(if $(PEERS),--peers) $(NAMES)
 
 numbers: $(VENV)/.dev-stamp  ## take README.md's numbers from the last `make bench`
 	$(BIN)/python benchmarks/_page.py readme

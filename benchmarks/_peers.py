@@ -1,19 +1,28 @@
-"""The peers: each is installed on demand in its own virtual environment, and timed in a process of its own."""
+"""The peers: each is installed in its own virtual environment, and timed in a process of its own.
+
+`make bench PEERS=1`, or `python benchmarks/_peers.py [NAME ...]`, installs them. The row that needs one that is not there says
+so, and what was measured last, from results/peers.json.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+
+import _page
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / ".peers"  # ignored by git
+LATEST = _page.RESULTS / "peers.json"
 INSTALL_SECONDS = 300
+NOT_INSTALLED = "peer not installed"
 RUN_SECONDS = 180
 
 PINS: dict[str, tuple[str, ...]] = {
@@ -25,6 +34,8 @@ PINS: dict[str, tuple[str, ...]] = {
     "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn==1.6.1", "statsmodels==0.15.0", "numpy==2.4.6", "scipy==1.17.1"),
     "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "numpy==2.4.6", "scipy==1.17.1", "numba==0.68.1"),
     "tmlt.core": ("tmlt.core==0.20.0", "pyspark==3.5.9"),
+    "qif": ("qif==1.6.0", "numpy==2.4.6"),
+    "dp-accounting": ("dp-accounting==0.6.0",),  # pins old versions of attrs and others
 }
 
 
@@ -41,12 +52,37 @@ class PeerRate:
     problem: str = ""
 
 
+def missing(name: str) -> str:
+    """Why a peer cannot be measured, or nothing."""
+    return "" if _is_installed(name) else NOT_INSTALLED
+
+
+def remember(what: str, told: str) -> None:
+    """Keep what was measured of a peer, with today's date."""
+    known = json.loads(LATEST.read_text("utf-8")) if LATEST.is_file() else {}
+    known[what] = {"date": datetime.now(UTC).date().isoformat(), "told": told}
+    LATEST.write_text(json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def latest(what: str, problem: str) -> str:
+    """A problem, and what was measured last, if anything."""
+    known = json.loads(LATEST.read_text("utf-8")) if LATEST.is_file() else {}
+    return f"{problem}; {known[what]['told']} on {known[what]['date']}" if what in known else problem
+
+
+def _pins(name: str) -> str:
+    return "\n".join((f"python {sys.version_info.major}.{sys.version_info.minor}", *PINS[name]))
+
+
+def _is_installed(name: str) -> bool:
+    stamp = FOLDER / name / "pins.txt"
+    return stamp.is_file() and stamp.read_text() == _pins(name)
+
+
 def install(name: str) -> str:
     """Make the peer's environment unless it is there with the same pins. Returns the problem, or nothing."""
     home = FOLDER / name
-    stamp = home / "pins.txt"
-    pins = "\n".join((f"python {sys.version_info.major}.{sys.version_info.minor}", *PINS[name]))
-    if stamp.is_file() and stamp.read_text() == pins:
+    if _is_installed(name):
         return ""
     shutil.rmtree(home, ignore_errors=True)
     pip = [str(_python(home)), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
@@ -56,8 +92,8 @@ def install(name: str) -> str:
     except subprocess.TimeoutExpired:
         return f"not installed: it took more than {INSTALL_SECONDS // 60} minutes"
     except subprocess.CalledProcessError as error:
-        return f"not installed: {_reason(error.stderr)}"
-    stamp.write_text(pins)
+        return f"not installed: {_page.reason(error.stderr)}"
+    (home / "pins.txt").write_text(_pins(name))
     return ""
 
 
@@ -72,16 +108,18 @@ def measure(name: str, seconds: float, rounds: int, script: str = "_peer_draws.p
     except subprocess.TimeoutExpired:
         return PeerRate(name, problem=f"no answer in {RUN_SECONDS} seconds")
     except subprocess.CalledProcessError as error:
-        return PeerRate(name, problem=f"does not run: {_reason(error.stderr)}")
+        return PeerRate(name, problem=f"does not run: {_page.reason(error.stderr)}")
 
 
 def _python(home: Path) -> Path:
     return home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def _reason(text: str) -> str:
-    """The last line that names an error, without places on this machine."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(ERROR:|\w*(Error|Exception)\b)", line)]
-    line = (errors or lines or ["no message"])[-1].removeprefix("ERROR:").strip()
-    return re.sub(r"\s*\(?(\w+://|/)[^\s)]+\)?", "", line)[:160]
+def install_all(names: Iterable[str] = ()) -> None:
+    """Make the environments of these peers, or of all, and say how it went."""
+    for name in names or PINS:
+        print(f"{name}: {install(name) or 'installed'}", flush=True)
+
+
+if __name__ == "__main__":
+    install_all(sys.argv[1:])

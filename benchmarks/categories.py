@@ -1,6 +1,6 @@
 """Answers from a list under local privacy: how near the shares come and how long it takes, against peers; how fast long lists are.
 
-Usage: python benchmarks/categories.py [--no-peers] [--quick]
+Usage: python benchmarks/categories.py [--no-peers] [--quick | --bars]
 
 Error. For lists of 10 to 10,000 answers, epsilon from 1/2 to 3, and answers by Zipf's law, all alike, or only five of them: the
 mean squared error of the unbiased shares of those who reported, times their number, over some runs; beside the exact variance
@@ -9,7 +9,7 @@ cells, each in a process of its own; their runs are fewer, since they take longe
 
 Speed. Values per second of processor time on one thread, with the secure source; a tally of 10^7 reports and all shares of it.
 
-Writes results/categories.md beside this file.
+Writes results/categories.md beside this file. --bars: only what is asked, with peers in one cell; writes no table.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ class Cell:
         }[self.shape]
         ends = np.rint(np.cumsum(weights) / weights.sum() * PEOPLE).astype(int)
         return np.diff(ends, prepend=0).tolist()
+
+
+ASKED_CELL = Cell(1000, "1", "zipf")  # where peers' speed stands on the page
 
 
 def seconds(task: Callable[[], object]) -> float:
@@ -117,7 +120,7 @@ def peers(cells: list[Cell]) -> dict[str, list[dict[str, float]] | str]:
     ]
     found: dict[str, list[dict[str, float]] | str] = {}
     for name in PEERS:
-        problem = _peers.install(name)
+        problem = _peers.missing(name)
         if problem:
             found[name] = problem
             continue
@@ -163,13 +166,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--quick", action="store_true", help="few cells, without peers")
+    parser.add_argument("--bars", action="store_true", help="only what is asked, with peers in one cell")
     given = parser.parse_args()
     sizes = (10, 100) if given.quick else tuple(RUNS)
     cells = [Cell(k, epsilon, shape) for k in sizes for epsilon in EPSILONS for shape in SHAPES]
+    if given.bars:
+        others = {} if given.no_peers else peers([ASKED_CELL])
+        keep(cells, {(1000, "1"): speed(1000, "1")}, others, 0)
+        return
     others = {} if given.no_peers or given.quick else peers(cells)
     machine = f"{_machine.cpu_model()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     drawn, theory = [ours(cell) for cell in cells], [exact(cell) for cell in cells]
-    worst = max(max(row["rare"], row["projective"] / row["optimum"]) for row in theory)
+    worst = worst_of(theory)
     timed = [(100, "1")] if given.quick else [(10, "1"), (100, "1"), *((1000, e) for e in EPSILONS), (10_000, "1")]
     rates = {(k, epsilon): speed(k, epsilon) for k, epsilon in timed}
     ways = {name: rows for name, rows in others.items() if isinstance(rows, list)}
@@ -219,9 +227,30 @@ def main() -> None:
     print(text)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "categories.md").write_text(text, encoding="utf-8")
+    keep(cells, rates, others, cells.index(ASKED_CELL) if ASKED_CELL in cells else 0)
+
+
+def worst_of(theory: list[dict[str, float]]) -> float:
+    """The largest error against the optimum's, also of a rare answer alone."""
+    return max(max(row["rare"], row["projective"] / row["optimum"]) for row in theory)
+
+
+def keep(
+    cells: list[Cell],
+    rates: dict[tuple[int, str], tuple[float, float]],
+    others: dict[str, list[dict[str, float]] | str],
+    place: int,
+) -> None:
+    """What is asked, for the page; peers' rates are of the cell in this place."""
+    worst = worst_of([exact(cell) for cell in cells])
     rate, taken = next(rates[key] for key in ((1000, "1"), (100, "1")) if key in rates)
-    fastest = max((1 / rows[cells.index(Cell(1000, "1", "zipf"))]["draw"] for rows in ways.values()), default=None)
-    other = "" if fastest is None else f"{fastest:,.0f} a second, the fastest peer"
+    peer_rates = {name: 1 / rows[place]["draw"] for name, rows in others.items() if not isinstance(rows, str)}
+    fastest = max(peer_rates.values(), default=None)
+    if fastest is not None:
+        told = f"{fastest:,.0f} a second, {max(peer_rates, key=peer_rates.__getitem__)}, the fastest peer"
+        _peers.remember("categories: draws", f"{told}, ours {rate / 1e6:.0f} M")
+    problems = [f"{name}: {told}" for name, told in others.items() if isinstance(told, str)]
+    other = told if fastest is not None else _peers.latest("categories: draws", ", ".join(problems)) if problems else ""
     _page.keep(
         __file__,
         [

@@ -1,35 +1,35 @@
 """Perturbing a column of Parquet, and counting a release of it, with Spark on this machine, against the embedded engine.
 
 Asked: tasks that read the files themselves, two at a time (local[2]), at most 1.5 times the embedded engine's time for 10^8 rows;
-two workers of one core each (local-cluster) at most 1.2 times local[2]. What starts up once is left out. In each process both
-engines take turns, and the least of each is taken: other work on the machine only adds. Seconds of CPU are those of all processes,
-Java's included. Beside these, rows that Spark hands over, as of computed tables, on a tenth of the rows.
-`python benchmarks/cluster.py 10000000` is a short run.
+two workers of one core each (local-cluster) at most 1.2 times local[2]. Each master has a process of its own, and both wait with
+a session that has started, and that has perturbed and released a few million rows. Then the ways take turns, and the least of each
+counts: other work on the machine only adds. Seconds of CPU are those of all processes, Java's included, and decide. Beside these,
+on a tenth of the rows: a release that knows its table by its rows, and rows that Spark hands over, as of computed tables.
+
+Usage: python benchmarks/cluster.py [--rows 20000000] [--runs 3]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-from datetime import date
 from pathlib import Path
+from typing import Any
 
-import _machine
+import _page
 import pyspark
 from rich.console import Console
 from rich.table import Table
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = _page.FOLDER
 ROWS, RUNS = 100_000_000, 3
-MASTERS = {
-    "local[2]": 1.5,
-    "local-cluster[2,1,2048]": 1.8,
-}  # times the embedded engine; the second is 1.2 times the first
+LOCAL, WORKERS = "local[2]", "local-cluster[2,1,2048]"
+OF_EMBEDDED, OF_LOCAL = 1.5, 1.2  # times that are asked at most
 
 # hardly any two rows are alike, so that whoever knows them by their rows hashes each
 MAKE = """
@@ -45,8 +45,9 @@ with pq.ParquetWriter(sys.argv[1], pa.schema(kinds)) as writer:
         left -= size
 """
 
+# a process that does what it reads from its standard input, and writes how long that took
 TIMED = """
-import sys, time, json, os, pathlib, warnings
+import sys, time, json, os, pathlib
 import discreet as dt
 from discreet.randomness import Job
 from discreet.engines.spark import opened_session, quiet
@@ -68,10 +69,9 @@ def cpu():
         front = [pid for pid, (parent, *_) in parents.items() if parent in front]
     return sum(spent.values()) / os.sysconf("SC_CLK_TCK")
 
-table, small, tenth, master, runs, folder = sys.argv[1:7]
+table, small, tenth, master, folder = sys.argv[1:6]
 m, question = dt.geometric(100, epsilon="ln(2)/10"), iter(range(10**6))
-job = Job("rows")
-source = job.source("rows", "age", m.digest)
+source = Job("rows").source("rows", "age", m.digest)
 book = dt.Ledger(f"{folder}/{os.getpid()}.db")
 groups = {"region": list(range(40))}
 
@@ -84,98 +84,210 @@ def released(data, version="1"):
     dt.release(data, dataset="rows", version=version, ledger=book, count=counted, by=["region"], domain=groups, epsilon=1)
 
 def timed(work):
-    start, before = time.perf_counter(), cpu()
+    before, start = cpu(), time.perf_counter()
     work()
-    return {"seconds": time.perf_counter() - start, "cpu": cpu() - before}
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "cpu": cpu() - before}
 
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 book.create("rows", "1000", relation="add-remove")
-found = {}
 with quiet(), opened_session(master) as session:
     frame, first, part = (session.read.parquet(path) for path in (table, small, tenth))
     ways = {
-        ("perturb", "embedded"): lambda: perturbed(table),
-        ("perturb", "spark"): lambda: perturbed(table, engine="spark"),
-        ("release", "embedded"): lambda: released(table),
-        ("release", "spark"): lambda: released(frame),  # known by the same bytes
-        ("release", "spark, known by rows"): lambda: released(frame, "not admitted"),
+        "admission embedded": lambda: dt.admit(table, dataset="rows", ledger=book),
+        "admission spark": lambda: dt.admit(frame, dataset="rows", ledger=book),  # the same file: nothing new
+        "perturb embedded": lambda: perturbed(table),
+        "perturb spark": lambda: perturbed(table, engine="spark"),
+        "release embedded": lambda: released(table),
+        "release spark": lambda: released(frame),  # known by the same bytes
+        "release known by rows": lambda: released(part, "not admitted"),
+        "perturb rows handed over": lambda: perturbed(part.where("age >= 0")),
+        "release rows handed over": lambda: released(part.where("age >= 0"), "tenth"),
     }
-    found["admission embedded"] = [timed(lambda: dt.admit(table, dataset="rows", ledger=book))]
     dt.admit(first, dataset="rows", version="small", ledger=book)
-    found["admission spark"] = [timed(lambda: dt.admit(frame, dataset="rows", ledger=book))]  # the same file: nothing new
-    for _ in range(2):
+    for _ in range(3):
         perturbed(first), released(first, "small")
-    for _ in range(int(runs)):
-        for (what, engine), work in ways.items():
-            found.setdefault(f"{what} {engine}", []).append(timed(work))
-    if master == "local[2]":
-        handed = part.where("age >= 0")
-        found["perturb rows handed over"] = [timed(lambda: perturbed(handed))]
-        found["release rows handed over"] = [timed(lambda: released(handed, "tenth"))]
-print(json.dumps({name: {key: min(run[key] for run in runs) for key in ("seconds", "cpu")} for name, runs in found.items()}))
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(timed(ways[line.strip()])), flush=True)
 """
 
 
-def measured(master: str, files: list[str], folder: str, runs: int) -> dict[str, dict[str, float]]:
-    """The least seconds of each job, with a secret for the workers of a cluster in a folder of settings."""
-    settings = {
-        "spark.authenticate.secret": os.urandom(16).hex(),
-        "spark.ui.enabled": "false",
-        "spark.local.dir": folder,
-    }
-    Path(folder, "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", TIMED, *files, master, str(runs), folder],
-            check=True,
+class Master:
+    """A process with a session of Spark that has started."""
+
+    def __init__(self, name: str, files: list[str], folder: Path) -> None:
+        folder.mkdir()
+        settings = {
+            "spark.authenticate.secret": os.urandom(16).hex(),  # for the workers of a cluster
+            "spark.ui.enabled": "false",
+            "spark.local.dir": str(folder),
+        }
+        (folder / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", TIMED, *files, name, str(folder)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "SPARK_CONF_DIR": folder},
+            env={**os.environ, "SPARK_CONF_DIR": str(folder)},
             cwd=folder,
         )
+        self._answer()
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        if not line:
+            raise SystemExit(f"The session on {self.name} ended with exit code {self.process.wait()}.")
+        return line
+
+    def timed(self, what: str) -> dict[str, float]:
+        """Seconds on the wall, and of CPU."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        found: dict[str, float] = json.loads(self._answer())
+        return found
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+TURNS = (  # what is run in turns, and by whom
+    ("perturb embedded", LOCAL),
+    ("perturb spark", LOCAL),
+    ("perturb spark", WORKERS),
+    ("release embedded", LOCAL),
+    ("release spark", LOCAL),
+    ("release spark", WORKERS),
+)
+ONCE = (("release known by rows", LOCAL), ("perturb rows handed over", LOCAL), ("release rows handed over", LOCAL))
+Found = dict[tuple[str, str], list[dict[str, float]]]
+
+
+def measured(files: list[str], folder: Path, runs: int) -> Found:
+    """All runs of each way."""
+    masters: dict[str, Master] = {}
+    found: Found = {}
+    try:
+        for k, name in enumerate((LOCAL, WORKERS)):
+            masters[name] = Master(name, files, folder / str(k))
+            for what in ("admission embedded", "admission spark"):
+                found[what, name] = [masters[name].timed(what)]
+        for _ in range(runs):
+            for what, name in TURNS:
+                found.setdefault((what, name), []).append(masters[name].timed(what))
+        for what, name in ONCE:
+            found[what, name] = [masters[name].timed(what)]
     finally:
+        for master in masters.values():
+            master.end()
         shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)  # where such a cluster writes
-    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
+def rows_of(found: Found, rows: int) -> list[dict[str, Any]]:
+    """Each way with what it is held against; ways that were run on a tenth are in proportion."""
+    best = {key: {unit: min(run[unit] for run in runs) for unit in ("seconds", "cpu")} for key, runs in found.items()}
+    told = []
+    for (what, master), run in best.items():
+        kind, _, engine = what.partition(" ")
+        if engine == "embedded" and master == WORKERS:  # once is enough
+            continue
+        tenth = (what, master) in ONCE
+        against = (f"{kind} spark", LOCAL) if master == WORKERS else (f"{kind} embedded", LOCAL)
+        ratio = {unit: run[unit] / best[against][unit] * (10 if tenth else 1) for unit in run}
+        bar = None if engine != "spark" or kind == "admission" else OF_LOCAL if master == WORKERS else OF_EMBEDDED
+        is_floor = engine == "embedded"
+        told.append(
+            {
+                "name": f"{kind}, {'embedded' if is_floor else master if engine == 'spark' else f'{master}, {engine}'}",
+                "rows": rows // 10 if tenth else rows,
+                **run,
+                "floor": ""
+                if is_floor
+                else f"{best[against]['cpu']:.2f} s, {LOCAL if master == WORKERS else 'embedded'}",
+                "ratio": None if is_floor else ratio["cpu"],
+                "wall": None if is_floor else ratio["seconds"],
+                "bar": bar,
+                "met": None if bar is None else ratio["cpu"] <= bar,
+            }
+        )
+    return told
+
+
+HEADS = (
+    "",
+    "rows",
+    "seconds",
+    "of CPU",
+    "million rows/s of CPU",
+    "against",
+    "times (CPU)",
+    "times (wall)",
+    "bar",
+    "met",
+)
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A row as text."""
+    return [
+        row["name"],
+        f"{row['rows']:,}",
+        f"{row['seconds']:.2f}",
+        f"{row['cpu']:.2f}",
+        f"{row['rows'] / row['cpu'] / 1e6:.1f}",
+        row["floor"],
+        *("" if row[key] is None else f"{row[key]:.2f}" for key in ("ratio", "wall")),
+        "" if row["bar"] is None else f"{row['bar']:g}",
+        {None: "", True: "yes", False: "no"}[row["met"]],
+    ]
+
+
+def kept_line(row: dict[str, Any]) -> _page.Line:
+    """A row for the page."""
+    wall = "" if row["wall"] is None else f", {row['wall']:.2f} times by the clock"
+    return _page.Line(
+        f"Spark, {row['rows']:,} rows: {row['name']}",
+        f"{row['cpu']:.2f} s of CPU{wall}",
+        row["floor"],
+        row["ratio"],
+        "" if row["bar"] is None else f"at most {row['bar']:g} times",
+        row["met"],
+    )
+
+
 def main() -> None:
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    lines = []
-    with tempfile.TemporaryDirectory() as folder:
-        files = [str(Path(folder) / name) for name in ("rows.parquet", "small.parquet", "tenth.parquet")]
-        for path, size in zip(files, (rows, 3_000_000, rows // 10), strict=True):
+    parser = argparse.ArgumentParser(description="Perturbing and counting with Spark, against the embedded engine.")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="turns, of which the least counts")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        files = [str(folder / name) for name in ("rows.parquet", "small.parquet", "tenth.parquet")]
+        for path, size in zip(files, (given.rows, 3_000_000, given.rows // 10), strict=True):
             subprocess.run([sys.executable, "-c", MAKE, path, str(size)], check=True)
-        for master, bar in MASTERS.items():
-            found = measured(master, files, folder, RUNS)
-            for name, run in found.items():
-                what, _, engine = name.partition(" ")
-                size = rows // 10 if engine == "rows handed over" else rows
-                here = found[f"{what} embedded"]
-                ratio = {key: run[key] / here[key] * rows / size for key in run}
-                asked = f"{bar}" if engine == "spark" and what != "admission" else ""
-                met = ("yes" if ratio["cpu"] <= bar else "no") if asked else ""
-                shown = {"embedded": "embedded", "spark": master}.get(
-                    engine, f"{master}, {engine.removeprefix('spark, ')}"
-                )
-                numbers = [f"{run['seconds']:.2f}", f"{run['cpu']:.2f}", f"{size / run['cpu'] / 1e6:.1f}"]
-                lines.append([what, shown, *numbers, f"{ratio['cpu']:.2f}", f"{ratio['seconds']:.2f}", asked, met])
-    heads = ["", "engine", "seconds", "of CPU", "million rows/s of CPU", "times embedded (CPU)", "(wall)", "bar", "met"]
-    table = Table(*heads, title=f"{rows:,} rows")
-    for line in lines:
-        table.add_row(*line)
-    Console(width=140).print(table)
-    if rows == ROWS:
-        about = [date.today().isoformat(), platform.python_version(), _machine.cpu_model()]
+        about = _page.machine()
+        told = rows_of(measured(files, folder, given.runs), given.rows)
+    table = Table(*HEADS)
+    for row in told:
+        table.add_row(*cells(row))
+    Console(width=160).print(table)
+    _page.keep(__file__, map(kept_line, told))
+    if given.rows == ROWS:
         text = [
             "# In a cluster",
             "",
-            f"{', '.join(about)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}. Keyed tally, and counts of 40 groups, of "
-            f"{rows:,} rows of Parquet (a tenth of them where rows are handed over); the least of {RUNS} runs.",
+            f"{about}. Keyed tally, and counts of 40 groups, of rows of Parquet (a tenth of them where rows cross from Java to "
+            f"Python); the least of {given.runs} runs, in turns. {WORKERS} is two workers of one core each, against {LOCAL}.",
             "",
-            "| " + " | ".join(heads) + " |",
-            "|---|---|" + "--:|" * 6 + "---|",
-            *("| " + " | ".join(line) + " |" for line in lines),
+            "| " + " | ".join(HEADS) + " |",
+            "|---|" + "--:|" * 4 + "---|" + "--:|" * 3 + "---|",
+            *("| " + " | ".join(cells(row)) + " |" for row in told),
         ]
         (RESULTS / "cluster.md").write_text("\n".join(text) + "\n")
 

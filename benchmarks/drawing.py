@@ -3,8 +3,9 @@
 Usage: python benchmarks/drawing.py [--no-peers] [--rounds 5]
 
 Speed. Each case times ours and its floor alternately, after one untimed call of each, and compares the best times, so
-that other work on the machine disturbs both alike. Times are wall clock. The floors draw with `numpy.random`, which
-is fast but predictable: its output must not protect anyone. Ours draw from the secure source, or from a keyed one.
+that other work on the machine disturbs both alike. Times are processor time of one thread, but for two threads, which are
+timed by the clock on the wall. The floors draw with `numpy.random`, which is fast but predictable: its output must not protect
+anyone. Ours draw from the secure source, or from a keyed one.
 
 Memory. A fresh process per case reads its resident size when the input exists, builds the mechanism, draws, and reads
 its highest resident size ever. The difference, less the output, is the memory beyond input and output. It includes the
@@ -52,6 +53,7 @@ KEEP = 1 / 102  # randomised response at ln 2 on 0..100: keep with 1/102, else d
 SCALAR_CALLS = 20_000
 TABLE_NOISE = 0.95  # two equally fast codes differ by a few per cent from run to run
 MEGABYTE = 10**6
+PEERS = ("opendp", "diffprivlib", "pydp", "tmlt.core")
 
 Values = NDArray[np.int64]
 Task = Callable[[], object]
@@ -139,14 +141,16 @@ def numpy_response(values: Values, rng: np.random.Generator) -> Values:
 # Timing.
 
 
-def seconds(task: Task) -> float:
-    """The wall-clock time of one call."""
-    start = time.perf_counter()
+def seconds(task: Task, clock: Callable[[], float] = time.process_time) -> float:
+    """The processor time of one call, or its time by another clock."""
+    start = clock()
     task()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def alternate(tasks: dict[str, Task], rounds: int) -> dict[str, list[float]]:
+def alternate(
+    tasks: dict[str, Task], rounds: int, clock: Callable[[], float] = time.process_time
+) -> dict[str, list[float]]:
     """The times of each task, taken in turns, after one untimed call of each."""
     for task in tasks.values():
         task()
@@ -154,7 +158,7 @@ def alternate(tasks: dict[str, Task], rounds: int) -> dict[str, list[float]]:
     for turn in range(rounds):
         names = list(tasks) if turn % 2 == 0 else list(reversed(tasks))
         for name in names:
-            times[name].append(seconds(tasks[name]))
+            times[name].append(seconds(tasks[name], clock))
     return times
 
 
@@ -200,6 +204,7 @@ def thread_row(mechanism: dt.Mechanism, values: Values, rounds: int) -> Row:
             "floor in two": lambda: in_threads(partial(floor, first, one), partial(floor, second, other)),
         },
         rounds,
+        time.perf_counter,
     )
     best = {name: min(taken) for name, taken in times.items()}
     ratio = best["one"] / best["two"]
@@ -323,9 +328,9 @@ def _memory_of(case: str, floor: bool) -> float:
 def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.PeerRate]]:
     """Ours against each peer's fastest route, timed just before and just after it; then against the fastest peer."""
     problems = {}
-    for name in _peers.PINS:
-        console.print(f"installing {name}, unless it is there")
-        problems[name] = _peers.install(name)
+    for name in PEERS:
+        console.print(f"looking for {name}")
+        problems[name] = _peers.missing(name)
     mechanism, values = MAKE[GEOMETRIC](), true_values(GEOMETRIC)
     mechanism.sample(values)
     rows, peers = [], []
@@ -336,6 +341,12 @@ def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.Pee
         ours = N / min(times)
         ratio = None if peer.rate is None else ours / peer.rate
         label = f"{name} {peer.version}".strip()
+        if peer.rate is None:
+            peer = replace(peer, problem=_peers.latest(f"{name}: draws", peer.problem))
+        else:
+            _peers.remember(
+                f"{name}: draws", f"{label} {amount(peer.rate, 'values/s')}, ours {amount(ours, 'values/s')}"
+            )
         rows.append(Row(GEOMETRIC, ours, label, peer.rate, ratio, "", None, note=peer.problem or peer.route))
         peers.append(peer)
     ran = [row for row in rows if row.ratio is not None]
@@ -407,7 +418,7 @@ def write(rows: list[Row], peers: list[_peers.PeerRate], about: dict[str, Any]) 
         "# Drawing",
         "",
         f"{about['date']}, Python {about['python']}, NumPy {about['numpy']}, {about['cpu']}, {about['cores']} cores, "
-        f"load {about['load_before']} at the start. {N:,} values; the best of {about['rounds']} rounds, in "
+        f"load {about['load_before']} at the start. {N:,} values; processor time, the best of {about['rounds']} rounds, in "
         "turns. M is a million. Memory is the peak resident size beyond input and output, in a fresh process.",
         "",
         f"| {' | '.join(HEADINGS)} |",
@@ -433,8 +444,13 @@ def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     theirs = amount(row.theirs, row.unit)
     name = f"draw: {row.case}" + (f", against {row.against}" if row.against else "")
+    told, peer = {}, row.against.partition(" ")[0]
+    if peer in PEERS and row.ours is not None:
+        theirs = theirs or f"{row.note}:"
+        told = {} if row.theirs is None else {f"draws-{peer}": f"{row.theirs:,.0f}"}
+        told |= {"draws": f"{round(row.ours, -5):,.0f}"} if peer == PEERS[0] else {}
     return _page.Line(
-        name, amount(row.ours, row.unit), f"{theirs} {row.against}".strip(), row.ratio, row.asked, row.met
+        name, amount(row.ours, row.unit), f"{theirs} {row.against}".strip(), row.ratio, row.asked, row.met, told
     )
 
 

@@ -60,14 +60,20 @@ def row(error: str, rounds: int) -> str:
     return f"| {error} | {N / ours / 1e6:.1f} M | {N / theirs / 1e6:.1f} M | {theirs / ours:.2f} | {one * 1e6:.1f} us | {met} |"
 
 
-def peer_row(name: str, rounds: int, ours: float, rho: float) -> str:
-    """A peer's fastest route at one standard error, and what it says of its rho."""
-    problem = _peers.install(name)
+def peer_row(name: str, rounds: int, ours: float, rho: float) -> tuple[str, _page.Line]:
+    """A peer's fastest route at one standard error, and what it says of its rho; the same for the page."""
+    problem = _peers.missing(name)
     found = None if problem else _peers.measure(name, 0.5, rounds, "_peer_gaussian.py", PEER_ERROR)
+    case, mine = f"draw: Gaussian, error {PEER_ERROR}, against {name}", f"{ours / 1e6:.1f} M"
     if found is None or found.rate is None or found.rho is None:
-        return f"| {name} | {problem or (found and found.problem)} | | | |"
+        problem = _peers.latest(f"{name}: Gaussian", problem or (found.problem if found else ""))
+        return f"| {name} | {problem} | | | |", _page.Line(case, mine, problem)
     same = f"{found.rho:.12g} ({found.rho / rho - 1:+.1e})"
-    return f"| {name} {found.version} | {found.route} | {found.rate:,.0f} | {ours / found.rate:,.0f} | {same} |"
+    _peers.remember(f"{name}: Gaussian", f"{name} {found.version} {found.rate:,.0f} a second, ours {mine}")
+    return (
+        f"| {name} {found.version} | {found.route} | {found.rate:,.0f} | {ours / found.rate:,.0f} | {same} |",
+        _page.Line(case, mine, f"{found.rate:,.0f}, {name} {found.version}", ours / found.rate),
+    )
 
 
 def kept_line(line: str) -> _page.Line:
@@ -86,7 +92,7 @@ def main() -> None:
     given = parser.parse_args()
     machine = f"{_machine.cpu_model()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     rows = [row(error, given.rounds) for error in ERRORS]
-    _page.keep(__file__, map(kept_line, rows))
+    kept = [kept_line(row) for row in rows]
     lines = [
         "# The discrete Gaussian",
         "",
@@ -101,6 +107,8 @@ def main() -> None:
         m = dt.gaussian(dt.Grid(None, None), standard_error=PEER_ERROR)
         values = np.arange(N) % 101
         ours = N / min(seconds(lambda: m.sample(values)) for _ in range(given.rounds))
+        peers = [peer_row(name, given.rounds, ours, float(m.rho)) for name in ("opendp", "tmlt.core")]
+        kept += [line for _, line in peers]
         lines += [
             "",
             f"Peers, in the same run, at a standard error of {PEER_ERROR}; ours draws {ours:,.0f} a second, and keeps rho "
@@ -108,8 +116,9 @@ def main() -> None:
             "",
             "| peer | fastest route | values a second | ours is so many times as fast | its rho (beside ours) |",
             "|---|---|---|---|---|",
-            *(peer_row(name, given.rounds, ours, float(m.rho)) for name in ("opendp", "tmlt.core")),
+            *(row for row, _ in peers),
         ]
+    _page.keep(__file__, kept)
     text = "\n".join(lines) + "\n"
     print(text)
     (RESULTS / "gaussian.md").write_text(text, encoding="utf-8")

@@ -1,13 +1,14 @@
 """How long designs take when neighbours are many steps apart, against the engine for any graph of neighbours.
 
-Usage: python benchmarks/many_steps.py [--sizes 41 101 201 401] [--levels 0.05 0.5 0.95] [--quick]
+Usage: python benchmarks/many_steps.py [--sizes 41 101 201 401] [--levels 0.05 0.5 0.95] [--quick | --bars]
 
 Losses are L1 on a grid from 0 to 1, so that risks and gaps are on that scale; where turning the grid around must change
 something, the prior is beta(2, 4), and for the worst case the loss counts twice what is too low. Ours is the whole call:
 solving, sealing in integers, and the certificate. The other engine has an inequality for every pair of neighbours, and goes up
 to 128 values; it runs in the same process, after ours, for one level and the sizes below 128, above 64 for the average alone:
 some worst cases would take it minutes there. Seconds are the processor's, of one thread: other work on the machine disturbs them
-less than the clock on the wall. Writes results/many_steps.md, unless --quick is given.
+less than the clock on the wall. Writes results/many_steps.md, unless --quick (the smallest size alone) or --bars
+(every case of 201 values, and one of 401) is given.
 """
 
 from __future__ import annotations
@@ -76,6 +77,9 @@ class Case:
             making.many_steps.suits = suits
 
 
+LARGEST = Case(401, 20, LONGEST[0], False, "average")
+
+
 def row(case: Case) -> tuple[str, _page.Line]:
     """One line of the table, and of the page."""
     taken, gap, told = case.timed()
@@ -110,8 +114,11 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=list(REACHES), choices=list(REACHES))
     parser.add_argument("--levels", nargs="*", help="of all sizes; by default fewer of the largest")
     parser.add_argument("--quick", action="store_true", help="the smallest size alone; writes no results")
+    parser.add_argument("--bars", action="store_true", help="201 values and one case of 401; writes no results")
     options = parser.parse_args()
     load = os.getloadavg()[0]
+    if options.bars:  # every case of 201 values, and one of 401; the others are left to a full run
+        options.sizes = [201]
     cases = [
         Case(size, reach, alpha, symmetric, risk)
         for size in ([41] if options.quick else options.sizes)
@@ -120,10 +127,11 @@ def main() -> None:
         for symmetric in (True, False)
         for risk in ("average", "worst")
     ]
+    cases += [LARGEST] if options.bars else []
     measured = [row(case) for case in cases]
     lines = [line for line, _ in measured]
     _page.keep(__file__, (line for _, line in measured))
-    if options.quick:
+    if options.quick or options.bars:
         return
     about = (
         f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "

@@ -1,6 +1,6 @@
 """How near recovered laws come to the truth, and how fast they are found.
 
-Usage: python benchmarks/recovery.py [--quick] [--only quality|settings|names|long|speed] [--largest N] [--ages FILE]
+Usage: python benchmarks/recovery.py [--quick | --bars] [--only quality|settings|names|long|speed] [--largest N] [--ages FILE]
 
 Quality. The experiment of Fernandes, Lefki and Palamidessi: true values 0..100, the geometric mechanism at ln(2)/10 and
 randomised response at ln 2, a binomial truth and one of four points. Each run draws N true values and their reports; the
@@ -17,10 +17,11 @@ Names. Values without an order under randomised response: mean total variation d
 likelihood estimate and the projected inverse, the better on average over the runs of a cell. Zipf, uniform and sparse truths.
 
 Speed. The maximum likelihood estimate against the peer qif, which iterates to its default tolerance, in the same run and in
-its own environment; large grids alone; 5000 iterations against dense NumPy. Best of some rounds, wall clock, one thread.
+its own environment; large grids alone; 5000 iterations against dense NumPy. Best of some rounds, processor time, one thread.
 
 Writes results/recovery.json and results/recovery.md beside this file; with --only, the other part of them is kept.
---quick is for trying out: few runs, and nothing is written. --ages takes a file with one count for each age 0..100.
+--quick is for trying out: few runs, and nothing is written. --bars is the speed alone, without the peer's longest recovery.
+--ages takes a file with one count for each age 0..100.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ RESULTS = _page.FOLDER
 SEED = 20261118
 TOP = 100
 PEER_SECONDS = 300  # a peer may take so long for one recovery
-_peers.PINS.setdefault("qif", ("qif==1.6.0", "numpy==2.4.6"))
+NUMBERED = "maximum likelihood, 0..1,000 at ln(2)/10, N = 100,000"  # whose seconds README.md has
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -412,14 +413,14 @@ def name_rows(sizes: Sequence[int], numbers: Sequence[int], runs: int) -> list[R
 
 
 def best_seconds(task: Callable[[], object], rounds: int) -> float:
-    """The best wall-clock time of some rounds, after one untimed call if there are many."""
+    """The best processor time of some rounds, after one untimed call if there are many."""
     if rounds > 1:
         task()
     times = []
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         task()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -446,7 +447,7 @@ def peer_recovery(mechanism: dt.Mechanism, counts: Counts, rounds: int) -> dict[
         except subprocess.TimeoutExpired:
             return {"problem": f"no answer in {PEER_SECONDS} seconds"}
         except subprocess.CalledProcessError as error:
-            return {"problem": f"does not run: {_peers._reason(error.stderr)}"}
+            return {"problem": f"does not run: {_page.reason(error.stderr)}"}
         return {**json.loads(done.stdout.splitlines()[-1]), "law": np.load(found)}
 
 
@@ -454,7 +455,7 @@ def peer_rows(sizes: Sequence[tuple[int, str, float, int, float]]) -> list[Row]:
     """The maximum likelihood estimate against qif, timed just before and just after it."""
     from discreet.recovery.likelihood import certificate
 
-    problem, rows = _peers.install("qif"), []
+    problem, rows = _peers.missing("qif"), []
     for top, level, epsilon, rounds, share in sizes:
         mechanism, counts = reports_of(top, 10**5, epsilon=epsilon)
         case = f"maximum likelihood, 0..{top:,} at {level}, N = 100,000"
@@ -467,8 +468,10 @@ def peer_rows(sizes: Sequence[tuple[int, str, float, int, float]]) -> list[Row]:
         mine = min(before, best_seconds(ours, 5))
         asked = f"≤ 1/{round(1 / share)} of its time"
         if "problem" in peer:
-            rows.append(Row("speed", case, mine, "qif", None, None, asked, None, peer["problem"]))
+            told = _peers.latest(f"qif: {case}", peer["problem"])
+            rows.append(Row("speed", case, mine, "qif", None, None, asked, None, told))
             continue
+        _peers.remember(f"qif: {case}", f"qif {peer['version']} {peer['seconds']:.4g} s, ours {mine:.4g} s")
         ratio = mine / peer["seconds"]
         theirs = certificate(mechanism.finite(), counts / counts.sum(), peer["law"] / peer["law"].sum())
         note = f"gap {ours().gap:.0e}; qif {theirs:.0e} after {peer['iterations']:,} iterations; 1/{1 / ratio:,.0f}"
@@ -484,9 +487,9 @@ def large_rows(sizes: Sequence[tuple[int, int, float]]) -> list[Row]:
     for top, number, most in sizes:
         for kind in ("bell", "four points"):
             mechanism, counts = reports_of(top, number, kind)
-            start = time.perf_counter()
+            start = time.process_time()
             found = dt.recover(counts, mechanism, method="mle", kind="counts")
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             case = f"maximum likelihood, 0..{top:,}, {kind}, N = {number:,}"
             asked, met = f"under {most:g} s, gap ≤ 1e-8", seconds < most and found.gap <= 1e-8
             rows.append(Row("speed", case, seconds, "", None, None, asked, met, f"gap {found.gap:.0e}"))
@@ -605,14 +608,18 @@ def write(rows: list[Row], about: dict[str, Any]) -> None:
 def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     _, ours, against, theirs, *_ = cells(row)
-    other = f"{theirs} {against}".strip() if theirs else ""
-    return _page.Line(f"recover, {row.part}: {row.case}", ours, other, row.ratio, row.asked, row.met)
+    other = f"{theirs} {against}".strip() if theirs else f"{against}: {row.note}" if against == "qif" else ""
+    told = {}
+    if row.case == NUMBERED and row.ours is not None:
+        told = {"mle-seconds": f"{row.ours:.3f}"} | ({} if row.theirs is None else {"mle-qif": f"{row.theirs:.2f}"})
+    return _page.Line(f"recover, {row.part}: {row.case}", ours, other, row.ratio, row.asked, row.met, told)
 
 
 def main() -> None:
     """Run everything that is asked for."""
     parser = argparse.ArgumentParser(description="How near recovered laws come to the truth, and how fast.")
     parser.add_argument("--quick", action="store_true", help="few runs and small sizes; writes nothing")
+    parser.add_argument("--bars", action="store_true", help="the speed alone, without the longest; writes nothing")
     parser.add_argument(
         "--only",
         choices=["quality", "settings", "names", "long", "speed"],
@@ -621,6 +628,7 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=1000, help="with settings: the longest grid")
     parser.add_argument("--ages", type=Path, help="one count for each age 0..100, as text or .npy")
     options = parser.parse_args()
+    options.only = "speed" if options.bars else options.only
     quick, console = options.quick, Console(width=None if sys.stdout.isatty() else 180)
     about, rows = conditions(), []
     others = dict(OTHERS)
@@ -630,7 +638,8 @@ def main() -> None:
     if options.only in (None, "speed"):
         tenth, hundredth = ("ln(2)/10", float(np.log(2) / 10)), ("ln(2)/100", float(np.log(2) / 100))
         rows += peer_rows([(100, *tenth, 3, 1 / 5)])
-        rows += [] if quick else peer_rows([(1000, *tenth, 1, 1 / 500), (1000, *hundredth, 1, 1 / 500)])
+        longest = [] if options.bars else [(1000, *hundredth, 1, 1 / 500)]
+        rows += [] if quick else peer_rows([(1000, *tenth, 1, 1 / 500), *longest])
         rows += large_rows([(10**5, 10**6, 3.0), *([] if quick else [(10**6, 10**7, 30.0)])])
         rows += iteration_rows([(100, 5), *([] if quick else [(1000, 2)])])
     if options.only in (None, "quality"):
@@ -645,7 +654,7 @@ def main() -> None:
         rows += long_rows([(1000, 10**5, 1)] if quick else [(1000, 10**5, 5), (10**5, 10**6, 2)])
     show(rows, console)
     _page.keep(__file__, map(kept_line, rows))
-    if not quick:
+    if not (quick or options.bars):
         write(rows, about)
 
 

@@ -6,6 +6,8 @@ is needed where it is narrower than every other by more than 2 %, or where it is
 are measured too: reports at an end counted as twice and as four times as far outside. The way is chosen before any report is
 drawn, by the width to expect with half of the parts at an end: how often each is chosen is counted. Then reports that are rounded
 or hidden, and totals that are measured besides their cells.
+
+`python benchmarks/totals.py --quick` is a short run of the first table, which writes none.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from __future__ import annotations
 import json
 import math
 import platform
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import _machine
+import _page
 import numpy as np
 
 import discreet as dt
@@ -30,7 +33,7 @@ from discreet.measure.total_bounds import ChernoffBound, ErrorBound, TotalBound,
 from discreet.tables.publish.coarse import Coarse, Line, MergedReports
 from discreet.tables.totals.fitting import Measured
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = _page.FOLDER
 ERROR = Fraction(1, 20)
 TAIL = ERROR / 2
 OPEN, UPWARDS = dt.Grid(None, None), dt.Grid(0, None)
@@ -178,12 +181,12 @@ def mean_widths(
     return widths
 
 
-def measured() -> list[dict[str, Any]]:
+def measured(quick: bool) -> list[dict[str, Any]]:
     rows = []
-    for epsilon in EPSILONS:
+    for epsilon in EPSILONS[1:2] if quick else EPSILONS:
         for case, mechanisms in cases(epsilon).items():
             channels = [m.channel for m in mechanisms]
-            for parts in PARTS:
+            for parts in PARTS[:3] if quick else PARTS:
                 if parts < len(mechanisms):
                     continue
                 counts = [parts // len(mechanisms) + (k < parts % len(mechanisms)) for k in range(len(mechanisms))]
@@ -338,8 +341,31 @@ def measured_totals() -> list[str]:
     return lines
 
 
+def keep(rows: list[dict[str, Any]]) -> None:
+    """For the page: the way that is chosen against the narrowest. Nothing is asked."""
+    known = [row for row in rows if row["widths"]]
+    chosen = [row["widths"][row["chosen"]] / min(row["widths"].values()) for row in known]
+    slowest = max(seconds for row in known for seconds in row["seconds"].values())
+    _page.keep(
+        __file__,
+        [
+            _page.Line(
+                f"totals: width of the way that is chosen, {len(known)} rows",
+                f"{np.exp(np.mean(np.log(chosen))):.3f} times",
+                "the narrowest way, known afterwards",
+                max(chosen),
+            ),
+            _page.Line("totals: the slowest bound", _page.seconds(slowest)),
+        ],
+    )
+
+
 def main() -> None:
-    rows = measured()
+    quick = "--quick" in sys.argv[1:]
+    rows = measured(quick)
+    keep(rows)
+    if quick:
+        return
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "totals.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     text = [

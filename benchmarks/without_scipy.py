@@ -1,7 +1,7 @@
 """What SciPy's routines cost, and what would stand in their place without it: processor time, one thread, in turns.
 
 For docs/decisions/scipy.md. In its place: NumPy where it has the same, python-flint for special functions, a loop where neither
-has it. `python benchmarks/without_scipy.py` prints the table; --sizes FOLDER adds up what packages in a folder take
+has it. `python benchmarks/without_scipy.py [--quick]` prints the table; --sizes FOLDER adds up what packages in a folder take
 (`pip install --target FOLDER ...` of the core's dependencies).
 """
 
@@ -16,11 +16,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import _page
 import numpy as np
 from flint import arb, ctx
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy import ndimage, signal, special
+from scipy import ndimage, signal, sparse, special
 from scipy.linalg import lapack, lu_factor, lu_solve
+from scipy.sparse.linalg import factorized
 
 RNG = np.random.default_rng(1)
 ROUNDS = 7
@@ -113,6 +115,20 @@ def cases() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
         )
         assert np.allclose(found[f"tridiagonal system of {n}"][0]()[0], found[f"tridiagonal system of {n}"][1]())
         assert np.allclose(lapack.dgbsv(2, 2, store, b)[2], banded(rows, b))
+    tiers = [np.arange(3000) // 5, np.arange(3000) % 50, np.zeros(3000, dtype=np.int64)]  # of 600, 50 and 1 totals
+    rows, own = np.concatenate([tiers[0], 600 + tiers[1], 650 + tiers[2]]), np.tile(np.arange(3000), 3)
+    sums, noise, right = sparse.csr_matrix((np.ones(9000), (rows, own))), 1 + RNG.random(651), RNG.normal(size=651)
+
+    def fitted() -> object:
+        return factorized((sums @ sums.T + sparse.diags(noise)).tocsc())(right)
+
+    def dense() -> object:
+        table = np.zeros((651, 3000))
+        table[rows, own] = 1
+        return np.linalg.solve(table @ table.T + np.diag(noise), right)
+
+    assert np.allclose(fitted(), dense())
+    found["651 measured totals of 3,000 cells, fitted"] = fitted, dense
     x, kernel = RNG.random(4001), RNG.random(8001)
     size = 2 ** int(np.ceil(np.log2(len(x) + len(kernel))))
     found["product of distributions of 4,001 and 8,001 numbers"] = (
@@ -166,15 +182,19 @@ def main() -> None:
     if sys.argv[1:2] == ["--sizes"]:
         sizes(Path(sys.argv[2]))
         return
+    rounds, kept = 3 if sys.argv[1:2] == ["--quick"] else ROUNDS, []
     print("| what | with SciPy | without | times: median (of all rounds) |\n|---|--:|--:|--:|")
     for name, (own, other) in cases().items():
         own(), other()
-        turns = [(least(own), least(other)) for _ in range(ROUNDS)]
+        turns = [(least(own), least(other)) for _ in range(rounds)]
         ratios = sorted(without / with_it for with_it, without in turns)
         with_it, without = (min(part) * 1e6 for part in zip(*turns, strict=True))
         print(
-            f"| {name} | {with_it:,.1f} us | {without:,.1f} us | {ratios[ROUNDS // 2]:.2g} ({ratios[0]:.2g} to {ratios[-1]:.2g}) |"
+            f"| {name} | {with_it:,.1f} us | {without:,.1f} us | {ratios[rounds // 2]:.2g} ({ratios[0]:.2g} to {ratios[-1]:.2g}) |"
         )
+        with_text, without_text = (_page.seconds(value / 1e6) for value in (with_it, without))
+        kept.append(_page.Line(f"SciPy: {name}", with_text, f"{without_text}, without it", ratios[rounds // 2]))
+    _page.keep(__file__, kept)
 
 
 if __name__ == "__main__":

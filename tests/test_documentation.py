@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import json
@@ -169,26 +170,31 @@ def test_the_readme_is_short_and_says_first_what_it_is():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) < 150
     assert "Python library for **differential privacy**" in readme.split("\n\n")[1]
-    marks = ["pip install", ">>> import discreet", "](docs/images/", "**Status**", "**publish tables**", "**collect from people**"]
+    marks = [
+        "pip install",
+        ">>> import discreet",
+        "](docs/images/",
+        "**Status**",
+        "**publish tables**",
+        "**collect from people**",
+    ]
     marks += ["**do research**", "The others do some things better", "make demo", "make test"]
     places = [readme.index(mark) for mark in marks]
     assert places == sorted(places)
     assert places[3] < 3_500  # what stands before the status is the first screen
 
 
-def test_speeds_in_the_readme_are_those_of_the_results():
-    """`make numbers` changes nothing; and it would, were a speed or the date another one."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert page().with_numbers(readme) == readme, "run `make numbers`"
-    [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
-    speeds = [
-        line for line in readme.splitlines() if line.startswith(("| values a second", "| likeliest distribution"))
-    ]
-    assert [len(re.findall(r"\d[\d,.]{3,}", line.partition("| ")[2].partition("| ")[2])) for line in speeds] == [4, 2]
-    for old in (date, *(cell.strip() for line in speeds for cell in line.split("|")[2:] if cell.strip())):
-        changed = readme.replace(old, old.replace(old[-1], str((int(old[-1]) + 1) % 10)), 1)
+def test_numbers_in_the_readme_are_those_of_the_results():
+    """`make numbers` changes nothing; and it would, were a marked number another one."""
+    readme, module = (ROOT / "README.md").read_text(encoding="utf-8"), page()
+    assert module.with_numbers(readme, module.last()) == readme, "run `make numbers`"
+    marked = module.MARKER.findall(readme)
+    assert {"date", "draws", "mle-seconds"} <= {name for _, name, _, _ in marked}
+    for opening, _, value, end in marked:
+        assert value.strip()
+        changed = readme.replace(f"{opening}{value}{end}", f"{opening}{value}9{end}", 1)
         assert changed != readme
-        assert page().with_numbers(changed) == readme
+        assert module.with_numbers(changed, module.last()) == readme
 
 
 def page() -> types.ModuleType:
@@ -198,32 +204,109 @@ def page() -> types.ModuleType:
         return importlib.import_module("_page")
 
 
-def test_benchmarks_are_one_page(tmp_path):
-    """Rows as they were kept, rows of a script with names of its own, and a script that failed."""
+def a_run(**scripts: list[dict]) -> dict:
+    """A run of the page, as it lies in page.json."""
+    kept = {
+        name: {"date": "2026-11-18", "words": [], "minutes": 1.5, "rows": [dataclasses.asdict(row) for row in rows]}
+        for name, rows in scripts.items()
+    }
+    about = {"date": "2026-11-18", "python": "3.11.7", "size": "page", "cores": 2, "load": [0.1, 1.9]}
+    return {**about, "loops": [0.030, 0.031], "scripts": kept}
+
+
+def test_benchmarks_are_one_page():
+    """Ours, theirs, ratio, bar and whether it was met; what was missed stands first; other dates are said."""
     module = page()
-    lines = [module.Line("one", "1 s", "2 s, a peer", 2.0, "≥ 1", True), module.Line("two", "3 s")]
-    module.keep("walk.py", lines, tmp_path)
-    module.keep("alike.py", [module.Line("alike ended with exit code 1", bar="0", met=False)], tmp_path)
-    rows = [{"case": "a release", "seconds": 4.9, "duckdb": 0.49, "asked": 0.98, "peak_mb": 272.0, "met": False}]
-    (tmp_path / "release.json").write_text(json.dumps({"date": "2026-11-15", "rows": rows}), encoding="utf-8")
-    (tmp_path / "totals.json").write_text(
-        json.dumps({"rows": [{"width": 3}]}), encoding="utf-8"
-    )  # nothing is asked there
-    text = module.page(tmp_path, {"walk": 1.5})
-    assert "4 rows; of 3 with a bar 1 met it." in text
+    rows = [module.Line("one", "1 s", "2 s, a peer", 2.0, "≥ 1", True), module.Line("two", "3 s")]
+    run = a_run(walk=rows, alike=[module.Line("three", "4 s", bar="at most 3 s", met=False)])
+    text = module.page(run)
+    assert "3 rows; of 2 with a bar 1 met it." in text
+    assert "2026-11-18, Python 3.11.7, 2 cores, load 0.1 and 1.9 at start and end" in text
     assert "| one | 1 s | 2 s, a peer | 2 | ≥ 1 | yes |\n| two | 3 s |  |  |  |  |" in text
-    assert "| alike ended with exit code 1 |  |  |  | 0 | **no** |" in text
-    assert "| a release | 4.9 | 0.49 |  | 0.98 | **no** |" in text
-    assert "1.5 minutes" in text
-    assert "totals" not in text.partition("## ")[2]
+    assert "- alike: three: 4 s, asked at most 3 s" in text.partition("## alike")[0]
+    assert "earlier runs" not in text
+    run["scripts"]["walk"]["date"] = "2026-11-01"
+    assert "From earlier runs, each with its date: walk." in module.page(run)
 
 
-def test_every_benchmark_is_on_the_page_or_has_a_reason():
-    """A script gives its rows to the page, or writes them under names that the page reads."""
-    without = {"local", "totals", "without_scipy"}  # tables in which nothing is asked
-    adapted = {"release", "cluster"}
-    texts = {name: (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8") for name in page().scripts()}
-    assert {name for name, text in texts.items() if "_page.keep(" not in text} <= without | adapted
+def test_the_page_says_when_the_machine_was_not_quiet():
+    module = page()
+    run = a_run(walk=[page().Line("one")])
+    assert "not quiet" not in module.page(run)
+    assert "its load was 3 at the start" in module.page({**run, "load": [3.0, 0.1]})
+    assert "took up to 1.50 times" in module.page({**run, "loops": [0.030, 0.045]})
+
+
+def test_a_benchmark_that_fails_leaves_a_row_and_the_others_go_on(tmp_path, monkeypatch, capsys):
+    """One that raises, one that keeps nothing, one that takes too long, and one that is well."""
+    module = page()
+    head = f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); import _page\n"
+    bodies = {
+        "raises": "raise ValueError('no such thing in /home/somebody/x')",
+        "empty": "pass",
+        "slow": "_page.keep(__file__, [_page.Line('begun')]); import time; time.sleep(60)",
+        "well": "_page.keep(__file__, [_page.Line('fine', '1 s')])",
+    }
+    for name, body in bodies.items():
+        (tmp_path / f"{name}.py").write_text(head + body, encoding="utf-8")
+    monkeypatch.setattr(module, "PLANS", {name: module.Plan(0.0) for name in bodies})
+    monkeypatch.setattr(module, "PATIENCE", 0.03)
+    monkeypatch.setattr(module, "calibrated", lambda: 0.03)
+    (tmp_path / "out").mkdir()
+    run = module.run(list(bodies), "page", tmp_path / "out", tmp_path)
+    told = {
+        name: [(row["name"], row["ours"], row["met"]) for row in one["rows"]] for name, one in run["scripts"].items()
+    }
+    assert told["raises"] == [("raises", "failed: ValueError: no such thing in (exit code 1)", False)]
+    assert told["empty"] == [("empty", "failed: it kept no rows", False)]
+    assert told["slow"] == [("begun", "", None), ("slow", "failed: it took more than 0 minutes", False)]
+    assert told["well"] == [("fine", "1 s", None)]
+    assert "4 of 4: well" in capsys.readouterr().out
+
+
+def test_numbers_are_written_all_or_not_at_all(tmp_path):
+    """A number that the run does not have, a marker that does not close, a run of small sizes, and no run."""
+    module = page()
+    run = a_run(walk=[module.Line("one", numbers={"draws": "170,000,000"})])
+    readme, good = (
+        tmp_path / "README.md",
+        "<!-- number: date -->x<!-- /number -->, <!-- number: draws -->1<!-- /number -->.",
+    )
+
+    def written(text: str) -> str:
+        readme.write_text(text, encoding="utf-8")
+        module.write_readme(readme, tmp_path)
+        return readme.read_text(encoding="utf-8")
+
+    with pytest.raises(SystemExit, match="run `make bench` first"):
+        written(good)
+    (tmp_path / "page.json").write_text(json.dumps(run), encoding="utf-8")
+    assert "-->2026-11-18<!--" in written(good)
+    assert "-->170,000,000<!--" in written(good)
+    for bad, sentence in (
+        (good + "<!-- number: mle-qif -->27<!-- /number -->", "asks for mle-qif, which the run of 2026-11-18 did not"),
+        (good + "<!-- number: draws -->27", "3 openings, 2 ends"),
+        ("no numbers", "0 openings"),
+    ):
+        with pytest.raises(SystemExit, match=sentence):
+            written(bad)
+        assert readme.read_text(encoding="utf-8") == bad
+    run["scripts"]["walk"]["date"] = "2026-11-01"
+    (tmp_path / "page.json").write_text(json.dumps(run), encoding="utf-8")
+    with pytest.raises(SystemExit, match="asks for draws"):
+        written(good)
+    (tmp_path / "page.json").write_text(json.dumps({**run, "size": "quick"}), encoding="utf-8")
+    with pytest.raises(SystemExit, match="small sizes"):
+        written(good)
+
+
+def test_every_benchmark_has_a_plan_and_gives_its_rows_to_the_page():
+    """And all together take the time that `make bench` promises."""
+    module = page()
+    assert sorted(module.PLANS) == module.scripts()
+    texts = {name: (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8") for name in module.scripts()}
+    assert [name for name, text in texts.items() if "_page.keep(" not in text] == []
+    assert sum(plan.minutes for plan in module.PLANS.values()) <= 22
 
 
 def test_every_family_has_its_place_in_the_page_on_which_mechanism():
@@ -252,8 +335,35 @@ def test_the_glossary_has_what_others_say():
     """Whoever searches for the word of another library, or of the literature, finds ours."""
     told = " ".join(glossary().lower().split())
     for word in (
-        *("add/remove", "unbounded", "bounded", "privacy loss", "post-processing", "ldp", "zcdp", "histogram", "k-rr", "accountant"),
-        *("parallel composition", "frequency oracle", "confidence interval", "laplace", "rappor", "shuffle", "approximate dp"),
-        *("measurement", "contribution bound", "noisy answer", "central model", "adjacent", "marginal", "deconvolution"),
+        *(
+            "add/remove",
+            "unbounded",
+            "bounded",
+            "privacy loss",
+            "post-processing",
+            "ldp",
+            "zcdp",
+            "histogram",
+            "k-rr",
+            "accountant",
+        ),
+        *(
+            "parallel composition",
+            "frequency oracle",
+            "confidence interval",
+            "laplace",
+            "rappor",
+            "shuffle",
+            "approximate dp",
+        ),
+        *(
+            "measurement",
+            "contribution bound",
+            "noisy answer",
+            "central model",
+            "adjacent",
+            "marginal",
+            "deconvolution",
+        ),
     ):
         assert word in told, word

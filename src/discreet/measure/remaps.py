@@ -168,7 +168,7 @@ def _read(m: Procedure, loss: Any, prior: Any, grid: Grid | None = None, exact: 
     integers = channel.integers() if 0 < products <= (_EXACT_ASKED if exact else _EXACT) else None
     if integers is not None:
         written = loss_of(loss, m.inputs, grid)
-        return _exactly(integers[0].astype(object), integers[1], law, written)
+        return _exactly(*integers, law, written)
     if exact:
         raise SizeError(
             f"A channel of {channel.rows} x {channel.reports} is too large for an exact answer; use exact=False."
@@ -188,11 +188,21 @@ def _read(m: Procedure, loss: Any, prior: Any, grid: Grid | None = None, exact: 
 
 def _exactly(weights: Exact, total: int, law: Prior, loss: Loss) -> _Reading:
     """Everything in integers; argmin takes the first, that is the smallest guess."""
-    joint = weights.T * np.array(law.weights, dtype=object)[None, :]
-    costs = joint @ loss.numerators.astype(object)
-    best = np.array([row.index(min(row)) for row in costs.tolist()], dtype=np.int64)
-    risk = sum(min(row) for row in costs.tolist())
-    return _Reading(best, Fraction(int(risk), total * law.total * loss.denominator))
+    prices = np.array(law.weights, dtype=object)[:, None] * loss.numerators.astype(object)
+    costs = _product(weights, prices).tolist()
+    least = [min(row) for row in costs]
+    best = np.array([row.index(cost) for row, cost in zip(costs, least, strict=True)], dtype=np.int64)
+    return _Reading(best, Fraction(int(sum(least)), total * law.total * loss.denominator))
+
+
+def _product(weights: Exact, prices: Exact) -> Exact:
+    """The transposed weights times the prices, in integers: in halves of 32 bits where no sum of these leaves 64 bits."""
+    largest = max(map(abs, prices.ravel().tolist()), default=0)
+    if weights.dtype == object or len(weights) * largest >= 2**31:
+        return np.asarray(weights.astype(object).T @ prices)
+    small, w = prices.astype(np.int64), weights.astype(np.uint64).T
+    upper, lower = (half.astype(np.int64) @ small for half in (w >> np.uint64(32), w & np.uint64(2**32 - 1)))
+    return np.asarray(upper.astype(object) * 2**32 + lower.astype(object))
 
 
 @dataclass(frozen=True, eq=False)

@@ -440,7 +440,7 @@ def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:
     scaled = channel.push_rows(moved)[:, seen] * np.sqrt(reports / chances[seen])
     unknown = np.linalg.inv(scaled @ scaled.T + np.eye(len(k)))
     sums = np.cumsum(moved, axis=1)[:, :-1]
-    variance = np.maximum(np.einsum("kx,kl,lx->x", sums, unknown, sums, optimize=True), 0.0)
+    variance = np.maximum((sums * (unknown @ sums)).sum(axis=0), 0.0)
     return math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum())
 
 

@@ -112,6 +112,13 @@ def noise_median(noise: NoiseDistribution, step: Fraction, k: int, loss: Any, un
     return Assessment(np.array([mean]), np.array([middle]), ALONE, Errors(step, steps, chances))
 
 
+def _steps(side: Floats) -> Floats:
+    """The first of some numbers, and by how much each of the others is above the one before it."""
+    found = side.astype(np.float64)
+    found[1:] -= side[:-1]
+    return found
+
+
 def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment | None:
     """The same on 0..n, where errors end with the grid (clamping keeps the order); None for a loss of another kind."""
     noise, n, step = m.channel.noise, m.inputs.n, m.inputs.step
@@ -119,16 +126,14 @@ def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Assessment | N
     if noise is None or n is None or sides is None:
         return None
     weights, (up, down) = prior_of(prior, m.inputs).floats, noise_tails(noise, k, n)
-    rise, fall = (np.cumsum(np.diff(side, prepend=0.0) * tail) for side, tail in zip(sides, (up, down), strict=True))
-    place = np.arange(n + 1)
-    hits = 1 - np.where(place < n, up[1], 0.0) - np.where(place > 0, down[1], 0.0)
+    rise, fall = (np.cumsum(_steps(side) * tail) for side, tail in zip(sides, (up, down), strict=True))
+    hits = np.full(n + 1, 1 - up[1] - down[1])
+    hits[0], hits[n] = 1 - up[1], 1 - down[1]
     # an error of d > 0 steps: within the grid, or just to its end, where everything beyond is met too
     sums = np.cumsum(weights)
-    d = place[1:]
-    above = -np.diff(up)[1:] * sums[n - 1 - d[:-1]] if n > 1 else np.zeros(0)
-    above = np.append(above, 0.0) + up[1:] * weights[n - d]
-    below = -np.diff(down)[1:] * (sums[-1] - sums[d[:-1]]) if n > 1 else np.zeros(0)
-    below = np.append(below, 0.0) + down[1:] * weights[d]
+    above, below = up[1:] * weights[n - 1 :: -1], down[1:] * weights[1:]
+    above[:-1] += (up[1:-1] - up[2:]) * sums[: n - 1][::-1]
+    below[:-1] += (down[1:-1] - down[2:]) * (sums[-1] - sums[1:-1])
     chances = np.concatenate([below[::-1], [float(weights @ hits)], above])
     return Assessment(rise[::-1] + fall, hits, weights, Errors(step, np.arange(-n, n + 1), chances))
 

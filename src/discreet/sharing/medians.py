@@ -56,7 +56,8 @@ def noise_tails(noise: NoiseDistribution, k: int, far: int, unit: float = 1.0) -
     """Pr[median >= m units] and Pr[median <= -m units] of k draws of symmetric noise on the multiples of a unit, m = 0..far."""
     one = noise.sf((np.arange(far + 1) - 1) * unit)
     up, down = needs(k)
-    return at_least(k, up, one), at_least(k, down, one)
+    higher = at_least(k, up, one)
+    return higher, higher if up == down else at_least(k, down, one)
 
 
 def farthest(noise: NoiseDistribution, k: int, depth: float, unit: float = 1.0) -> int:
