@@ -1175,7 +1175,9 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
         _need(
             right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have."
         )
-    properties = channel.properties() if inputs == outputs else None
+    same = grids["inputs"] == grids["outputs"] and grids["inputs"].size is not None  # however they are written
+    same = inputs == outputs or (same and "names" not in inputs and "names" not in outputs)
+    properties = channel.properties() if same else None
     if of_names and properties is not None:  # the others speak of an order
         properties = tuple(letter for letter in properties if letter in ("RH", "CH", "F", "WH"))
     if listed is not None:
@@ -1287,22 +1289,20 @@ def _certificate(
         "claim",
         "The bound in the certificate is not the one that its multipliers prove.",
     )
-    told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
-    if kind != "worst":
-        told.append(
-            f"the largest under {family}" if family else _told("prior", prior_name, _prior_fits(prior_name, law))
-        )
-    return (risk, bound), f"{'average' if family else kind} risk, " + ", ".join(told), _among(own, near, require, among)
+    told = _told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))
+    under = _told("prior", prior_name, _prior_fits(prior_name, law))  # of every risk, though the worst case names none
+    under = {"average": f", {under}", "family": f", the largest under {family}"}.get(kind, "")
+    return (risk, bound), f"{'average' if family else kind} risk, {told}{under}", _among(own, near, require, among)
 
 
 def _family(
     part: Any, law: list[int], risks: list[Fraction], grids: dict[str, _Grid], effort: Effort
 ) -> tuple[Fraction, str]:
-    """What no prior of a set exceeds with these losses of the truths, and the set in words; the distribution must lie in it."""
+    """The largest mean of these losses of the truths under a prior of a set, and the set in words; the law must lie in it."""
     kind = _field(part, "kind", "set of priors")
     _need(kind in ("hull", "limits"), "shape", "The set of priors is of an unknown kind.")
-    names = ("priors", "mixture") if kind == "hull" else ("limits", "prices")
-    _, parts, proof = _fields(part, "set of priors", "kind", *names)
+    names = ("priors", "mixture") if kind == "hull" else ("limits", "prices", "worst")
+    _, parts, proof, *told_worst = _fields(part, "set of priors", "kind", *names)
     _need(isinstance(parts, list) and 0 < len(parts) <= MAX_PARTS, "shape", f"The {names[0]} of the set are no list.")
     longest = max(x.numerator.bit_length() + x.denominator.bit_length() for x in (*risks, *map(Fraction, law)))
     if kind == "hull":
@@ -1332,6 +1332,9 @@ def _family(
         )
     rows: list[list[Fraction]] = []  # c with c . p <= 0
     words = []
+    worst = _numbers(told_worst, 1, len(law), "worst prior")[0]
+    _need(min(worst) >= 0 and sum(worst) > 0, "shape", "The worst prior of the set is no distribution.")
+    longest += sum(worst).bit_length()
     for limit in parts:
         name, numbers, per, *ends = _fields(limit, "limit", "name", "coefficients", "denominator", "low", "high")
         bottom = _integer(per, "denominator")
@@ -1344,9 +1347,9 @@ def _family(
         rows += [[sign * (x - end) for x in values] for sign, end in signed]
         words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} in {_between(limit)}")
     _need(
-        all(sum(map(Fraction.__mul__, c, map(Fraction, law)), Fraction(0)) <= 0 for c in rows),
+        all(sum(map(Fraction.__mul__, c, map(Fraction, p)), Fraction(0)) <= 0 for c in rows for p in (law, worst)),
         "claim",
-        "The prior of the bound breaks the limits of the set.",
+        "The prior of the bound, or the worst prior, breaks the limits of the set.",
     )
     paid = [_rational(x, "price") for x in _words(proof, "prices")]
     _need(
@@ -1357,7 +1360,9 @@ def _family(
     bits = sum(x.denominator.bit_length() + x.numerator.bit_length() for x in paid)
     effort.spend(8 * len(law) * len(rows) * _reducing(longest + bits))
     left = (x - sum((u * c[j] for u, c in zip(paid, rows, strict=True)), Fraction(0)) for j, x in enumerate(risks))
-    return max(left), "any prior with " + " and ".join(words)
+    most, mean = max(left), sum(map(Fraction.__mul__, map(Fraction, worst), risks), Fraction(0)) / sum(worst)
+    _need(most == mean, "claim", "Under the worst prior of the set the risk is not the largest that its prices allow.")
+    return most, "any prior with " + " and ".join(words)
 
 
 def _set_name(part: dict[str, Any]) -> str:

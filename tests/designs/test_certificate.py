@@ -186,7 +186,7 @@ def test_no_multipliers_prove_more_than_the_optimum(k, seed, kind):
         )
     found = certificates.bound(problem, prior, multipliers)
     assert found <= best + 1e-9
-    changed = certificates.Certificate(problem, prior, multipliers, 60, d.certificate.objective, found).document()
+    changed = certificates.Certificate(problem, prior, multipliers, 60, d.certificate.worst, found).document()
     assert bound_of(changed, list(problem.edges)) == found
     text = resigned(document(d.mechanism), put("certificate", changed))
     assert verify.verify(text).risk_and_bound == (d.certificate.objective, found)

@@ -290,8 +290,8 @@ def check(
 
     With --alpha or --epsilon the level that you give is checked instead; with --epsilon and --delta, that every event is at most
     e^epsilon times as likely, plus delta; with --rho, that rho (zCDP). Exit code 1 when it does not hold, or is undecided.
-    With --proved the program that make proofs builds reads the file too; it says so where a kind of mechanism is not covered
-    by its theorems.
+    With --proved the program that make proofs builds reads the file too; exit code 1 also when its theorems do not cover such
+    a mechanism, which it says: then nothing was proved.
 
     Example: discreet check gm.json --epsilon 0.05
 
@@ -299,7 +299,7 @@ def check(
     """
     from ..files import loads_procedure
     from ..measure.privacy import check_claim
-    from .proved import NOT_COVERED, ask_proved
+    from .proved import ask_proved
 
     data = _from_stdin() if proved and file == "-" else None
     m = load_procedure(file) if data is None else loads_procedure(data, "standard input")
@@ -307,10 +307,12 @@ def check(
         m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=file_or_text(neighbours), group=group
     )
     good, text = bool(verdict), str(verdict)
-    if proved:
-        code, said = ask_proved(Path(file).read_bytes() if data is None else data)
-        good, text = good and code in (0, NOT_COVERED), f"{text}\nthe proved checker: {said}"
-    return Output(verdict, 0 if good else 1, text=text, style="green" if good else "red")
+    if not proved:
+        return Output(verdict, 0 if good else 1, text=text, style="green" if good else "red")
+    code, said = ask_proved(Path(file).read_bytes() if data is None else data)
+    good, document = good and code == 0, {**verdict.to_dict(), "proved_checker": said}
+    text = f"{text}\nthe proved checker: {said}"
+    return Output(code=0 if good else 1, text=text, style="green" if good else "red", document=document)
 
 
 @command()

@@ -10,7 +10,6 @@ from pathlib import Path
 from ..errors import FileError
 
 NAME = "discreet-checker"
-NOT_COVERED = 3
 
 
 def checker() -> str:

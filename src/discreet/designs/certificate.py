@@ -10,7 +10,7 @@ most 1, at its own size where it is negative. So
 
 whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
 risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean. For a
-set of priors it is a prior of the set (families.py), and the risk is a bound of the means under all of them.
+set of priors it is a prior of the set (families.py), and the risk is the largest of the means under all of them.
 
 Where neighbours are all values up to some steps apart, the multipliers of their pairs need not be told. A report's
 probabilities are a nonnegative combination of rays of the privacy cone (rays.py). If no ray of any report costs anything
@@ -31,6 +31,7 @@ from ..channels.contract import Integers
 from ..errors import DesignError
 from ..measure.prior import Prior
 from ..mechanism import plain
+from .families import Worst
 from .problem import Floats, Problem
 from .rays import costs_nothing_negative, price_cut
 
@@ -68,10 +69,14 @@ class Certificate:
     prior: Prior
     multipliers: dict[str, Integers]
     bits: int
-    objective: Fraction
+    worst: Worst
     bound: Fraction
     mixture: tuple[int, ...] = ()  # of a hull: how the prior is mixed from its members
-    prices: tuple[Fraction, ...] = ()  # of limits: why no prior within them has a larger mean loss
+
+    @property
+    def objective(self) -> Fraction:
+        """The risk of the table."""
+        return self.worst.risk
 
     @property
     def gap(self) -> float:
@@ -92,7 +97,7 @@ class Certificate:
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
         problem = self.problem
-        family = {} if problem.family is None else {"family": problem.family.document(self.mixture, self.prices)}
+        family = {} if problem.family is None else {"family": problem.family.document(self.mixture, self.worst)}
         return {
             **family,
             "loss": {
@@ -134,8 +139,7 @@ def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Cert
     elif problem.family is not None:
         whole = _without_charges(problem, prior, whole, bits)
     proved = bound(problem, prior, whole, bits)
-    risk, prices = problem.objective(weights, total)
-    return Certificate(problem, prior, whole, bits, risk, proved, mixture, prices)
+    return Certificate(problem, prior, whole, bits, problem.objective(weights, total), proved, mixture)
 
 
 def _least_favourable(problem: Problem, weights: Floats | None) -> tuple[Prior, tuple[int, ...]]:

@@ -5,9 +5,10 @@ large that is for a mechanism, which prior within the set a solver's multipliers
 
     hull      every mixture of the given priors; the largest mean is that of one of them
     limits    every prior p with c . p <= 0 for some rows c of integers: low <= a . p <= high has c = low - a and a - high.
-              For any prices >= 0 the largest mean of losses E is at most max_j (E_j - sum of prices times c_j).
+              For any prices >= 0 the largest mean of losses E is at most max_j (E_j - sum of prices times c_j), for the best
+              prices it is that, and a prior that has this mean proves it.
 
-Proved in Coq: proofs/Sets.v, set_member and set_largest.
+Proved in Coq: proofs/Sets.v, set_member, set_largest and set_attained.
 
 `RiskProgram` is the largest of several mean losses as a linear program of its own, for the worst case and for sets of priors.
 """
@@ -33,7 +34,7 @@ from ..exact.grid import Grid
 from ..lp import Program, dense
 from ..measure.prior import Prior, prior_of
 from ..mechanism import plain
-from .rational import Floats, near_solution
+from .rational import Floats, largest_mean, near_solution
 
 _BITS = 60  # of rounded weights
 _LONG = 2**12  # bits of a mixture's common denominator
@@ -139,6 +140,14 @@ class RiskProgram:
         return RiskProgram(both, by, self.signed)
 
 
+class Worst(NamedTuple):
+    """The largest risk over some priors; of limits also why no prior within them has a larger one, and a prior that has it."""
+
+    risk: Fraction
+    prices: tuple[Fraction, ...] = ()
+    law: tuple[int, ...] = ()
+
+
 class PriorFamily(ABC):
     """A set of priors on one grid."""
 
@@ -157,8 +166,8 @@ class PriorFamily(ABC):
         """The largest mean loss as a linear program."""
 
     @abstractmethod
-    def worst(self, means: Sequence[Fraction]) -> tuple[Fraction, tuple[Fraction, ...]]:
-        """A bound of the mean of these losses under every prior of the set, and the prices that prove it."""
+    def worst(self, means: Sequence[Fraction]) -> Worst:
+        """The largest mean of these losses under a prior of the set, and what proves it."""
 
     @abstractmethod
     def member(self, weights: Floats, mirrored: bool) -> tuple[Prior, tuple[int, ...]]:
@@ -168,7 +177,7 @@ class PriorFamily(ABC):
         """
 
     @abstractmethod
-    def document(self, mixture: tuple[int, ...], prices: tuple[Fraction, ...]) -> dict[str, Any]:
+    def document(self, mixture: tuple[int, ...], worst: Worst) -> dict[str, Any]:
         """The set, and what proves that the prior lies in it and that no prior in it has a larger mean."""
 
 
@@ -202,8 +211,8 @@ class Hull(PriorFamily):
     def program(self) -> RiskProgram:
         return RiskProgram.plain(np.array([p.floats for p in self.members]))
 
-    def worst(self, means: Sequence[Fraction]) -> tuple[Fraction, tuple[Fraction, ...]]:
-        return max(_mean(p, means) for p in self.members), ()
+    def worst(self, means: Sequence[Fraction]) -> Worst:
+        return Worst(max(_mean(p, means) for p in self.members))
 
     def member(self, weights: Floats, mirrored: bool) -> tuple[Prior, tuple[int, ...]]:
         shares = np.maximum(weights, 0.0)
@@ -217,7 +226,7 @@ class Hull(PriorFamily):
         mixed = [sum(q * w[j] for q, w in parts) for j in range(len(self.members[0].weights))]
         return Prior("least favourable", _reduced(mixed)), mixture
 
-    def document(self, mixture: tuple[int, ...], prices: tuple[Fraction, ...]) -> dict[str, Any]:
+    def document(self, mixture: tuple[int, ...], worst: Worst) -> dict[str, Any]:
         priors = [{"name": plain(p), "weights": " ".join(map(str, p.weights))} for p in self.members]
         return {"kind": "hull", "priors": priors, "mixture": " ".join(map(str, mixture))}
 
@@ -292,22 +301,12 @@ class Limits(PriorFamily):
         rows = self._scaled[kept]
         return RiskProgram(np.eye(len(self.support)), rows.T, np.array(signed))
 
-    def worst(self, means: Sequence[Fraction]) -> tuple[Fraction, tuple[Fraction, ...]]:
-        """By the linear program of the prices: t + c . prices >= E_j for all j; rounded, they prove what they prove."""
-        rows, values = self._scaled, np.array([float(x) for x in means])
-        unit, count = float(values.max()) or 1.0, len(self._rows)
-        matrix = np.column_stack([np.ones(len(values)), -np.ones(len(values)), rows.T])
-        least = Program([1.0, -1.0, *[0.0] * count], dense(matrix), values / unit, np.full(len(values), np.inf)).solve()
-        floats = np.zeros(count) if least is None else np.maximum(least.unknowns[2:], 0.0) * unit
-        prices = tuple(
-            Fraction(float(x)).limit_denominator(2**_BITS) / (max(map(abs, row)) or 1)
-            for x, row in zip(floats, self._rows, strict=True)
-        )
-        left = (
-            mean - sum((price * row[j] for price, row in zip(prices, self._rows, strict=True)), Fraction(0))
-            for j, mean in enumerate(means)
-        )
-        return max(left), prices
+    def worst(self, means: Sequence[Fraction]) -> Worst:
+        found = largest_mean(means, self._rows)
+        if found is None:
+            raise PriorError("No prior keeps to the limits; make them wider.")
+        risk, law, prices = found
+        return Worst(risk, tuple(prices), given.weights(law))
 
     def member(self, weights: Floats, mirrored: bool) -> tuple[Prior, tuple[int, ...]]:
         found = self._within(weights)
@@ -350,7 +349,7 @@ class Limits(PriorFamily):
             f"Whether a prior on {grid} keeps to the limits is too close to call; make them a little wider."
         )
 
-    def document(self, mixture: tuple[int, ...], prices: tuple[Fraction, ...]) -> dict[str, Any]:
+    def document(self, mixture: tuple[int, ...], worst: Worst) -> dict[str, Any]:
         limits = [
             {
                 "name": plain(limit.name),
@@ -362,8 +361,9 @@ class Limits(PriorFamily):
             for limit in self.limits
         ]
         factors = [factor for limit in self.limits for _, factor in limit.rows()]
-        written = (str(price * factor) for price, factor in zip(prices, factors, strict=True))
-        return {"kind": "limits", "limits": limits, "prices": " ".join(written)}
+        written = (str(price * factor) for price, factor in zip(worst.prices, factors, strict=True))
+        law = " ".join(map(str, worst.law))
+        return {"kind": "limits", "limits": limits, "prices": " ".join(written), "worst": law}
 
 
 def family_of(priors: Any, grid: Grid) -> PriorFamily:

@@ -24,7 +24,7 @@ from ..exact.level import Level
 from ..exact.neighbours import Neighbours
 from ..measure.loss import Loss
 from ..measure.prior import Prior
-from .families import PriorFamily, RiskProgram
+from .families import PriorFamily, RiskProgram, Worst
 from .rational import Floats as Floats
 from .values import Stated
 
@@ -112,16 +112,16 @@ class Problem:
             cost, denominator = cost + cost[::-1, ::-1], 2 * denominator
         return cost, denominator
 
-    def objective(self, weights: Integers, total: int) -> tuple[Fraction, tuple[Fraction, ...]]:
-        """The risk of a table, exactly; within limits of the prior a bound of it, with the prices that prove it."""
+    def objective(self, weights: Integers, total: int) -> Worst:
+        """The risk of a table, exactly; within limits of the prior with what proves it."""
         numerators = self.loss.numerators.astype(object) * weights.astype(object)
         rows = numerators.sum(axis=1)
         if self.family is not None:
             return self.family.worst([Fraction(int(x), self.loss.denominator * total) for x in rows])
         if self.risk == "worst":
-            return Fraction(max(int(rows[j]) for j in self.among), self.loss.denominator * total), ()
+            return Worst(Fraction(max(int(rows[j]) for j in self.among), self.loss.denominator * total))
         law = np.array(self.prior.weights, dtype=object)
-        return Fraction(int((law * rows).sum()), self.prior.total * self.loss.denominator * total), ()
+        return Worst(Fraction(int((law * rows).sum()), self.prior.total * self.loss.denominator * total))
 
     def describe(self) -> dict[str, Any]:
         """The problem in words, for a recipe."""

@@ -1,4 +1,4 @@
-"""From floats to exact solutions: a point that meets linear equations exactly, next to one that nearly does."""
+"""Exact solutions: a point that meets linear equations, next to floats that nearly do; the largest mean within limits."""
 
 from __future__ import annotations
 
@@ -57,6 +57,43 @@ def _solve(
         value -= sum((fraction(matrix[i, c]) * found[order[c]] for c in others if matrix[i, c] != 0), Fraction(0))
         found[order[k]] = value
     return found
+
+
+def largest_mean(
+    means: Sequence[Fraction], rows: Sequence[Sequence[int]]
+) -> tuple[Fraction, list[Fraction], list[Fraction]] | None:
+    """The largest mean of some numbers over all distributions p with row . p <= 0 for each row; p, and a price of each row.
+
+    The prices prove it: means[j] - sum of prices times row[j] is at most this mean for every j. None where there is no such
+    distribution. The dual simplex method in fractions, from the largest number on; by Bland's rule it ends.
+    """
+    size, one, zero = len(means), flint.fmpq(1), flint.fmpq(0)
+    top = max(range(size), key=means.__getitem__)
+    lines = [[one] * size + [zero] * len(rows) + [one]]
+    for k, row in enumerate(rows):
+        slack = [one if i == k else zero for i in range(len(rows))]
+        lines.append([*(flint.fmpq(x - row[top]) for x in row), *slack, flint.fmpq(-row[top])])
+    basis = [top, *range(size, size + len(rows))]
+    costs = [*(rational(x - means[top]) for x in means), *[zero] * len(rows), rational(-means[top])]
+    while True:
+        broken = [(basis[i], i) for i, line in enumerate(lines) if line[-1] < 0]
+        if not broken:
+            break
+        out = min(broken)[1]
+        able = [j for j, x in enumerate(lines[out][:-1]) if x < 0]
+        if not able:
+            return None
+        into = min(able, key=lambda j: (costs[j] / lines[out][j], j))
+        pivot = lines[out][into]
+        lines[out] = turned = [x / pivot for x in lines[out]]
+        for line in (*(line for i, line in enumerate(lines) if i != out), costs):
+            if factor := line[into]:
+                line[:] = [x - factor * y for x, y in zip(line, turned, strict=True)]
+        basis[out] = into
+    found = [Fraction(0)] * (size + len(rows))
+    for j, line in zip(basis, lines, strict=True):
+        found[j] = fraction(line[-1])
+    return -fraction(costs[-1]), found[:size], [-fraction(x) for x in costs[size:-1]]
 
 
 def rank_of(rows: Sequence[Sequence[Fraction | int]], unknowns: int) -> int:
