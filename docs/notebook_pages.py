@@ -36,7 +36,11 @@ def run(path: Path) -> Any:
 def as_page(path: Path, notebook: Any) -> str:
     """Its cells as Markdown: code as blocks, output as text, HTML or pictures within the page."""
     title, _, rest = notebook.cells[0].source.partition("\n")
-    parts = [title, f"[Download this notebook]({path.name}). What it shows was drawn when this site was built.", rest.strip()]
+    parts = [
+        title,
+        f"[Download this notebook]({path.name}). What it shows was drawn when this site was built.",
+        rest.strip(),
+    ]
     for cell in notebook.cells[1:]:
         if cell.cell_type == "markdown":
             parts.append(cell.source)

@@ -156,7 +156,14 @@ def test_the_readme_is_short_and_says_first_what_it_is():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) < 150
     assert "Python library for **differential privacy**" in readme.split("\n\n")[1]
-    marks = ["pip install", ">>> import discreet", "](docs/images/", "**Status**", "**publish tables**", "**collect from people**"]
+    marks = [
+        "pip install",
+        ">>> import discreet",
+        "](docs/images/",
+        "**Status**",
+        "**publish tables**",
+        "**collect from people**",
+    ]
     marks += ["**do research**", "The others do some things better", "make demo", "make test"]
     places = [readme.index(mark) for mark in marks]
     assert places == sorted(places)
@@ -239,8 +246,35 @@ def test_the_glossary_has_what_others_say():
     """Whoever searches for the word of another library, or of the literature, finds ours."""
     told = " ".join(glossary().lower().split())
     for word in (
-        *("add/remove", "unbounded", "bounded", "privacy loss", "post-processing", "ldp", "zcdp", "histogram", "k-rr", "accountant"),
-        *("parallel composition", "frequency oracle", "confidence interval", "laplace", "rappor", "shuffle", "approximate dp"),
-        *("measurement", "contribution bound", "noisy answer", "central model", "adjacent", "marginal", "deconvolution"),
+        *(
+            "add/remove",
+            "unbounded",
+            "bounded",
+            "privacy loss",
+            "post-processing",
+            "ldp",
+            "zcdp",
+            "histogram",
+            "k-rr",
+            "accountant",
+        ),
+        *(
+            "parallel composition",
+            "frequency oracle",
+            "confidence interval",
+            "laplace",
+            "rappor",
+            "shuffle",
+            "approximate dp",
+        ),
+        *(
+            "measurement",
+            "contribution bound",
+            "noisy answer",
+            "central model",
+            "adjacent",
+            "marginal",
+            "deconvolution",
+        ),
     ):
         assert word in told, word
