@@ -1,4 +1,4 @@
-"""How the documentation becomes a site: offline, without warnings, with a script each for mathematics and copying, nothing from outside."""
+"""How the documentation becomes a site: offline, without warnings, and with nothing that is fetched from outside."""
 
 from __future__ import annotations
 

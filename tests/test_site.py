@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -64,6 +66,75 @@ def test_nothing_is_loaded_from_outside(site):
         loaded = re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="([^"]+)"', path.read_text(encoding="utf-8"))
         assert not [target for target in loaded if "://" in target or target.startswith("//")], path.name
     assert (site / "_static" / "tex-svg.js").stat().st_size > 10**6
+
+
+def broken(folder: Path) -> set[tuple[str, str]]:
+    """The links within a site, files and places in them, that lead nowhere."""
+    texts = {path.resolve(): path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+    ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
+    found = set()
+    for path, text in texts.items():
+        for target in re.findall(r'<(?:a|img|script|link)\b[^>]*?\b(?:href|src)="([^"]+)"', text):
+            file, _, place = unquote(html.unescape(target)).partition("#")
+            if ":" in file or target == "#":
+                continue
+            linked = path.parent.joinpath(file.partition("?")[0]).resolve() if file else path
+            if not linked.exists() or (place and linked in ids and place not in ids[linked]):
+                found.add((path.name, target))
+    return found
+
+
+def test_a_broken_link_is_noticed(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="#here">1</a><a href="#gone">2</a><a href="b.html">3</a><a class="x" href="a.html#here">4</a>',
+        encoding="utf-8",
+    )
+    assert broken(tmp_path) == {("a.html", "#gone"), ("a.html", "b.html")}
+
+
+@pytest.mark.outside("site")
+def test_links_and_anchors_lead_somewhere(site):
+    assert not broken(site)
+
+
+@pytest.mark.outside("site")
+def test_notebooks_are_pages_with_output_and_can_be_downloaded(site):
+    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        text = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
+        assert '<div class="output">' in text
+        [file] = re.findall(r'href="\.\./(_downloads/[^"]+\.ipynb)"', text)
+        assert (site / file).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.outside("site")
+def test_search_and_copying_work_without_a_server(site):
+    """As files: whoever searches for others' words finds the glossary, and a click copies what one would type."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs a browser: install Debian's package chromium")
+    with ThreadPoolExecutor(1) as thread:
+        found, copied = thread.submit(_searched, chromium, site, ["unbounded", "zcdp", "ldp", "accountant"]).result()
+    for word, pages in found.items():
+        assert any("glossary.html" in page for page in pages), word
+    assert copied.startswith("import discreet as dt\npeople = {")
+    assert ">>>" not in copied
+
+
+def _searched(chromium, site, words):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page, found = browser.new_page(), {}
+        for word in words:
+            page.goto(f"{(site / 'search.html').as_uri()}?q={word}")
+            page.wait_for_selector("#search-results li a")
+            found[word] = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+        page.goto((site / "index.html").as_uri())
+        page.evaluate("copy = async (text) => { window.copied = text; }")
+        page.locator("#ten-lines button.copy").click()
+        copied = page.evaluate("window.copied")
+        browser.close()
+    return found, copied
 
 
 def test_the_page_of_commands_is_current():

@@ -4,8 +4,8 @@
     python tools/pictures.py docs/howto/tables.md # those of one page
 
 A page that shows images/NAME.svg saves NAME.svg in its own Python lines; one that shows images/NAME.png saves NAME.html, of which
-Debian's Chromium takes the picture. Another page may show it again. The lines are run as tests/test_documentation.py runs them, each page
-in an empty folder.
+Debian's Chromium takes the picture. Another page may show it again. The lines are run as tests/test_documentation.py runs them,
+each page in an empty folder.
 """
 
 from __future__ import annotations
