@@ -153,9 +153,8 @@ class Output:
 
         if out is None:
             return self
-        told = saved(out)
         plot.save(self.result.plot(), out)  # type: ignore[union-attr]
-        return replace(self, notes=(*self.notes, f"The picture is {told}."))
+        return replace(self, notes=(*self.notes, f"Written: {out}."))
 
     def _show(self) -> None:
         from . import terminal

@@ -342,7 +342,6 @@ def show(
 
     check_picture(out, file)
     m = load_procedure(file)
-    told = "" if out is None else saved(out)
     if out is not None:
         plot.save(m.plot(), out)
     if json:
@@ -353,8 +352,8 @@ def show(
     else:
         console = make_console()
         terminal.show_description(console, describe(m))
-        if told:
-            console.print(f"The picture is {told}.", markup=False)
+        if out is not None:
+            console.print(f"Written: {out}.", markup=False)
     return 0
 
 

@@ -240,7 +240,9 @@ def preview(
     ] = "",
     out: Annotated[
         str | None,
-        target("With --epsilons: the picture to write (.svg, .png, .html or .json); - for standard output is refused."),
+        target(
+            "With --epsilons: the picture to write (.svg, .png, .pdf, .html or .json); - for standard output is refused."
+        ),
     ] = None,
     check: Check = False,
 ) -> Output:

@@ -103,7 +103,7 @@ class Values:
         if is_file(loss):
 
             def place(text: str) -> int:
-                return self.place_of(text, "The loss names the value", LossError)
+                return self.place_of(text, "In the loss the value", LossError)
 
             return loss_in_file(loss, place, place, (self.size, self.size))
         if isinstance(loss, str):

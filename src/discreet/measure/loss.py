@@ -109,8 +109,8 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if is_file(loss):
         return loss_in_file(
             loss,
-            lambda text: inputs.place_of(text, "The loss names the true value", LossError),
-            lambda text: outputs.place_of(text, "The loss names the report", LossError),
+            lambda text: inputs.place_of(text, "In the loss the true value", LossError),
+            lambda text: outputs.place_of(text, "In the loss the report", LossError),
             (rows, reports),
         )
     if isinstance(loss, str):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
@@ -37,8 +38,7 @@ class Exports:
         """The table as a DataFrame of pandas; exact numbers stay exact (Fractions)."""
         if find_spec("pandas") is None:
             raise MissingExtraError("pandas is not installed; install it, or use to_csv() or rows().")
-        import pandas
-
+        pandas = import_module("pandas")
         table = self._table()
         columns = {k: pandas.Series([row[k] for row in table.rows]) for k in range(len(table.columns))}
         return pandas.DataFrame(columns).set_axis(list(table.columns), axis=1)

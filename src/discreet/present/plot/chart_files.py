@@ -29,8 +29,14 @@ def save(chart: Chart, path: str | os.PathLike[str]) -> None:
     ...
     discreet.errors.FileError: picture.bmp: pictures are saved as .svg, .png, .pdf, .html, .json; choose one of these endings.
     """
-    make = {".svg": svg, ".png": _png, ".pdf": _pdf, ".html": _page, ".json": _source}[kind_of(path)]
-    made = make(chart)
+    makers: dict[str, Callable[[Chart], str | bytes]] = {
+        ".svg": svg,
+        ".png": _png,
+        ".pdf": _pdf,
+        ".html": _page,
+        ".json": _source,
+    }
+    made = makers[kind_of(path)](chart)
     save_bytes(path, made if isinstance(made, bytes) else made.encode())
 
 

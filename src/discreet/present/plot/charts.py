@@ -263,8 +263,7 @@ def dots(
     names, series = list(dict.fromkeys(r["name"] for r in rows)), list(dict.fromkeys(r["series"] for r in rows))
     heights = [float(r["value"]) for r in rows]
     scale = alt.Scale(type="log", domain=[min(heights) / 1.5, max(heights) * 1.5]) if log else alt.Scale(zero=zero)
-    few = {} if log else {"tickCount": 6}  # so that long decimals have room
-    across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True, **few))
+    across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True))
     down = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, grid=True))
     base = alt.Chart(data([{**r, "value": float(r["value"])} for r in rows]))
     layers = []

@@ -79,6 +79,7 @@ def dressed(chart: Chart) -> Chart:
             domainColor=GREY,
             tickColor=GREY,
             titlePadding=6,
+            labelFlush=False,  # numbers stand below their ticks, also at the ends
         )
         .configure_legend(
             labelFontSize=_LETTERS - 1,
