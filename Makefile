@@ -31,7 +31,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs gallery pictures shots mutants lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs gallery pictures shots mutants peers lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -97,6 +97,9 @@ shots: $(VENV)/.dev-stamp  ## pictures of every room and state of the studio, wi
 
 mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=exact.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
+
+peers: $(VENV)/.dev-stamp  ## run the peers' lines of docs/coming-from.md, each in its own environment (needs the network, and Java): benchmarks/results/peers.md
+	$(BIN)/python tools/peers.py
 
 # dev.txt comes first, and the others but oldest.txt are held to its versions.
 lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pins)

@@ -280,7 +280,13 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "Every command. This page is written from the code: run `make readme` after a change.",
+        "Every command with its options; `discreet COMMAND --help` says the same. Exit codes are 0 (it held, or was done), 1 (a check",
+        "failed) and 2 (bad input, said in a sentence or two). `-` stands for standard input and output.",
+        "This page is written from the code: run `make readme` after a change.",
+        "",
+        "| command | |",
+        "|---|---|",
+        *(f"| [`discreet {name}`](#discreet-{name}) | {_first(app[name].help)} |" for name in COMMANDS),
         "",
     ]
     for name in COMMANDS:
@@ -293,6 +299,11 @@ def commands() -> str:
         else:
             lines += _options(command)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _first(text: str) -> str:
+    """The first sentence of a help text."""
+    return " ".join(inspect.cleandoc(text).split("\n\n")[0].split()).rstrip(".").replace("|", "\\|")
 
 
 def _help(text: str) -> str:
