@@ -70,8 +70,8 @@ function described(key, rows) {
 async function paint(found) {
   for (const [key, ready] of Object.entries(views)) {
     const points = found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${users(r.k)}: ${digits(r[key])}` }));
-    $(`#${key}`).setAttribute("aria-label", described(key, found.rows));
     await (await ready).data("points", points).resize().runAsync();
+    $(`#${key}`).setAttribute("aria-label", described(key, found.rows)); // after Vega has put its own there
   }
   $("#sentences").replaceChildren(...found.findings.flatMap((f) => [element("dt", {}, term(TITLES[f.mechanism], TOLD[f.mechanism][1])), element("dd", { text: f.sentence })]));
   const open = $("#as-table details")?.open ?? false, columns = ["mechanism", "users", "mean distance from the truth", "exactly right", "epsilon of all reports"];
