@@ -126,7 +126,12 @@ def test_every_number_of_six_mechanisms_at_fifty_can_be_read(guest):
     cells = page.locator("#matrix-table tbody tr").nth(3).locator("th, td").all_inner_texts()
     assert cells == ["3", *(four(p) for p in made["randomized_response"].matrix[3])]
     assert page.locator("#matrix-table tbody tr").count() == 51 + 2
-    for short, name in (("GM", "geometric"), ("EM", "explicit_fair"), ("kRR", "randomized_response"), ("UM", "uniform")):
+    for short, name in (
+        ("GM", "geometric"),
+        ("EM", "explicit_fair"),
+        ("kRR", "randomized_response"),
+        ("UM", "uniform"),
+    ):
         told = row(page, short).inner_text().split("\t")
         assert told[1] == four(dt.expected_loss(made[name], "l1"))
         assert told[2] == four(dt.measure.worst_loss(made[name], "l1"))
@@ -237,9 +242,13 @@ def test_the_colours_are_those_of_the_library_and_outlines_end_at_twenty(guest):
         return [...c.getContext("2d").getImageData(Math.round(x * c.width), Math.round(y * c.height), 1, 1).data].slice(0, 3) }"""
     page = chosen(guest, "?n=2&alpha=99%2F100")  # the optimum always answers 1
     assert float(page.get_attribute("#face-uniform", "data-top")) == pytest.approx(1, abs=1e-3)
-    assert page.evaluate(pixel, [0.2, 0.1]) == [158, 202, 225]  # a third of the largest is the second of the four stops, #9ecae1
+    assert page.evaluate(pixel, [0.2, 0.1]) == [
+        158,
+        202,
+        225,
+    ]  # a third of the largest is the second of the four stops, #9ecae1
     assert page.is_visible("#own")
-    page.evaluate("""() => { const n = document.querySelector("#sliders").n; n.value = 21; n.dispatchEvent(new Event("input", { bubbles: true })) }""")
+    page.locator("#sliders [name=n]").fill("21")
     page.wait_for_selector("#own", state="hidden")
 
 
@@ -259,9 +268,11 @@ def test_every_control_is_reached_with_the_tab_key_and_shows_it(guest):
     for _ in range(75):
         page.keyboard.press("Tab")
         name, outline, seen = page.evaluate("""() => { const e = document.activeElement, r = e.getBoundingClientRect();
-            const stay = document.querySelector(".stay").getBoundingClientRect(), stuck = getComputedStyle(document.querySelector(".stay")).position === "sticky";
-            const free = e === document.body || e.closest(".stay") || !stuck || r.bottom > stay.bottom || r.bottom < stay.top;
-            return [e === document.body ? "" : e.name || e.getAttribute("aria-label") || e.textContent.trim(), getComputedStyle(e).outlineStyle, free] }""")
+            const pictures = document.querySelector(".stay"), stay = pictures.getBoundingClientRect();
+            const stuck = getComputedStyle(pictures).position === "sticky", none = e === document.body;
+            const free = none || e.closest(".stay") || !stuck || r.bottom > stay.bottom || r.bottom < stay.top;
+            const name = none ? "" : e.name || e.getAttribute("aria-label") || e.textContent.trim();
+            return [name, getComputedStyle(e).outlineStyle, free] }""")
         assert outline != "none" or not name
         assert seen, name  # not under the pictures that stay in view
         reached.add(name)
@@ -278,8 +289,10 @@ def test_on_a_phone_the_picture_stays_in_view_above_what_changes_it(guest):
     page.locator("#properties [value=CM]").focus()
     page.keyboard.press("Space")
     page.wait_for_function("() => location.search.includes('require=CM')")
-    top, bottom, focus = page.evaluate("""() => { const p = document.querySelector("#face-geometric .heat").getBoundingClientRect();
+    top, bottom, focus = (
+        page.evaluate("""() => { const p = document.querySelector("#face-geometric .heat").getBoundingClientRect();
         return [p.top, p.bottom, document.activeElement.getBoundingClientRect().top] }""")
+    )
     assert 0 <= top < bottom < focus < 900
     assert_sound(page)
 
@@ -369,7 +382,9 @@ def test_the_python_of_a_room_computes_what_it_shows(guest, capsys):
 
 
 def test_collude(guest):
-    page = guest.go("collude?n=10&alpha=1%2F2&most=5&mechanisms=geometric,explicit_fair&levels=alpha 3%2F10,alpha 1%2F2")
+    page = guest.go(
+        "collude?n=10&alpha=1%2F2&most=5&mechanisms=geometric,explicit_fair&levels=alpha 3%2F10,alpha 1%2F2"
+    )
     guest.painted(1)
     assert_sound(page)
     for name, make in (("geometric (GM)", dt.geometric), ("explicit fair (EM)", dt.explicit_fair)):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.cli import main
 from discreet.studio.access import HEADER
 from discreet.studio.server import open_doorway
 
@@ -21,12 +20,6 @@ WIDE = pytest.mark.parametrize("guest", [1280], indirect=True)  # the same on a 
 def fits(page):
     """Nothing sticks out to the right: a phone shows all of it."""
     return page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
-
-
-def command(*words):
-    with pytest.raises(SystemExit) as stopped:
-        main(list(words))
-    return stopped.value.code or 0
 
 
 @pytest.fixture

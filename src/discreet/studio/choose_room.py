@@ -33,7 +33,13 @@ _FAMILIES = {
 }
 Name = Literal["geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform", "optimum"]
 _TITLES = {OPTIMUM: "the optimum", "randomized_response": "randomised response (kRR)"}
-_SHORT = {"geometric": "GM", "explicit_fair": "EM", "weakly_honest": "WM", "randomized_response": "kRR", "uniform": "UM"}
+_SHORT = {
+    "geometric": "GM",
+    "explicit_fair": "EM",
+    "weakly_honest": "WM",
+    "randomized_response": "kRR",
+    "uniform": "UM",
+}
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _SENTENCES = {

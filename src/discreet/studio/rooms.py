@@ -152,7 +152,9 @@ class LevelForm(Form):
         try:
             return Level.of(alpha=self.alpha, epsilon=self.epsilon)
         except LevelError as error:
-            raise FieldRefusedError(str(error), field=f"{field}{'epsilon' if self.alpha is None else 'alpha'}") from None
+            raise FieldRefusedError(
+                str(error), field=f"{field}{'epsilon' if self.alpha is None else 'alpha'}"
+            ) from None
 
     def spelt(self) -> str:
         """As Python has it among the arguments."""
