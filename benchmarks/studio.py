@@ -4,7 +4,8 @@ Usage: python benchmarks/studio.py [--rounds 12]
 
 A studio runs in a thread; every round asks for a level that was not asked for before, so that nothing is kept from an earlier
 one. Painted is what a person waits for: from the move of the slider until all six pictures and the best design are on the
-screen, measured in the page. Beside a design: while the studio designs another optimum that takes seconds. It needs Debian's package chromium; without it only answers are timed.
+screen, measured in the page. Beside a design: while the studio designs another optimum that takes
+seconds. It needs Debian's package chromium; without it only answers are timed.
 
 Writes results/studio.json and results/studio.md beside this file.
 """

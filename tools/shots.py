@@ -117,11 +117,11 @@ def choose(page: Any, shoot: Shoot) -> None:
     """Six mechanisms, small and large, an error, a design that takes long and is called off, and every number as a table."""
     page.wait_for_function("() => Number(document.body.dataset.painted) >= 6")
     shoot("1-six")
-    page.get_by_role("button", name="any two").focus()
+    page.locator("#face-geometric .term").focus()
     shoot("2-a-term")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Use the example").click()
-    page.wait_for_function("() => document.querySelectorAll('#compared tr:not([data-late])').length === 7")
+    page.wait_for_selector("#face-optimum canvas[aria-label*='21 truths']")
     page.locator("#face-explicit_fair .heat").focus()
     for key in ("Home", "PageDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)

@@ -116,7 +116,7 @@ def test_every_number_of_six_mechanisms_at_fifty_can_be_read(guest):
             page.keyboard.press(key)
     truth, report = 50 - 3 - 10, 50 - 1
     for name, m in made.items():
-        assert readout(page, name).startswith(f"{truth} → {report}: {four(m.matrix[truth, report])}.")
+        assert readout(page, name).startswith(f"{truth} → {report}: {four(m.matrix[truth, report])};")
     assert four(made["explicit_fair"].matrix[truth, report]) in page.inner_text("#heard")  # for whoever only hears
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is 37')")
@@ -205,7 +205,7 @@ def test_only_the_optimum_is_dimmed_while_it_is_designed_and_it_can_be_cancelled
     page.locator("#face-optimum .state button").click()
     page.wait_for_selector("#face-optimum[data-state=late]")
     assert "called off" in page.inner_text("#face-optimum .state")
-    assert "not designed for these settings" in row(page, "optimum").inner_text()
+    assert "not designed" in row(page, "optimum").inner_text()
     assert page.is_hidden("#problem")
     assert_sound(page)
     guest.errors.clear()  # the browser itself writes down that a request was refused

@@ -106,13 +106,13 @@ function point(truth, report, heard = null) {
   for (const [name, parts] of cards) {
     const shown = faces.get(name), there = at && shown && truth < shown.found.matrix.length && report < shown.found.matrix.length;
     parts.map.point(there ? at : null);
-    parts.readout.textContent = there ? `${truth} → ${report}: ${digits(shown.found.matrix[truth][report])}. ${report} comes ${percent(shown.often[report])}, true ${percent(known[report])}.` : "Point at a square.";
-    parts.readout.title = there ? `When the truth is ${truth}, ${report} is reported with this probability.` : "";
+    parts.readout.textContent = there ? `${truth} → ${report}: ${digits(shown.found.matrix[truth][report])}; comes ${percent(shown.often[report])}, true ${percent(known[report])}` : "Point at a square.";
+    parts.readout.title = there ? `When the truth is ${truth}, ${report} is reported with this probability; then how often ${report} comes, and is true.` : "";
     if (there && name === heard) $("#heard").textContent = `truth ${truth}, report ${report}: ${digits(shown.found.matrix[truth][report])}`;
   }
 }
 
-const COLUMNS = ["mechanism", "mean loss", "worst loss", "epsilon", "any two", "told truly", "ends", "properties", ""];
+const COLUMNS = ["name", "mean loss", "worst loss", "epsilon", "any two", "told truly", "ends", "properties", ""];
 let rows = null;
 
 // All numbers in one table. Its rows stay, so that focus stays in them.
@@ -138,7 +138,7 @@ function numbers() {
     for (const button of row.querySelectorAll("button")) button.setAttribute("aria-disabled", String(!now));
     const f = shown?.found;
     const texts = now ? [digits(f.mean_loss), digits(f.worst_loss), f.epsilon, f.epsilon_any, span(own(f.matrix), "–"), `${percent(ends(shown.often))} (${percent(ends(known))})`, f.properties.join(" ") || "none"]
-      : [...Array(6).fill(""), "not designed for these settings"];
+      : [...Array(6).fill(""), "not designed"];
     cells.forEach((cell, k) => { cell.textContent = texts[k]; });
   }
   matrix();
@@ -262,7 +262,7 @@ const update = latest(async (signal) => {
   } catch (error) {
     if (error.name === "AbortError" || painted !== asked) throw error;
     const before = faces.get("optimum");
-    cards.get("optimum").state.late(`${error.message}${before ? ` The picture is of ${of(before.asked)}.` : ""}`, "Design it", update); // in its own card: the others are as they should be
+    cards.get("optimum").state.late(`${error.message}${before ? ` Shown: ${of(before.asked)}.` : ""}`, "Design it", update); // in its own card: the others are as they should be
   }
 });
 

@@ -40,7 +40,7 @@ function ramp(of) {
 }
 
 const named = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "< 0.1 %");
+export const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "<0.1 %");
 
 // Which of 0..n are named on an axis with room for so many: steps of 1, 2, 5, 10 ..., and the last one where it is not too near.
 function ticks(n, most) {
@@ -58,7 +58,7 @@ export function colourBar(place) {
   place.append(element("span", { text: "0" }), canvas, most, half);
   dim.addEventListener("change", paint);
   paint();
-  return (top, bent) => { most.textContent = digits(top); half.textContent = `(half-way ${digits(bent ? top / 4 : top / 2)})`; };
+  return (top, bent) => { most.textContent = digits(top); half.textContent = bent ? `(half-way ${digits(top / 4)})` : ""; };
 }
 
 // `move(truth, report)` is called when somebody points at a square, with a pointer or with the keys, and `pick` when one is pressed.

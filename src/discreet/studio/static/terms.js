@@ -37,7 +37,7 @@ function hide(word) {
   tip.hidden = true;
 }
 addEventListener("keydown", (event) => event.key === "Escape" && hide());
-addEventListener("scroll", () => hide(), { capture: true, passive: true });
+addEventListener("scroll", () => { if (open) show(open); }, { capture: true, passive: true }); // it goes with its word
 
 // The word as a button; what it says is also its description, for whoever cannot see it. `tell` changes both.
 export function term(word, told = TERMS[word]) {
