@@ -4,7 +4,8 @@ Usage: python benchmarks/studio.py [--rounds 12]
 
 A studio runs in a thread; every round asks for a level that was not asked for before, so that nothing is kept from an earlier
 one. Painted is what a person waits for: from the move of the slider until all six pictures and the best design are on the
-screen, measured in the page. It needs Debian's package chromium; without it only answers are timed.
+screen, measured in the page. Beside a design: while the studio designs another optimum that takes
+seconds. It needs Debian's package chromium; without it only answers are timed.
 
 Writes results/studio.json and results/studio.md beside this file.
 """
@@ -95,6 +96,34 @@ def timed(case: str, task: Callable[[int], float], rounds: int, asked: float | N
     return Row(case, min(times), statistics.median(times), asked)
 
 
+@contextmanager
+def designing(keys: Keys) -> Iterator[None]:
+    """Optima that take seconds each, one after another, asked for by somebody else meanwhile."""
+    over, own = threading.Event(), {HEADER: keys.secret, "content-type": "application/json"}
+
+    def ask(line: http.client.HTTPConnection, method: str, path: str, body: str | None = None) -> Any:
+        line.request(method, path, body=body, headers=own)
+        return json.loads(line.getresponse().read())
+
+    def work() -> None:
+        line, turn = http.client.HTTPConnection("127.0.0.1", keys.port), 0
+        while not over.is_set():
+            turn += 1
+            settings = {"n": 50, "alpha": f"{370 - turn}/1009", "loss": "l2", "prior": "binomial(0.2)"}
+            promise = ask(line, "POST", "/api/choose/optimum", json.dumps({**settings, "require": ["WH", "CM"]}))
+            while not promise.get("done", True) and not over.is_set():
+                promise = ask(line, "GET", f"/api/jobs/{promise['job']}")
+        if not promise.get("done", True):
+            ask(line, "POST", f"/api/jobs/{promise['job']}/off")
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    time.sleep(0.5)
+    yield
+    over.set()
+    thread.join(30)
+
+
 def answers(keys: Keys, rounds: int) -> list[Row]:
     """Questions to the server, over one connection as a browser has it."""
     line = http.client.HTTPConnection("127.0.0.1", keys.port)
@@ -122,6 +151,16 @@ def answers(keys: Keys, rounds: int) -> list[Row]:
     rows.append(
         timed("11 users who share, n = 20: the answer or a promise", asking("/api/collude/shared", 20), rounds, ANSWER)
     )
+    with designing(keys):
+        rows += [
+            timed(
+                f"the five, n = {n}, beside a design: the answer",
+                asking("/api/choose/faces", n, loss="l2"),
+                rounds,
+                ANSWER,
+            )
+            for n in (20, 50)
+        ]
     return rows
 
 
@@ -143,6 +182,16 @@ def paintings(keys: Keys, rounds: int, chromium: str) -> list[Row]:
             )
             for n, bar in PAINT.items()
         ]
+        with designing(keys):
+            rows += [
+                timed(
+                    f"n = {n}: all six painted, beside a design",
+                    lambda turn, n=n: page.evaluate(_MOVE, [n, f"{700 - turn}/1003"]),
+                    rounds,
+                    PAINT[n],
+                )
+                for n in (20, 50)
+            ]
         browser.close()
     return rows
 

@@ -114,8 +114,41 @@ def release(page: Any, shoot: Shoot) -> None:
 
 
 def choose(page: Any, shoot: Shoot) -> None:
-    page.wait_for_function("() => Number(document.body.dataset.painted) >= 6", timeout=60_000)
+    """Six mechanisms, small and large, an error, a design that takes long and is called off, and every number as a table."""
+    page.wait_for_function("() => Number(document.body.dataset.painted) >= 6")
     shoot("1-six")
+    page.locator("#face-geometric .term").focus()
+    shoot("2-a-term")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Use the example").click()
+    page.wait_for_selector("#face-optimum canvas[aria-label*='21 truths']")
+    page.locator("#face-explicit_fair .heat").focus()
+    for key in ("Home", "PageDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#told-table td")
+    shoot("3-example")
+    page.fill("#level [name=alpha]", "7/2")
+    page.wait_for_selector("#level .wrong")
+    shoot("4-error")
+    page.fill("#level [name=epsilon]", "1")
+    page.select_option("[name=loss]", "l2")
+    page.locator("#sliders [name=n]").fill("50")
+    page.wait_for_selector("#face-uniform[data-state=fresh]")
+    page.wait_for_selector("#face-optimum[data-state=computing] .state button:visible")
+    shoot("5-being-designed")
+    page.locator("#face-optimum .state button").click()
+    page.wait_for_selector("#face-optimum[data-state=late]")
+    shoot("6-called-off")
+    page.uncheck("[name=require][value=WH]")
+    page.uncheck("[name=require][value=CM]")
+    page.select_option("[name=loss]", "l1")
+    page.wait_for_selector("#face-optimum[data-state=fresh]")
+    page.check("#bent")
+    shoot("7-fifty")
+    page.locator("#matrix summary").click()
+    page.wait_for_selector("#matrix-table td")
+    shoot("8-as-a-table")
 
 
 def recover(page: Any, shoot: Shoot) -> None:
@@ -155,9 +188,26 @@ def _painted(page: Any, times: int) -> None:
 
 
 def collude(page: Any, shoot: Shoot) -> None:
-    page.wait_for_selector("#cascade td", timeout=60_000)
-    page.wait_for_timeout(300)
+    """What users learn, an error at its audience, work that takes long and is called off, and the example as a table."""
+    page.wait_for_function("() => Number(document.body.dataset.painted) >= 1")
+    page.wait_for_selector("#cascade td")
     shoot("1-curves")
+    page.get_by_role("textbox", name="epsilon of audience 2").fill("3x")
+    page.wait_for_selector("#levels .wrong")
+    shoot("2-error")
+    page.get_by_role("textbox", name="epsilon of audience 2").fill("1")
+    page.fill("#level [name=epsilon]", "1/10")
+    page.locator("[name=most]").fill("51")
+    page.locator("#sliders [name=n]").fill("50")
+    page.wait_for_selector("#shared[data-state=computing] .state button:visible")
+    shoot("3-being-computed")
+    page.locator("#shared .state button").click()
+    page.wait_for_selector("#shared[data-state=late]")
+    shoot("4-called-off")
+    page.get_by_role("button", name="Use the example").click()
+    page.wait_for_selector("#shared[data-state=fresh]")
+    page.locator("#as-table summary").click()
+    shoot("5-as-a-table")
 
 
 ROOMS = {"release": release, "choose": choose, "recover": recover, "collude": collude}
@@ -187,6 +237,11 @@ def shots(out: Path, rooms: Sequence[str], widths: Sequence[int], schemes: Seque
 
                 def shoot(state: str, page: Any = page, named: str = f"{width}-{scheme}", of: str = room) -> None:
                     path = out / f"{of}-{state}-{named}.png"
+                    page.wait_for_timeout(200)
+                    if of in ("choose", "collude"):
+                        page.evaluate(
+                            "() => scrollTo(0, 0)"
+                        )  # what stays in view stands at its place in the whole page
                     taken = page.screenshot(full_page=page.locator("dialog").count() == 0)
                     path.write_bytes(b64decode(blank.evaluate(SHRINK, b64encode(taken).decode())))
                     made.append(path)

@@ -171,6 +171,14 @@ def test_the_names_may_stand_below_titles(tmp_path):
         dt.profile(path, separator=";")
     with pytest.raises(TableInputError, match="line 5 is not of 2 fields as line 3 is"):
         dt.profile(path, separator=";", header_row=3)
+    path.write_bytes(
+        b"town;age\na;30\nb\nc;1\n\nd;5\n"
+    )  # a line that lacks a field is no reason to look for the names elsewhere
+    with pytest.raises(
+        TableInputError, match="line 3 is not of 2 fields as the first line is; complete such a line"
+    ) as odd:
+        dt.profile(path, separator=";")
+    assert odd.value.remedies == ()
     path.write_bytes(b"A title\ntown;age\na;30\n")
     with pytest.raises(TableInputError, match=r'Line 2 of .* --separator ";"'):
         dt.profile(path, header_row=2)

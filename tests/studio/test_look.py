@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 import discreet.studio
+from discreet.present.plot.charts import SHADES
+from discreet.present.plot.looks import BLUE, ORANGE
 
 CSS = (Path(discreet.studio.__file__).parent / "static" / "studio.css").read_text(encoding="utf-8")
 TEXT = [
@@ -26,7 +29,15 @@ TEXT = [
     ("mark", "mark-ground"),
     ("mark", "sheet"),
 ]
-EDGES = [("edge", "ground"), ("edge", "sheet"), ("own", "ground"), ("warn", "sheet")]
+EDGES = [
+    ("edge", "ground"),
+    ("edge", "sheet"),
+    ("own", "ground"),
+    ("warn", "sheet"),
+    ("bar", "sheet"),
+    ("truth", "sheet"),
+    ("mark", "ground"),
+]
 
 
 def colours(scheme):
@@ -70,3 +81,12 @@ def test_no_colour_stands_beside_its_name():
     others = [text for text in rooms if text != CSS]
     assert others
     assert not any(re.findall(r":[^;{}]*#[0-9a-fA-F]{3,8}\b", text) for text in [rest, *others])
+
+
+def test_pictures_have_the_colours_of_the_library():
+    """The studio draws its heat maps itself: their shades, bars and marks are those of `m.plot()`."""
+    drawn = (Path(discreet.studio.__file__).parent / "static" / "heat.js").read_text(encoding="utf-8")
+    assert f"light: {json.dumps(SHADES)}" in drawn
+    assert f"light: {json.dumps(SHADES[::-1])}" not in drawn
+    named = colours("light")
+    assert (named["bar"], named["truth"]) == (BLUE.lower(), ORANGE.lower())

@@ -99,13 +99,21 @@ def test_no_sentence_promises_a_least_loss_that_the_numbers_deny(guest):
 
 
 def test_one_user_is_no_users_and_learns_nothing_more(guest):
-    one = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=1, mechanisms=["geometric"])["sentence"]
+    one = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=1, mechanisms=["geometric"])["findings"][0][
+        "sentence"
+    ]
     assert one.startswith("One user alone is off by")
     assert "1 users" not in one
     assert "averaged away" not in one
-    more = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])["sentence"]
-    assert more.startswith("5 users with reports of their own")
-    assert "averaged away" in more
+    both = ["geometric", "randomized_response"]
+    more = promised(guest, "/api/collude/shared", n=10, alpha="9/10", most=5, mechanisms=both)["findings"]
+    assert [finding["mechanism"] for finding in more] == both
+    for finding, make in zip(more, (dt.geometric, dt.randomized_response), strict=True):  # each has its own numbers
+        told = dt.sharing.collude(make(10, alpha="9/10"), 5)
+        assert finding["sentence"].startswith(
+            f"5 users with reports of their own are off by {told.expected_loss:.3g} on"
+        )
+    assert "averaged away" in more[0]["sentence"]
 
 
 @pytest.mark.parametrize("require", [[], ["WH"], ["CM", "WH"]])
@@ -150,9 +158,46 @@ def test_users_who_share_are_those_of_the_library(guest):
         c = dt.sharing.collude(dt.geometric(10, alpha="1/2"), row["k"])
         assert (row["loss"], row["exact"], row["epsilon"]) == (c.expected_loss, c.exact_answer, c.joint_level.epsilon)
     assert [row["k"] for row in found["rows"]] == [1, 3, 5]
-    both = asked(guest, "/api/collude/audiences", n=6, alphas=["3/10", "1/2", "4/5"])
+    levels = [{"alpha": "1/2"}, {"alpha": "3/10"}, {"alpha": "4/5"}]  # in any order
+    both = asked(guest, "/api/collude/audiences", n=6, levels=levels)
+    assert [audience["alpha"] for audience in both["audiences"]] == ["3/10", "1/2", "4/5"]
     assert float(both["cascade"]) == pytest.approx(-np.log(0.3), rel=1e-5)
     assert float(both["independent"]) == pytest.approx(-np.log(0.3 * 0.5 * 0.8), rel=1e-5)
+
+
+def test_what_is_copied_as_python_computes_the_same(guest, capsys):
+    settings = {"n": 4, "alpha": "1/2", "loss": "l2", "prior": [1, 2, 3, 4, 0], "require": ["CM"]}
+    found = asked(guest, "/api/choose/faces", **settings)
+    exec(found["python"], {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [words[0] for words in lines] == ["GM", "EM", "WM", "kRR", "UM", "optimum"]
+    best = promised(guest, "/api/choose/optimum", **settings)
+    for words, face in zip(lines, [*found["faces"], best], strict=True):
+        assert float(words[1]) == pytest.approx(face["mean_loss"])
+        assert set(words[2:]) == set(face["properties"])
+    shared = promised(guest, "/api/collude/shared", n=6, epsilon="ln(2)", most=3, mechanisms=["explicit_fair"])
+    exec(shared["python"], {})
+    assert f"{shared['rows'][1]['loss']:.3f}" in capsys.readouterr().out
+    mixed = asked(guest, "/api/collude/audiences", n=6, levels=[{"epsilon": "1/2"}, {"alpha": "3/10"}])
+    exec(mixed["python"], {})
+    assert "asked as" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/api/choose/faces", {"alpha": "7/2"}, "alpha"),
+        ("/api/choose/optimum", {"epsilon": "x"}, "epsilon"),
+        ("/api/choose/faces", {"epsilon": "1", "prior": [0] * 9}, "prior"),
+        ("/api/collude/shared", {"epsilon": "0"}, "epsilon"),
+        ("/api/collude/audiences", {"levels": [{"epsilon": "1"}, {"alpha": "2"}]}, "levels.1.alpha"),
+    ],
+)
+def test_a_level_is_refused_at_its_field_and_in_its_words(guest, path, body, field):
+    refusal = asked(guest, path, 422, **body)
+    assert refusal["field"] == field
+    assert '="' not in refusal["detail"]  # nothing of Python
+    assert "epsilon=" not in refusal["detail"]
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)

@@ -60,6 +60,9 @@ _QUOTING = (
     "how the file is written (quote, separator)"
 )
 _OTHER_FIELDS = f"{_QUOTING}; if the names of the columns stand in another line, say which (--header-row 3)"
+_ODD_LINES = (
+    "complete such a line in the file itself, or take it out; a field that holds a separator needs quotation marks"
+)
 _ZERO = "take it out, or convert the file to UTF-8 if it is in UTF-16"
 _ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 
@@ -450,8 +453,12 @@ class _Scan:
         lengths = stops[ends] - firsts
         wrong = (found != self.fields) & (lengths > 0)
         if wrong.any():
-            remedies = (*likely_separators(data, self.separator), ("header_row", str(self.header_row + 1)))
             told = f"not of {self.fields} fields as {self.header} is"
+            if 2 * np.count_nonzero(wrong) < np.count_nonzero(
+                lengths
+            ):  # the names stand where they should: a few lines are odd
+                self._refuse_at(data, firsts[wrong], told, _ODD_LINES)
+            remedies = (*likely_separators(data, self.separator), ("header_row", str(self.header_row + 1)))
             self._refuse_at(data, firsts[wrong], told, _OTHER_FIELDS, remedies)
         self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
         if self.fields > 1 and not lengths.all():

@@ -75,6 +75,7 @@ _RULES: tuple[tuple[str, Any], ...] = (
     (r'\b(?:alpha|epsilon)="?([\w/()]+(?:\.\d+)?)"?', r"\1"),
     (r"; of numbers say ordered=True\b", "; of numbers choose that they are numbers in their order"),
     (r" \(ordered=(?:True|False)\)", ""),
+    (r"declare null as a key to count them", "a group of missing values, in step 3, counts them"),
     (r"pool them with pool_other", "leave them out"),
     (r"\bwith max_groups\b", "by Groups a person may be in"),
     (rf"\b({_UNDERSCORED})\b", _field),

@@ -10,55 +10,25 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from .. import files
 from ..errors import DiscreetError, RecoveryError
 from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.names import Names
-from ..measure.description import describe
 from ..mechanism import Mechanism
 from ..present.words import csv_text
 from ..progress import tell
 from ..recovery.estimate import Estimate, group_intervals
 from ..recovery.groups import GroupEstimates
 from ..recovery.recover import recover
-from ..recovery.tallies import Layout, Reports, chosen_columns, layout_of, listed, read_reports
-from ..registry import FAMILIES
-from . import survey
-from .field_words import FieldRefusedError, in_fields
-from .jobs import Promise, answered, as_job, promised
-from .rooms import Form, LevelForm, Shelf, Text
+from .field_words import in_fields
+from .jobs import Promise, as_job, promised
+from .recover_given import HeldReports, mechanisms, reports
+from .rooms import Form, Shelf, Text
 
 CONFIDENCE = 0.95
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_MOST_VALUES = 1001
-_MOST_NAMES, _MOST_OF_NAMES = 2001, 4201  # answers that are names, and their reports
-_MOST_LINES = 100_000
-_MOST_GROUPS = 40
 
-Family = Literal["geometric", "randomized_response", "square_wave", "projective_response"]
 Method = Literal["auto", "mle"]
-_MAKERS = {family.name: family.make for family in FAMILIES}
-_OF_NAMES = ("randomized_response", "projective_response")
 
 router = APIRouter(prefix="/api", tags=["recover"])
-
-
-class _Held(NamedTuple):
-    """A mechanism, and how Python makes it; None where it came in a file."""
-
-    mechanism: Mechanism
-    python: str | None
-
-
-class _Read(NamedTuple):
-    """Reports, how their file is laid out, and which of its columns were read."""
-
-    found: Reports
-    layout: Layout
-    column: str | None
-    counts: str | None
-    by: str | None
 
 
 class _Recovered(NamedTuple):
@@ -68,44 +38,7 @@ class _Recovered(NamedTuple):
     estimates: dict[str, dict[str, Estimate]]
 
 
-_mechanisms: Shelf[_Held] = Shelf()
-_reports: Shelf[_Read] = Shelf()
 _made: Shelf[_Recovered] = Shelf()
-
-
-class Dropped(BaseModel):
-    """A name to ask with, and what was understood. `columns` are those of the file, where there are several; without a name yet,
-    it is to be said which one has the reports, else `column` and `counts` are those that were read. `names` says whether answers
-    are categories."""
-
-    name: str
-    told: str
-    columns: list[str] = []
-    column: str | None = None
-    counts: str | None = None
-    names: bool = False
-
-
-class MakingForm(LevelForm):
-    """A mechanism that is made here: of numbers from `low` to `high`, or of categories."""
-
-    family: Family
-    low: Text = "0"
-    high: Text = ""
-    names: list[Text] | None = Field(default=None, max_length=_MOST_NAMES)
-
-
-class ExampleForm(Form):
-    kind: Literal["numbers", "categories"]
-
-
-class ExampleReply(BaseModel):
-    """Made-up reports, with the mechanism that made them, as they stand in the fields."""
-
-    mechanism: MakingForm
-    file: str
-    content: str
-    by: str | None
 
 
 class RecoveryForm(Form):
@@ -206,157 +139,6 @@ class CodeReply(BaseModel):
     python: str
 
 
-_RAW: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}},
-}
-
-
-# The mechanism
-
-
-@router.post("/upload/mechanism", openapi_extra=_RAW)
-async def take_mechanism(request: Request) -> Dropped:
-    """A mechanism file, verified as it is read."""
-    body = await request.body()
-    dropped: Dropped = await answered(request, lambda tell: _kept(_Held(files.loads(body, "the mechanism file"), None)))
-    return dropped
-
-
-def _kept(held: _Held) -> Dropped:
-    m = held.mechanism
-    m.finite()
-    most = (_MOST_VALUES,) * 2 if m.inputs.is_ordered else (_MOST_NAMES, _MOST_OF_NAMES)
-    if (m.inputs.size or 0) > most[0] or (m.outputs.size or 0) > most[1]:
-        raise RecoveryError(
-            f"The studio recovers distributions of at most {most[0]} values; the command line takes more."
-        )
-    return Dropped(name=_mechanisms.put(held), told=_short(m), names=not m.inputs.is_ordered)
-
-
-def _short(m: Mechanism) -> str:
-    """What it is, and its level; the rest is told where mechanisms are chosen."""
-    return "\n".join(describe(m).headline.splitlines()[:2])
-
-
-@router.post("/recover/make")
-@as_job(quick=True)
-def make(asked: MakingForm) -> Dropped:
-    """A mechanism by its family, its answers and its level; what is wrong is said at its field."""
-    with _at("alpha" if asked.epsilon is None else "epsilon"):
-        Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
-    if asked.names is not None and asked.family not in _OF_NAMES:
-        raise FieldRefusedError(
-            "Categories have no order, and this mechanism needs one; choose another.", field="family"
-        )
-    level = {"epsilon": asked.epsilon} if asked.alpha is None else {"alpha": asked.alpha}
-    answers, spelt = _answers(asked)
-    with _at("names" if asked.names is not None else "high"):
-        m = _MAKERS[asked.family](answers, **level)
-        shown = ", ".join(f"{name}={text!r}" for name, text in level.items())
-        return _kept(_Held(m, f"dt.{asked.family}({spelt}, {shown})"))
-
-
-def _answers(asked: MakingForm) -> tuple[Any, str]:
-    """The answers as the library takes them, and as Python spells them."""
-    if asked.names is not None:
-        with _at("names"):
-            return Names(list(asked.names)), repr(list(asked.names))
-    ends = {}
-    for name, text in (("low", asked.low), ("high", asked.high)):
-        if not text.strip().removeprefix("-").isdecimal() or len(text) > 12:
-            raise FieldRefusedError("Write a whole number here, such as 100.", field=name)
-        ends[name] = int(text)
-    if ends["low"] >= ends["high"]:
-        raise FieldRefusedError("The highest value must be above the lowest.", field="high")
-    if ends["low"] == 0:
-        return ends["high"], str(ends["high"])
-    return Grid(ends["low"], ends["high"]), f"dt.Grid({ends['low']}, {ends['high']})"
-
-
-class _at:
-    """Refusals in here belong to one field."""
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, DiscreetError) and not isinstance(error, FieldRefusedError):
-            text = str(error)
-            raise FieldRefusedError(text[:1].upper() + text[1:], field=self.field) from None
-
-
-# The reports
-
-
-@router.post("/upload/reports", openapi_extra=_RAW)
-async def take_reports(
-    request: Request,
-    column: Text | None = None,
-    counts: Text | None = None,
-    once: bool = False,
-    by: Text | None = None,
-    mechanism: Text | None = None,
-) -> Dropped:
-    """Reports as CSV: one in each line, or a table of which one column has the reports, and perhaps one how often each was seen,
-    and one the groups; with `once` each line is one report, whatever its columns are called. Reports that are names need the
-    mechanism, by the name that it was given.
-
-    Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
-    """
-    body = await request.body()
-    answers = None if mechanism is None else _mechanisms.take(mechanism, "mechanism").mechanism.outputs
-    often: str | Literal[False] | None = False if once else counts
-
-    def read(progress: Any) -> Dropped:
-        with _at("reports"):
-            found = read_reports(
-                body,
-                "the file",
-                column=column,
-                counts=often,
-                by=by,
-                most=_MOST_LINES,
-                answers=answers,
-                progress=progress,
-            )
-        layout = layout_of(body, answers)
-        return _counted(_Read(found, layout, *chosen_columns(layout.names, column, often, by), by))
-
-    dropped: Dropped = await answered(request, read)
-    return dropped
-
-
-def _counted(read: _Read) -> Dropped:
-    found, columns = read.found, list(read.layout.names) if len(read.layout.names) > 1 else []
-    if found.columns:
-        told = f"The file has {listed(found.columns)}. Which one has the reports?"
-        return Dropped(name="", told=told, columns=columns)
-    if len(found.groups) > _MOST_GROUPS:
-        raise FieldRefusedError(
-            f"This column has {len(found.groups)} different values. The studio recovers at most {_MOST_GROUPS} groups; "
-            "choose another column, or none.",
-            field="by",
-        )
-    number = sum(found.seen.values())
-    told = f"{'1 report' if number == 1 else f'{number:,} reports'}, {len(found.seen)} of them different"
-    if found.groups:
-        told += f", in {'1 group' if len(found.groups) == 1 else f'{len(found.groups)} groups'}"
-    return Dropped(name=_reports.put(read), told=told, columns=columns, column=read.column, counts=read.counts)
-
-
-@router.post("/recover/example")
-@as_job(quick=True)
-def example(asked: ExampleForm) -> ExampleReply:
-    """Made-up reports, of numbers or of categories."""
-    made = survey.ages() if asked.kind == "numbers" else survey.cars()
-    form = MakingForm.model_validate(made.mechanism)
-    m = _MAKERS[form.family](_answers(form)[0], epsilon=form.epsilon)
-    return ExampleReply(mechanism=form, file=made.file, content=made.csv(m), by=made.by)
-
-
 # Back to the distribution
 
 
@@ -370,11 +152,11 @@ async def begin(request: Request, asked: RecoveryForm) -> Promise[RecoveredReply
     return found
 
 
-def _taken(asked: RecoveryForm) -> tuple[Mechanism, _Read]:
-    return _mechanisms.take(asked.mechanism, "mechanism").mechanism, _reports.take(asked.reports, "file of reports")
+def _taken(asked: RecoveryForm) -> tuple[Mechanism, HeldReports]:
+    return mechanisms.take(asked.mechanism, "mechanism").mechanism, reports.take(asked.reports, "file of reports")
 
 
-def _recovered(m: Mechanism, read: _Read, ordered: bool | None, progress: Any) -> RecoveredReply:
+def _recovered(m: Mechanism, read: HeldReports, ordered: bool | None, progress: Any) -> RecoveredReply:
     groups = read.found.groups or {"": read.found.seen}
     made: dict[str, dict[str, Estimate]] = {}
     for k, (group, seen) in enumerate(groups.items()):
@@ -554,7 +336,7 @@ def _rows(e: Estimate) -> list[dict[str, Any]]:
 @as_job(quick=True)
 def code(asked: CodeForm) -> CodeReply:
     """The same in Python."""
-    held, read = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
+    held, read = mechanisms.take(asked.mechanism, "mechanism"), reports.take(asked.reports, "file of reports")
     ordered = "" if asked.ordered is None else f", ordered={asked.ordered}"
     lines = ["import discreet as dt", "", f"m = {held.python or f'dt.load({asked.mechanism_file!r})'}"]
     if not read.layout.names:  # a tally is read by the names of its columns

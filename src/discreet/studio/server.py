@@ -29,7 +29,17 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DiscreetError, MissingExtraError
 from ..exact.given import whole
-from . import choose_room, collude_room, jobs, recover_room, release_place, release_question, release_room, rooms
+from . import (
+    choose_room,
+    collude_room,
+    jobs,
+    recover_given,
+    recover_room,
+    release_place,
+    release_question,
+    release_room,
+    rooms,
+)
 from .access import NO_PAGE, Guard, Keys, read_by_a_person
 from .field_words import in_fields
 from .rooms import ROOMS, Refusal, notice, page
@@ -66,7 +76,17 @@ def make_app(keys: Keys, place: release_room.Place) -> FastAPI:
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
-    for module in (rooms, choose_room, release_place, release_room, release_question, recover_room, collude_room, jobs):
+    for module in (
+        rooms,
+        choose_room,
+        release_place,
+        release_room,
+        release_question,
+        recover_given,
+        recover_room,
+        collude_room,
+        jobs,
+    ):
         app.include_router(module.router)
 
     @app.get("/api/enter", status_code=204, tags=["enter"])

@@ -19,6 +19,7 @@ const form = $("#sliders"), square = $("#square"), hint = $("#told-text").textCo
 const level = privacy($("#level"), { means: true });
 const setScale = colourBar($("#scale"));
 const cards = new Map(), faces = new Map(); // what is on the page, and what it shows: a face, what was asked, how often reports come
+const compared = card($("#numbers"));
 let weights = [], painted = null, known = [], script = "", at = null, explained = 0;
 
 for (const [letters, words] of Object.entries(PROPERTIES)) {
@@ -36,7 +37,7 @@ for (const name of Object.keys(NAMES)) {
 // What is set, as texts: in the address, in a file of settings, and in the question.
 function state() {
   const given = new FormData(form);
-  return { n: given.get("n"), epsilon: "", alpha: "", ...level.level(), loss: given.get("loss"), prior: given.get("prior"), require: given.getAll("require").join(","), drawn: given.get("prior") === "drawn" ? weights.join(",") : "" };
+  return { n: given.get("n"), epsilon: "", alpha: "", ...level.level(), loss: given.get("loss"), prior: given.get("prior"), require: given.getAll("require").join(","), drawn: given.get("prior") === "drawn" ? weights.join(",") : "", colours: $("#bent").checked ? "root" : "" };
 }
 
 function question(s) {
@@ -48,6 +49,7 @@ function restore(s) {
   for (const name of ["n", "loss", "prior"]) if (s[name] !== undefined) form[name].value = s[name];
   if (s.alpha || s.epsilon) level.set(s.alpha ? { alpha: s.alpha } : { epsilon: s.epsilon });
   for (const box of form.querySelectorAll("[name=require]")) box.checked = (s.require ?? "").split(",").includes(box.value);
+  $("#bent").checked = s.colours === "root";
   weights = (s.drawn ?? "").split(",").filter(Boolean).map(Number).filter((w) => w >= 0 && w <= 100);
 }
 
@@ -57,7 +59,7 @@ const of = (asked) => `n = ${asked.n}, ${spoken(asked)}`;
 const piled = (matrix) => known.map((_, report) => matrix.reduce((sum, row, truth) => sum + known[truth] * row[report], 0));
 const ends = (list) => list[0] + list.at(-1);
 const own = (matrix) => matrix.map((row, k) => row[k]);
-const span = (list) => { const low = digits(Math.min(...list)), high = digits(Math.max(...list)); return low === high ? low : `${low} to ${high}`; };
+const span = (list, to = " to ") => { const low = digits(Math.min(...list)), high = digits(Math.max(...list)); return low === high ? low : `${low}${to}${high}`; };
 
 // What the picture shows, in a sentence.
 function described({ title, matrix }, often) {
@@ -78,13 +80,13 @@ function paint(found, asked) {
 // One scale of colours and one of heights for all that are compared.
 function scale() {
   const now = [...faces.values()].filter(({ asked }) => asked === painted);
-  return { top: Math.max(...now.flatMap(({ found }) => found.matrix.map((row) => Math.max(...row)))), most: 1.05 * Math.max(...known, ...now.flatMap(({ often }) => often)) };
+  return { top: Math.max(...now.flatMap(({ found }) => found.matrix.map((row) => Math.max(...row)))), most: 1.05 * Math.max(...known, ...now.flatMap(({ often }) => often)), bent: $("#bent").checked };
 }
 
 function rescale() {
-  const { top, most } = scale();
-  for (const [name, parts] of cards) if (faces.get(name)?.asked === painted) { parts.map.scale(top, most); parts.place.dataset.top = top; }
-  setScale(top);
+  const given = scale();
+  for (const [name, parts] of cards) if (faces.get(name)?.asked === painted) { parts.map.scale(given); parts.place.dataset.top = given.top; }
+  setScale(given.top, given.bent);
   $("#own").hidden = painted.n > 20;
   for (const [name, parts] of cards) parts.same.textContent = twin(name);
 }
@@ -104,13 +106,13 @@ function point(truth, report, heard = null) {
   for (const [name, parts] of cards) {
     const shown = faces.get(name), there = at && shown && truth < shown.found.matrix.length && report < shown.found.matrix.length;
     parts.map.point(there ? at : null);
-    parts.readout.textContent = there ? `${truth} → ${report}: ${digits(shown.found.matrix[truth][report])}. ${report} comes ${percent(shown.often[report])}, true ${percent(known[report])}.` : "Point at a square.";
-    parts.readout.title = there ? `When the truth is ${truth}, ${report} is reported with this probability.` : "";
+    parts.readout.textContent = there ? `${truth} → ${report}: ${digits(shown.found.matrix[truth][report])}; comes ${percent(shown.often[report])}, true ${percent(known[report])}` : "Point at a square.";
+    parts.readout.title = there ? `When the truth is ${truth}, ${report} is reported with this probability; then how often ${report} comes, and is true.` : "";
     if (there && name === heard) $("#heard").textContent = `truth ${truth}, report ${report}: ${digits(shown.found.matrix[truth][report])}`;
   }
 }
 
-const COLUMNS = ["mechanism", "mean loss", "worst loss", "epsilon", "any two", "told truly", "ends", "properties", ""];
+const COLUMNS = ["name", "mean loss", "worst loss", "epsilon", "any two", "told truly", "ends", "properties", ""];
 let rows = null;
 
 // All numbers in one table. Its rows stay, so that focus stays in them.
@@ -121,10 +123,10 @@ function numbers() {
     COLUMNS.forEach((name, k) => { if (TERMS[name]) head.cells[k].replaceChildren(term(name), ...(k === 3 || k === 4 ? [" ≤"] : [])); });
     head.lastChild.replaceWith(element("td")); // of buttons, which name themselves
     rows = new Map(Object.entries(NAMES).map(([name, short]) => {
-      const row = element("tr", {}, element("th", { scope: "row", text: short }), ...COLUMNS.slice(2).map((_, k) => element("td", { class: k < 4 ? "n" : null })), element("td"));
+      const row = element("tr", {}, element("th", { scope: "row", text: short }), ...COLUMNS.slice(2).map((_, k) => element("td", { class: k < 4 ? "n" : k === 6 ? "wrap" : null })), element("td"));
       const say = (what) => ({ "aria-label": `${what} of ${short}` });
-      row.lastChild.append(element("button", { type: "button", text: "Download", ...say("Download"), onclick: () => download(name) }),
-        copyButton("Python", () => faces.get(name)?.found.python, $("#code"), say("Python")), copyButton("Command", () => faces.get(name)?.found.command, $("#code"), say("Command")));
+      row.lastChild.append(element("button", { type: "button", text: "File", ...say("Mechanism file"), onclick: () => download(name) }),
+        copyButton("Python", () => shownOf(name)?.found.python, $("#code"), say("Python")), copyButton("Command", () => shownOf(name)?.found.command, $("#code"), say("Command")));
       body.append(row);
       return [name, row];
     }));
@@ -133,10 +135,10 @@ function numbers() {
   for (const [name, row] of rows) {
     const shown = faces.get(name), now = shown?.asked === painted, cells = [...row.cells].slice(1, -1);
     row.toggleAttribute("data-late", !now);
-    for (const button of row.querySelectorAll("button")) button.disabled = !now;
+    for (const button of row.querySelectorAll("button")) button.setAttribute("aria-disabled", String(!now));
     const f = shown?.found;
-    const texts = now ? [digits(f.mean_loss), digits(f.worst_loss), f.epsilon, f.epsilon_any, span(own(f.matrix)), `${percent(ends(shown.often))}, true ${percent(ends(known))}`, f.properties.join(" ") || "none"]
-      : ["not designed for these settings", ...Array(6).fill("")];
+    const texts = now ? [digits(f.mean_loss), digits(f.worst_loss), f.epsilon, f.epsilon_any, span(own(f.matrix), "–"), `${percent(ends(shown.often))} (${percent(ends(known))})`, f.properties.join(" ") || "none"]
+      : [...Array(6).fill(""), "not designed"];
     cells.forEach((cell, k) => { cell.textContent = texts[k]; });
   }
   matrix();
@@ -154,8 +156,11 @@ function matrix() {
   place.replaceChildren(made);
 }
 
-// The one whose picture is shown, whatever the sliders say by now.
+// What is shown, where it is of the settings that stand there.
+const shownOf = (name) => (painted && faces.get(name)?.asked === painted ? faces.get(name) : null);
+
 async function download(name) {
+  if (!shownOf(name)) return;
   try {
     const answer = await ask("/api/choose/file", { ...faces.get(name).asked, mechanism: name }, { raw: true });
     save(`${name}.json`, await answer.blob());
@@ -206,10 +211,10 @@ async function optimum(asked, signal) {
   } finally { clearTimeout(slow); }
 }
 
-function late(names, why) {
+function late(names, why) { // with what they still show
   for (const name of names) {
     const shown = faces.get(name);
-    if (shown) cards.get(name).state.late(`Out of date: ${of(shown.asked)}${why}`);
+    if (shown) cards.get(name).state.late(`${why}${of(shown.asked)}.`);
   }
 }
 
@@ -226,7 +231,8 @@ const update = latest(async (signal) => {
   let found;
   try { found = await ask("/api/choose/faces", asked, { signal }); } catch (error) {
     if (error.name !== "AbortError") {
-      late(Object.keys(NAMES), "");
+      late(Object.keys(NAMES), "Out of date: ");
+      if (painted) compared.late(`Out of date: ${of(painted)}.`);
       forget();
       painted = null;
       right(form);
@@ -236,6 +242,7 @@ const update = latest(async (signal) => {
   } finally { clearTimeout(slow); }
   right(form);
   painted = asked;
+  compared.fresh();
   known = found.prior;
   script = found.python;
   forget();
@@ -254,7 +261,8 @@ const update = latest(async (signal) => {
     numbers();
   } catch (error) {
     if (error.name === "AbortError" || painted !== asked) throw error;
-    cards.get("optimum").state.late(error.message, "Design it", update); // in its own card: the others are as they should be
+    const before = faces.get("optimum");
+    cards.get("optimum").state.late(`${error.message}${before ? ` Shown: ${of(before.asked)}.` : ""}`, "Design it", update); // in its own card: the others are as they should be
   }
 });
 
@@ -280,6 +288,7 @@ $("#bars").addEventListener("pointermove", (event) => {
 form.addEventListener("input", (event) => event.target.type !== "file" && update());
 form.addEventListener("submit", (event) => event.preventDefault());
 square.addEventListener("submit", (event) => { event.preventDefault(); explain(square.mechanism.value, square.truth.value, square.report.value); point(Number(square.truth.value), Number(square.report.value)); });
+$("#bent").addEventListener("change", () => { address.write(state()); if (painted) rescale(); });
 $("#matrix").addEventListener("toggle", matrix);
 $("#matrix-of").addEventListener("change", matrix);
 sharing($("#share"), { room: "choose", read: state, write: (s) => { restore(s); update(); }, python: () => script, example: { settings: EXAMPLE, told: "20 pupils, few of them absent on most days; the optimum must be weakly honest and column monotone" } });

@@ -69,9 +69,9 @@ function described(key, rows) {
 
 async function paint(found) {
   for (const [key, ready] of Object.entries(views)) {
-    const points = found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${users(r.k)}: ${digits(r[key])}` }));
-    $(`#${key}`).setAttribute("aria-label", described(key, found.rows));
+    const points = found.rows.map((r) => ({ x: r.k, y: r[key], series: TOLD[r.mechanism][0], told: `${TITLES[r.mechanism]}, ${users(r.k)}: ${digits(r[key])}` }));
     await (await ready).data("points", points).resize().runAsync();
+    $(`#${key}`).setAttribute("aria-label", described(key, found.rows)); // after Vega has put its own there
   }
   $("#sentences").replaceChildren(...found.findings.flatMap((f) => [element("dt", {}, term(TITLES[f.mechanism], TOLD[f.mechanism][1])), element("dd", { text: f.sentence })]));
   const open = $("#as-table details")?.open ?? false, columns = ["mechanism", "users", "mean distance from the truth", "exactly right", "epsilon of all reports"];
@@ -106,7 +106,7 @@ async function asking(which, cards, work, signal) {
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return;
     if (error.field) { late(first[which] ? "Nothing to show yet." : "Out of date: these are other settings."); wrong(form, error.field, error.message, form, false); }
-    else if (error.message === "This was called off.") late("Called off.", "Compute it", update);
+    else if (error.message === "This was called off.") late("Called off: these are other settings.", "Compute it", update);
     else { late("Out of date: these are other settings."); throw error; }
   } finally { clearTimeout(slow); }
 }

@@ -40,7 +40,7 @@ function ramp(of) {
 }
 
 const named = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "under 0.1 %");
+export const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "<0.1 %");
 
 // Which of 0..n are named on an axis with room for so many: steps of 1, 2, 5, 10 ..., and the last one where it is not too near.
 function ticks(n, most) {
@@ -51,26 +51,26 @@ function ticks(n, most) {
   return n === 0 ? [0] : [...new Set(kept)];
 }
 
-// The bar of colours from 0 to the largest probability of all pictures.
+// The bar of colours from 0 to the largest probability of all pictures. `bent`: colours go by the root, so that small ones can be told apart.
 export function colourBar(place) {
-  const canvas = element("canvas", { width: STEPS + 1, height: 1, "aria-hidden": "true" }), most = element("span");
+  const canvas = element("canvas", { width: STEPS + 1, height: 1, "aria-hidden": "true" }), half = element("span"), most = element("span");
   const paint = () => { const pen = canvas.getContext("2d"); ramp(scheme()).forEach(({ fill }, k) => { pen.fillStyle = fill; pen.fillRect(k, 0, 1, 1); }); };
-  place.append(element("span", { text: "0" }), canvas, most);
+  place.append(element("span", { text: "0" }), canvas, most, half);
   dim.addEventListener("change", paint);
   paint();
-  return (top) => { most.textContent = digits(top); };
+  return (top, bent) => { most.textContent = digits(top); half.textContent = bent ? `(half-way ${digits(top / 4)})` : ""; };
 }
 
 // `move(truth, report)` is called when somebody points at a square, with a pointer or with the keys, and `pick` when one is pressed.
 export function heatMap(place, { move, pick }) {
-  const canvas = element("canvas", { role: "img" }), pen = canvas.getContext("2d");
-  const box = element("div", { class: "heat", tabindex: "0", role: "application", "aria-roledescription": "heat map" }, canvas);
+  const canvas = element("canvas", { role: "img", "aria-label": "Not drawn yet" }), pen = canvas.getContext("2d");
+  const box = element("div", { class: "heat", tabindex: "0", role: "application", "aria-roledescription": "heat map", "aria-label": "Not drawn yet" }, canvas);
   let shown = null, at = null, size = null;
   place.append(box);
 
   function draw() {
     if (!shown || !box.clientWidth) return;
-    const { matrix, often, known, top, most } = shown, n = matrix.length - 1, wide = box.clientWidth, tall = box.clientHeight, fine = devicePixelRatio || 1;
+    const { matrix, often, known, top, most, bent } = shown, n = matrix.length - 1, wide = box.clientWidth, tall = box.clientHeight, fine = devicePixelRatio || 1;
     if (canvas.width !== Math.round(wide * fine) || canvas.height !== Math.round(tall * fine)) {
       canvas.width = Math.round(wide * fine);
       canvas.height = Math.round(tall * fine);
@@ -81,7 +81,7 @@ export function heatMap(place, { move, pick }) {
     size = { n, xs, ys, base: ys[n + 1] + GAP + BARS };
     pen.setTransform(fine, 0, 0, fine, 0, 0);
     pen.clearRect(0, 0, wide, tall);
-    const shade = (share) => shades[Math.min(STEPS, Math.max(0, Math.round((STEPS * share) / top)))];
+    const shade = (share) => shades[Math.min(STEPS, Math.max(0, Math.round(STEPS * (bent ? Math.sqrt(share / top) : share / top))))];
     for (let i = 0; i <= n; i++) for (let j = 0; j <= n; j++) {
       pen.fillStyle = shade(matrix[i][j]).fill;
       pen.fillRect(xs[j], ys[i], xs[j + 1] - xs[j], ys[i + 1] - ys[i]);
@@ -168,7 +168,7 @@ export function heatMap(place, { move, pick }) {
   dim.addEventListener("change", draw);
   return {
     show(numbers, label) { shown = numbers; canvas.setAttribute("aria-label", label); box.setAttribute("aria-label", `${label} Arrow keys go from square to square, Enter explains one.`); draw(); },
-    scale(top, most) { if (shown && (shown.top !== top || shown.most !== most)) { Object.assign(shown, { top, most }); draw(); } },
+    scale(given) { if (shown && Object.entries(given).some(([name, value]) => shown[name] !== value)) { Object.assign(shown, given); draw(); } },
     point(cell) { at = cell; draw(); },
   };
 }

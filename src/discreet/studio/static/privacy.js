@@ -34,7 +34,7 @@ export function privacy(place, { least = 0.01, most = 10, epsilon = "1", slider:
 export const spoken = ({ epsilon, alpha }) => (alpha ? `alpha ${alpha}` : `epsilon ${epsilon}`);
 
 // Four digits, for pictures and for what stands beside an exact number.
-export const digits = (value) => String(Number(value.toPrecision(4)));
+export const digits = (value) => { const short = Number(value.toPrecision(4)); return short !== 0 && Math.abs(short) < 1e-4 ? short.toExponential() : String(short); };
 
 // By Bayes' rule, from 1 in 10; rounded up, as every claim is.
 const suspicion = (value) => digits(Math.ceil(1000 / (1 + 9 * Math.exp(-value)) - 1e-9) / 10);

@@ -69,8 +69,12 @@ export function drop() {
   waiting = null;
 }
 
-export async function flush(more = {}) {
-  if (waiting === null) return;
+// One after another: each says which state it has changed.
+let sending = Promise.resolve();
+export const flush = (more = {}) => (sending = sending.then(() => send(more)));
+
+async function send(more) {
+  if (waiting === null || !$("#newer").hidden) return;
   clearTimeout(waiting);
   waiting = null;
   try {

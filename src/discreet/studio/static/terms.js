@@ -13,7 +13,7 @@ export const TERMS = {
   "worst loss": "The mean loss at the truth at which it is largest.",
   epsilon: "How much one person can change the probability of any report: by a factor of at most e^epsilon, between counts that differ by 1. Rounded up.",
   "any two": "The same between any two counts, however far apart: what holds if all people act together, or if the whole answer is one person's.",
-  ends: "How often 0 or n is reported, and how often one of them is true, when truths are as often as is known before.",
+  ends: "How often 0 or n is reported, and in brackets how often one of them is true, when truths are as often as is known before.",
   "told truly": "The probability that the report is the truth: the smallest and the largest over all truths.",
   properties: "Which of the seven properties of Cormode et al. (2018) the mechanism has. Each is explained where it can be switched on.",
 };
@@ -37,7 +37,7 @@ function hide(word) {
   tip.hidden = true;
 }
 addEventListener("keydown", (event) => event.key === "Escape" && hide());
-addEventListener("scroll", () => hide(), { capture: true, passive: true });
+addEventListener("scroll", () => { if (open) show(open); }, { capture: true, passive: true }); // it goes with its word
 
 // The word as a button; what it says is also its description, for whoever cannot see it. `tell` changes both.
 export function term(word, told = TERMS[word]) {
