@@ -68,23 +68,23 @@ class Plan:
 
 PLANS = {
     "alike": Plan(0.2, quick=()),
-    "calls": Plan(0.6),
+    "calls": Plan(0.5),
     "cascade": Plan(0.4, page=("--rounds", "3"), quick=("--rounds", "1")),
-    "categories": Plan(0.5, page=("--bars",)),
-    "cluster": Plan(3.0, quick=("--rows", "2000000", "--runs", "1")),
-    "collect": Plan(0.5, quick=("1000000",)),
-    "compose": Plan(1.5, page=("--bars",)),
-    "design": Plan(2.0, page=("--bars",)),
-    "drawing": Plan(1.5, quick=("--no-peers", "--rounds", "1")),
-    "gaussian": Plan(0.5, quick=("--no-peers", "--rounds", "1")),
-    "ledger": Plan(0.5, quick=("--charges", "50")),
+    "categories": Plan(0.3, page=("--bars",)),
+    "cluster": Plan(2.2, quick=("--rows", "2000000", "--runs", "1")),
+    "collect": Plan(0.4, quick=("1000000",)),
+    "compose": Plan(1.0, page=("--bars",)),
+    "design": Plan(1.2, page=("--bars",)),
+    "drawing": Plan(1.2, quick=("--no-peers", "--rounds", "1")),
+    "gaussian": Plan(0.4, quick=("--no-peers", "--rounds", "1")),
+    "ledger": Plan(0.4, quick=("--charges", "50")),
     "local": Plan(0.1, page=("--quick",)),
-    "many_steps": Plan(4.0, page=("--bars",)),
-    "recovery": Plan(1.0, page=("--bars",)),
-    "release": Plan(1.5),
+    "many_steps": Plan(7.0, page=("--bars",)),
+    "recovery": Plan(1.2, page=("--bars",)),
+    "release": Plan(1.6),
     "startup": Plan(0.5, page=("5",), quick=("2",)),
-    "studio": Plan(0.5, quick=("--rounds", "2")),
-    "sums": Plan(0.5, page=("10000000", "2"), quick=("1000000", "1")),
+    "studio": Plan(0.3, quick=("--rounds", "2")),
+    "sums": Plan(0.4, page=("10000000", "2"), quick=("1000000", "1")),
     "totals": Plan(0.1, page=("--quick",)),
     "walk": Plan(0.1, quick=()),
     "without_scipy": Plan(0.1, page=("--quick",)),
@@ -382,4 +382,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("Interrupted: nothing was written.") from None

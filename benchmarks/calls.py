@@ -36,7 +36,7 @@ ROUNDS = 5
 ROUND = 0.2  # processor seconds
 ALPHA = "1/2"
 BEFORE = Path(__file__).with_name("_calls_before.json")
-HALVED = ("plan_epsilon", "collude", "compose", "check_privacy", "geometric")
+HALVED = ("plan_epsilon", "plan_reports", "collude", "compose", "check_privacy", "geometric")
 SEVEN = {"S", "RH", "RM", "CH", "CM", "F", "WH"}
 
 

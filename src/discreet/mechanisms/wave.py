@@ -45,10 +45,13 @@ def square_wave(
         raise GridError(f"The square wave needs a finite grid, not {grid}; give both ends.")
     w = usual_width(grid.n, level.alpha) if width is None else _width_of(width, grid)
     reports = Grid(grid.low - w * grid.step, grid.high + w * grid.step, grid.step)
-    a = level.alpha
-    channel = Window(grid.n, w, a) if w else Mixture(grid.n + 1, (1 - a) / (1 + grid.n * a))
     recipe = Recipe.made("square_wave", CITATION, level, grid=grid, width=w)
-    return Mechanism(grid, reports, channel, level, Neighbours.any(), recipe)
+    return Mechanism(grid, reports, wave_channel(grid.n, w, level.alpha), level, Neighbours.any(), recipe)
+
+
+def wave_channel(n: int, width: int, a: Fraction) -> Window | Mixture:
+    """The channel of the square wave on 0..n, without a claim."""
+    return Window(n, width, a) if width else Mixture(n + 1, (1 - a) / (1 + n * a))
 
 
 def usual_width(n: int, alpha: Fraction) -> int:

@@ -31,6 +31,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.prior import PriorLike, prior_of
 from ..mechanism import Mechanism, Procedure
-from ..mechanisms.wave import square_wave, usual_width
+from ..mechanisms.wave import square_wave, usual_width, wave_channel
 from ..progress import Progress, part, tell
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
@@ -432,16 +433,24 @@ def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:
     """
     size = channel.rows
     guess = (1 - _SPREAD) * law + _SPREAD / size
-    k = np.arange(1, min(size - 1, _CURVES) + 1)[:, None]
-    curves = math.sqrt(2) * np.cos(math.pi * k * (np.arange(size) + 0.5) / size) / k
+    curves = _curves(size)
     moved = guess * (curves - (curves @ guess)[:, None])
     chances = channel.push(guess)
     seen = chances > 0
     scaled = channel.push_rows(moved)[:, seen] * np.sqrt(reports / chances[seen])
-    unknown = np.linalg.inv(scaled @ scaled.T + np.eye(len(k)))
+    unknown = np.linalg.inv(scaled @ scaled.T + np.eye(len(curves)))
     sums = np.cumsum(moved, axis=1)[:, :-1]
     variance = np.maximum((sums * (unknown @ sums)).sum(axis=0), 0.0)
     return math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum())
+
+
+@lru_cache(maxsize=4)
+def _curves(size: int) -> Floats:
+    """Cosines over the values, each weighed by how smooth it is."""
+    k = np.arange(1, min(size - 1, _CURVES) + 1)[:, None]
+    found = math.sqrt(2) * np.cos(math.pi * k * (np.arange(size) + 0.5) / size) / k
+    found.flags.writeable = False
+    return np.asarray(found)
 
 
 def best_width(grid: Grid, level: Level, law: Floats, reports: int) -> int:
@@ -457,7 +466,7 @@ def best_width(grid: Grid, level: Level, law: Floats, reports: int) -> int:
         width /= _RATIO
 
     def cost(width: int) -> float:
-        made = square_wave(top, alpha=level.alpha, width=min(max(round(width * top / n), min(width, 1)), top))
-        return predicted_distance(made.finite(), cells, reports)
+        channel = wave_channel(top, min(max(round(width * top / n), min(width, 1)), top), level.alpha)
+        return predicted_distance(channel, cells, reports)
 
     return min(sorted(tried, key=lambda w: abs(w - usual)), key=cost)
