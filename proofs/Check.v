@@ -501,9 +501,13 @@ Fixpoint squeezed (u : text) : text :=
 
 Definition longest_name : nat := 1000.
 
-(** A name is printable, and no blank stands at its ends. *)
+(** The letters of a text: bytes but for those that go on with a letter, in UTF-8. *)
+Definition letters_of (u : text) : list Z := filter (fun x => (x <? 128) || (192 <=? x)) u.
+
+(** A name has no control characters, and no blank stands at its ends. Which letters beyond ASCII there are, the reader says. *)
 Definition name_ok (u : text) : bool :=
-  negb (hd 32 u =? 32) && negb (last u 32 =? 32) && Nat.leb (length u) longest_name && forallb (fun x => (32 <=? x) && (x <=? 126)) u.
+  negb (hd 32 u =? 32) && negb (last u 32 =? 32) && Nat.leb (length (letters_of u)) longest_name &&
+  forallb (fun x => (32 <=? x) && negb (x =? 127)) u.
 
 Definition names_ok (names : list text) (other : option text) : bool :=
   Nat.leb 2 (length names) && forallb name_ok names && rising (TextSort.sort (map squeezed names)) &&

@@ -46,6 +46,24 @@ Example file_by_rays :
     (Frac 1 4) (Multipliers [[1; 1]] None []))) = Holds.
 Proof. vm_compute; reflexivity. Qed.
 
+(** All priors with a mean of at most 1/2: the risk is 1/4 under each. That it is at most 5/4 is true, and is refused: a price of
+    2 for the limit proves 5/4, but no prior of the set has it. *)
+Definition of_set (price risk : fraction) (worst : list Z) : certificate :=
+  Certificate 1 [[0; 1]; [1; 0]] [1; 1]
+    (Largest (Limits [Limit [0; 1] 1 None (Some (Frac 1 2)) (Moment (Frac 1 1) (Frac 0 1))] [price] worst))
+    (Power 0) Uniform [] [WH] (Frac 1 3) 3 risk (Frac 1 4) (Multipliers [[1; 1]] (Some [[0; 3]; [3; 0]]) []).
+
+Example set_accepted : check (file honest_rows (of_set (Frac 0 1) (Frac 1 4) [3; 1])) = Holds.
+Proof. vm_compute; reflexivity. Qed.
+
+Example risk_too_large : check (file honest_rows (of_set (Frac 2 1) (Frac 5 4) [3; 1])) = Fails Risk_differs.
+Proof. vm_compute; reflexivity. Qed.
+
+Example prior_that_lies :
+  check (file honest_rows (Certificate 1 [[0; 1]; [1; 0]] [1; 1] (Worst [0; 1]) (Power 0) (Binomial (Frac 1 3)) [] [WH] (Frac 1 3) 3
+    (Frac 1 4) (Frac 1 4) (Multipliers [[1; 1]] (Some [[0; 3]; [3; 0]]) []))) = Fails Lying_name.
+Proof. vm_compute; reflexivity. Qed.
+
 Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 

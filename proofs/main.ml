@@ -124,9 +124,10 @@ let plain_text = function
 (* A text as the checker takes it: its bytes. *)
 let text_of s = List.init (String.length s) (fun i -> Whole.of_int (Char.code s.[i]))
 
+(* Of names, letters up to U+023F are taken, ASCII and Latin with their accents; of others it is not known which look alike. *)
 let name_text = function
   | Json.String s ->
-      String.iter (fun c -> if Char.code c > 127 then raise (Uncovered "letters beyond ASCII")) s;
+      String.iter (fun c -> if Char.code c > 0xC8 || c = '\xC2' then raise (Uncovered "letters that are not Latin")) s;
       text_of s
   | _ -> refuse "a name is no text"
 

@@ -7,6 +7,8 @@ import copy
 import dataclasses
 import json
 import random
+import re
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -118,7 +120,9 @@ def fixtures() -> list[Document]:
 
 def is_covered(d: Document) -> bool:
     part = d["channel"]
-    return part["kind"] in COVERED and part.get("other") is None
+    letters = "".join(str(name) for name in d["inputs"].get("names", []))
+    latin = all(c.isascii() or "\u00c0" <= c < "\u0240" for c in letters)
+    return part["kind"] in COVERED and part.get("other") is None and latin
 
 
 def test_both_checkers_accept_every_fixture(proved):
@@ -173,7 +177,7 @@ def forge(d: Document, dice: random.Random) -> None:
     kind = d["channel"]["kind"]
     changes += [forge_table] * 4 if kind == "table" else [forge_parameters] * 2
     if "certificate" in d:
-        changes += [forge_certificate] * 6 + [forge_names] * 3
+        changes += [forge_certificate] * 6 + [forge_names] * 3 + [forge_risk]
     dice.choice(changes)(d, dice)
 
 
@@ -378,6 +382,28 @@ PRIORS += ["minimum(3)", "minimum(9000)", "maximum(1/2)", "maximum(0)"]
 MOMENTS = ["moment(1, 1)", "moment(2, 1)", "moment(1, 0)", "moment(65, 1)", "moment(1)", "moment(1, 1/2)"]
 
 
+def losses_of_truths(d: Document) -> list[Fraction]:
+    """The mean loss of each true value of a table, from its weights."""
+    loss, total = d["certificate"]["loss"], int(d["channel"]["total"])
+    per = int(loss["denominator"]) * total
+    lines = zip(loss["rows"], d["channel"]["rows"], strict=True)
+    return [Fraction(sum(int(x) * int(w) for x, w in zip(a.split(), b.split(), strict=True)), per) for a, b in lines]
+
+
+def forge_risk(d: Document, dice: random.Random) -> None:
+    """A risk that is too large; of limits one that prices of 0 prove to be large enough."""
+    proof = d["certificate"]
+    family = proof.get("family", {})
+    if family.get("kind") == "limits" and dice.randrange(4):
+        family["prices"] = " ".join("0" for _ in family["prices"].split())
+        means = losses_of_truths(d)
+        proof["objective"] = str(max(means))
+        if dice.randrange(2):
+            family["worst"] = " ".join(str(int(x == max(means))) for x in means)
+    else:
+        proof["objective"] = str(Fraction(proof["objective"]) + Fraction(1, dice.choice([1, 4, 2**60])))
+
+
 def forge_names(d: Document, dice: random.Random) -> None:
     """Another name for a loss, a prior, a member of a hull or a limit; half of the time the recipe says so too."""
     proof = d["certificate"]
@@ -512,6 +538,19 @@ def test_ten_thousand_forged_files_get_the_same_verdict_from_both(proved):
     assert tally[False, 1] >= FORGED / 10
     lies = [good for d, good in verdicts if is_lie(d, good)]
     assert len(lies) >= FORGED / 100
+    assert sum(good and d["level"]["alpha"] in ("0", "0/1") for d, good in verdicts) >= 20
+    assert sum(claims_too_much(d) for d, good in verdicts if not good) >= 20
+
+
+def claims_too_much(d: Document) -> bool:
+    """Do limits, each of which holds at its prices, come with a risk that prices of 0 prove and no prior has?"""
+    try:
+        family = d["certificate"]["family"]
+        return set(family["prices"].split()) == {"0"} and Fraction(d["certificate"]["objective"]) == max(
+            losses_of_truths(d)
+        )
+    except (KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError):
+        return False
 
 
 def is_lie(d: Document, good: bool) -> bool:
@@ -527,6 +566,115 @@ def is_lie(d: Document, good: bool) -> bool:
     except (KeyError, TypeError, AttributeError):
         return False
     return accepts(resigned(quiet, lambda _: None))
+
+
+# What both decide alike, case by case
+
+
+def within_limits() -> Document:
+    """A design for all priors with a mean between 1 and 2 and few values far from 1."""
+    near_one = Priors.moments(mean=(1, 2), second=(None, 1), about=1)
+    return document(dt.design(3, alpha="4/5", loss="l0", priors=near_one, neighbours=2).mechanism)
+
+
+def test_a_risk_that_is_too_large_is_refused_within_limits_too(proved):
+    """Prices of 0 prove that no prior has a larger risk than the largest of any true value; no prior of the set has that."""
+    right = within_limits()
+    largest = str(max(losses_of_truths(right)))
+    assert Fraction(largest) > Fraction(right["certificate"]["objective"])
+
+    def claimed(worst: str) -> Document:
+        def change(d: Document) -> None:
+            d["certificate"]["objective"] = largest
+            d["certificate"]["family"].update(prices="0 0 0", worst=worst)
+
+        return resigned(copy.deepcopy(right), change)
+
+    forged = [claimed(worst) for worst in (right["certificate"]["family"]["worst"], "1 0 0 0", "0 0 0 1", "0 0 0 0")]
+    assert proved([right, *forged]) == [0, 1, 1, 1, 1]
+    assert [accepts(d) for d in (right, *forged)] == [True, False, False, False, False]
+
+
+def test_the_name_of_a_prior_must_be_true_whatever_the_risk_is(proved):
+    worst = document(dt.design(3, alpha="4/5", loss="l1", risk="worst").mechanism)
+    for d in (worst, within_limits()):
+        other = resigned(copy.deepcopy(d), lambda d: d["certificate"]["prior"].update(name="mine"))
+        lying = resigned(copy.deepcopy(d), lambda d: d["certificate"]["prior"].update(name="binomial(1/7)"))
+        for changed in (other, lying):
+            changed["recipe"]["parameters"].pop("prior", None)
+        documents = [d, *(resigned(changed, lambda _: None) for changed in (other, lying))]
+        assert [accepts(d) for d in documents] == [True, True, False]
+        assert proved(documents) == [0, 0, 1]
+
+
+def test_grids_are_the_same_however_they_are_written(proved):
+    """Properties are listed where true values and reports have one grid; whether they do is decided by both, and alike."""
+    d = document(dt.explicit_fair(4, alpha="1/2"))
+    same = resigned(copy.deepcopy(d), lambda d: d["outputs"].update(low="0/3", high="8/2", step="5/5"))
+    moved = resigned(copy.deepcopy(d), lambda d: d["outputs"].update(low="1", high="5"))
+    assert [accepts(x) for x in (d, same, moved)] == [True, True, False]
+    assert proved([d, same, moved]) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("names", "other", "good"),
+    [
+        (["Fiat", "VW"], None, True),
+        (["Fiat", "VW"], "VW", True),
+        (["Fiat", "VW"], "Audi", False),
+        (["Fiat", "Fiat"], None, False),
+        (["Fiat", " VW"], None, False),
+        (["Fiat", "VW "], None, False),
+        (["a b", "a  b"], None, False),
+        (["Fiat", ""], None, False),
+        (["Fiat", "x" * 1000], None, True),
+        (["Fiat", "x" * 1001], None, False),
+        (["Fiat", "V\tW"], None, False),
+        (["Fiat", "V\x7fW"], None, False),
+        (["Citro\u00ebn", "\u0160koda"], None, True),
+        (["Citro\u00ebn", "Citro\u00ebn"], None, False),
+        (["Fiat", "\u00eb" * 1000], None, True),
+        (["Fiat", "\u00eb" * 1001], None, False),
+    ],
+)
+def test_names_are_told_apart_by_both(names, other, good, proved):
+    d = document(dt.randomized_response(["Fiat", "VW"], epsilon=1))
+    for side in ("inputs", "outputs"):
+        d[side].update(names=names, other=other)
+    d = resigned(d, lambda _: None)
+    assert accepts(d) is good
+    assert proved([d]) == [0 if good else 1]
+
+
+def test_a_level_of_nothing_is_said_to_promise_nothing(proved, tmp_path, capsys):
+    d = resigned(document(dt.explicit_fair(4, alpha="1/2")), lambda d: d["level"].update(alpha="0", epsilon=None))
+    path = tmp_path / "nothing.json"
+    path.write_bytes(bytes_of(d))
+    assert verify.main([str(path)]) == 0
+    assert "it claims no privacy between" in capsys.readouterr().out
+    done = subprocess.run([CHECKER, path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{path}: holds, but promises no privacy: alpha is 0\n")
+
+
+def test_long_numbers_are_decided_and_alike(proved):
+    """An epsilon of 4,000 digits, an alpha next to e^-epsilon, an epsilon beyond all that alpha could need."""
+    d = document(dt.geometric(5, epsilon="0.3"))
+    p, q = map(int, d["channel"]["a"].split("/"))
+    long, documents = 10**3999, []
+    for alpha, factor in (
+        (f"{p}/{q}", f"{3 * long + 1}/{10 * long}"),
+        (f"{p}/{q}", f"{3 * long - 10**3990}/{10 * long}"),
+        (f"{p * 10**2000 + 1}/{q * 10**2000}", f"{long}"),
+        (f"1/{long}", f"{long + 1}/{long // 10**3}"),
+        (f"1/{long}", f"{long + 1}/{long // 10**5}"),
+    ):
+        changed = copy.deepcopy(d)
+        changed["level"].update(alpha=alpha, epsilon={"factor": factor, "base": None})
+        changed["channel"]["a"] = changed["claims"]["tight"]["alpha"] = alpha
+        documents.append(resigned(changed, lambda _: None))
+    verdicts = [accepts(x) for x in documents]
+    assert proved(documents) == [0 if good else 1 for good in verdicts]
+    assert set(verdicts) == {True, False}
 
 
 # Alias tables
@@ -554,6 +702,106 @@ def test_alias_tables_are_made_as_the_proof_makes_them(proved):
 # The program itself
 
 
+def reads(data: bytes) -> bool:
+    """Does verify.py read it as JSON, without half a letter in it?"""
+    try:
+        return not HALF.search(repr(verify._parsed_json(data, "it")))
+    except verify.Fault:
+        return False
+
+
+HALF = re.compile(r"(?<!\\)(?:\\\\)*\\ud[89a-f]")
+PIECES = [
+    b"\xff",
+    b"\xc0\xaf",
+    b"\xed\xa0\x80",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+    b"\xc3\xa9",
+    b"\xf0\x9f\x98\x80",
+    b"\x00",
+]
+PIECES += [
+    b"\x1f",
+    b"\x7f",
+    b"\\u0041",
+    b"\\ud800",
+    b"\\udc00",
+    b"\\ud83d\\ude00",
+    b"\\u12g4",
+    b"\\x41",
+    b"\\",
+    b'"',
+    b"1e999",
+    b"-",
+]
+PIECES += [
+    b"01",
+    b"1.",
+    b".5",
+    b"1e5",
+    b"-0",
+    b"NaN",
+    b"-Infinity",
+    b"1_0",
+    b"+1",
+    b"[[[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b",,",
+    b":",
+]
+PIECES += [
+    b"true",
+    b"nul",
+    b"\xef\xbb\xbf",
+    b"\xc2\xa0",
+    b"\t",
+    b" ",
+    b"/**/",
+    b"'",
+    b'"a":1,"a":2',
+    b'"\\u0061":1,"a":2',
+    b"9" * 4201,
+]
+
+
+def test_both_read_the_same_bytes(proved):
+    """Bytes of files with pieces put in, taken out and exchanged: what verify.py reads is read, and nothing else."""
+    dice = random.Random(6)
+    small = json.dumps(
+        {"a": [1, -2, 1.5e-3, True, None, "x\u00e9\n"], "b": {"c": "\U0001f600", "d": [[], {}]}}
+    ).encode()
+    file = bytes_of(document(dt.explicit_fair(2, alpha="1/2"))).replace(b"\n", b" ")
+    texts = [small, file, b"", b"[" * 700 + b"]" * 700]
+    while len(texts) < 20_000:
+        data = bytearray(dice.choice([small, small, file]))
+        for _ in range(dice.choice([1, 1, 2])):
+            i, k = dice.randrange(len(data) + 1), dice.choice([0, 0, 1, 2])
+            data[i : i + k] = dice.choice([*PIECES, bytes([dice.randrange(256)])])
+        texts.append(bytes(data).replace(b"\n", b" "))
+    done = subprocess.run([CHECKER, "--json"], input=b"\n".join(texts) + b"\n", capture_output=True, check=True)
+    answers = [line.split()[0] for line in done.stdout.splitlines()]
+    assert len(answers) == len(texts)
+    tally: Counter[bool] = Counter()
+    for data, answer in zip(texts, answers, strict=True):
+        tally[reads(data)] += 1
+        assert (answer == b"0") == reads(data), data
+    assert min(tally.values()) > 2000
+
+
+def test_a_file_that_is_not_utf8_is_not_read(proved):
+    data = bytes_of(document(dt.explicit_fair(2, alpha="1/2")))
+    broken = data.replace(b'"digest": "sha256:', b'"digest": "\xffsha256:').replace(
+        b'"digest":"sha256:', b'"digest":"\xffsha256:'
+    )
+    assert broken != data
+    done = subprocess.run([CHECKER, "-"], input=broken, capture_output=True)
+    assert (done.returncode, b"UTF-8" in done.stdout) == (2, True)
+
+
 def test_what_is_not_json_is_not_read(proved):
     texts = ["", "{", "[1,]", '{"a":1,"a":2}', "nan", "01", "1 2", '"\\ud800"', "{}"]
     done = subprocess.run(
@@ -577,3 +825,40 @@ def test_the_command_line_asks_the_proved_checker(proved, tmp_path, monkeypatch)
     assert ask_proved(points) == (3, "not covered: a channel of kind projective")
     names = bytes_of(document(dt.randomized_response(["Fiat", "VW"], epsilon=1)))
     assert ask_proved(names) == (0, "holds")
+
+
+def test_what_is_not_covered_does_not_look_like_what_holds(proved, tmp_path, monkeypatch, capsys):
+    """Exit code 0 where both say that it holds; 1 where the theorems do not cover it, though the level holds."""
+    from discreet.cli import main
+
+    def code_of(*words: str) -> Any:
+        with pytest.raises(SystemExit) as done:
+            main(["check", *words])
+        return done.value.code
+
+    monkeypatch.setenv("DISCREET_CHECKER", str(CHECKER))
+    fair, wave = tmp_path / "fair.json", tmp_path / "wave.json"
+    dt.explicit_fair(4, alpha="1/2").save(fair)
+    dt.square_wave(8, alpha="1/3").save(wave)
+    assert code_of(str(fair), "--proved") == 0
+    assert code_of(str(wave)) == 0
+    capsys.readouterr()
+    assert code_of(str(wave), "--proved") == 1
+    assert "the proved checker: not covered: a channel of kind window" in capsys.readouterr().out
+    assert code_of(str(wave), "--proved", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["proved_checker"] == "not covered: a channel of kind window"
+
+
+def test_a_theorem_that_says_less_stops_the_build(proved, tmp_path):
+    """With what is built already, and a list in which one theorem says something else: the build shows the difference."""
+    folder = shutil.copytree(PROOFS, tmp_path / "proofs")
+    held = folder / "statements.txt"
+    weaker = held.read_text().replace(
+        "Certificates.risk_is (R:=R) c (length", "Certificates.risk_at_most (R:=R) c (length"
+    )
+    assert weaker != held.read_text()
+    held.write_text(weaker)
+    done = subprocess.run(["make", "-C", folder], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "+       Certificates.risk_is (R:=R) c (length" in done.stdout
+    assert "a theorem or a definition is not as in proofs/statements.txt" in done.stdout
