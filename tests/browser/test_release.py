@@ -437,3 +437,114 @@ def test_the_looks_tell(guest):
         document.querySelector("#step-1 .body").append(wide, bare) }""")
     assert any(found.startswith("image-alt") for found in findings(page))
     assert wider(page) == ["P planted "]
+
+
+def test_a_tab_that_is_behind_says_so_and_changes_nothing(guest, messy):
+    """Both are visible, so that neither is looked at again: the second one to write is told, and pays for nothing."""
+    page = opened(guest)
+    mended(page, messy)
+    page.click("#file-done")
+    page.wait_for_selector("#meaning .said")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#step-2[data-state=open]")
+    page.bring_to_front()
+    page.evaluate("() => Object.defineProperty(document, 'visibilityState', { get: () => 'visible' })")
+    other.fill("[name=dataset]", "of the other tab")
+    other.wait_for_timeout(800)
+    page.fill("[name=dataset]", "of this one")
+    page.wait_for_selector("#newer:visible")
+    assert page.evaluate("() => document.activeElement.id") == "reload"
+    assert_sound(page)
+    page.click("#budget-done")
+    assert page.locator("dialog").count() == 0
+    assert guest.studio.place.draft.dataset == "of the other tab"
+    page.click("#reload")
+    page.wait_for_function("() => document.querySelector('[name=dataset]')?.value === 'of the other tab'")
+    assert not page.is_visible("#newer")
+    other.close()
+    guest.errors.clear()  # the browser itself writes down that a request was refused
+
+
+@WIDE
+def test_a_file_can_be_cancelled_while_it_is_taken_and_read(guest, messy):
+    page, held = opened(guest), []
+    page.route("**/api/upload/table**", lambda route: held.append(route))
+    page.set_input_files("#file", messy)
+    page.locator("#taking button").click()
+    page.wait_for_selector("#taking", state="hidden")
+    assert page.is_visible("#no-file")
+    page.unroute("**/api/upload/table**")
+    page.route("**/api/release/look", lambda route: held.append(route))
+    page.set_input_files("#file", messy)
+    page.wait_for_function("() => document.querySelector('#taking').textContent.startsWith('Reading')")
+    page.locator("#taking button").click()
+    page.wait_for_selector("#read-again")
+    assert page.get_attribute("#file-done", "aria-disabled") == "true"
+    assert_sound(page)
+    page.unroute("**/api/release/look")
+    page.click("#read-again")
+    page.wait_for_selector("#findings .problem")
+    assert len(held) == 2
+
+
+@WIDE
+def test_code_lists_bring_labels_and_totals_and_dates_have_bands(guest, tmp_path):
+    rows = "".join(f"0{1 + k % 3},{1990 + k % 30}-05-0{1 + k % 9}\n" for k in range(600))
+    (tmp_path / "t.csv").write_text("town,born\n" + rows)
+    listed = [
+        "code,label,parent,level",
+        "N,North,,region",
+        "S,South,,region",
+        "01,Aarau,N,",
+        "02,Bern,S,",
+        "03,Chur,S,",
+    ]
+    (tmp_path / "codes.csv").write_text("\n".join(listed))
+    page = opened(guest)
+    page.set_input_files("#file", tmp_path / "t.csv")
+    page.wait_for_selector("#first-rows table")
+    page.locator("#reading > summary").click()
+    page.fill("[name=dates]", "born:yyyy-mm-dd")
+    page.fill("[name=codes]", "town")
+    page.press("[name=codes]", "Tab")
+    page.wait_for_function("() => document.querySelector('#findings').textContent.includes('The file can be used')")
+    page.wait_for_selector("#taking", state="hidden")
+    budgeted(page, name())
+    page.select_option("#group-by", "town")
+    page.set_input_files("#groups input[type=file]", tmp_path / "codes.csv")
+    page.wait_for_function("() => document.querySelector('.chips')?.textContent.includes('01 Aarau')")
+    page.get_by_label("by region").check()
+    page.select_option("#group-by", "born")
+    page.get_by_label("bands of dates").check()
+    page.click("#question-done")
+    page.wait_for_selector("#step-3 .wrong")  # nothing is guessed
+    page.get_by_label("bands begin on").fill("2000-01-01, 2010-01-01")
+    assert "2000-01-01 to 2009-12-31" in page.inner_text("#groups")
+    page.fill("[name=max_count]", "600")
+    assert_sound(page)
+    page.click("#question-done")
+    page.wait_for_selector("#preview-done:visible")
+    page.click("#preview-done")
+    page.click("#pay")
+    page.locator("dialog .main").click()
+    page.wait_for_selector("#made h3")
+    page.wait_for_function("() => document.querySelector('.result')?.shadowRoot?.querySelector('table')")
+    told = page.evaluate("() => document.querySelector('.result').shadowRoot.textContent")
+    assert "Aarau" in told
+    assert "South" in told
+    assert "from 2010-01-01" in told
+    assert guest.studio.place.made.take(guest.studio.place.draft.made, "release").rows()[0]["town"] == "01"
+
+
+def test_a_line_that_lacks_a_field_is_told_and_no_wrong_remedy_offered(guest, tmp_path):
+    (tmp_path / "odd.csv").write_text("a,b,c\n1,2,3\n4,5\n6,7,8\n9,1,2\n")
+    page = opened(guest)
+    page.set_input_files("#file", tmp_path / "odd.csv")
+    page.wait_for_selector("#step-1 .wrong")
+    assert "line 3 is not of 3 fields" in page.inner_text("#step-1 .wrong")
+    assert page.locator(".mend button").count() == 0
+    assert page.get_attribute("#file-done", "aria-disabled") == "true"
+    assert focused_in_view(page) is True
+    assert_sound(page)
+    guest.errors.clear()  # the browser itself writes down that a request was refused

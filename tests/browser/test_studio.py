@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
 import pytest
 
-import discreet as dt
 from discreet.studio.access import HEADER
 from discreet.studio.server import open_doorway
 
 pytestmark = pytest.mark.outside("browser")
-WIDE = pytest.mark.parametrize("guest", [1280], indirect=True)  # the same on a phone
-
-
-def fits(page):
-    """Nothing sticks out to the right: a phone shows all of it."""
-    return page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.fixture
@@ -107,6 +98,3 @@ def test_another_server_of_this_machine_is_told_nothing(studio, context):
         page.reload()
         assert "of=the-studio" in heard[-1]  # which is why it has none
         other.shutdown()
-
-
-@WIDE

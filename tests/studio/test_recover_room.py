@@ -232,7 +232,7 @@ def test_reports_that_do_not_fit_are_told_before_any_number(guest, tmp_path):
     rng, bell = np.random.default_rng(5), np.array([0.3, 0.4, 0.2, 0.1, *[0.0] * 17])
     counts = rng.multinomial(2300, bell @ dt.randomized_response(20, epsilon=1).matrix)
     wrong = recovered(guest, tmp_path, dt.geometric(20, epsilon="1/5"), counts)
-    assert (wrong["fits"], "lies in" in wrong["headline"], wrong["mean"]) == (False, False, None)
+    assert (wrong["fits"], "lies in" in wrong["headline"], wrong["mean"], wrong["spans"]) == (False, False, None, [])
     assert "do not fit the mechanism" in wrong["fit_told"]
     right = recovered(guest, tmp_path, dt.randomized_response(20, epsilon=1), counts, ordered=True)
     assert (right["fits"], "do not contradict" in right["fit_told"]) == (True, True)

@@ -215,7 +215,7 @@ def _group(group: str, auto: Estimate, likeliest: Estimate) -> GroupReply:
         ],
         spans=[
             Span(start=a - half, end=b + half, low=low, high=high)
-            for a, b, low, high in ([] if named else group_intervals(auto, values, CONFIDENCE))
+            for a, b, low, high in (group_intervals(auto, values, CONFIDENCE) if auto.fit.holds and not named else [])
         ],
         answers=list(_shares(auto)) if named else [],
     )

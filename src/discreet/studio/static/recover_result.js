@@ -20,7 +20,9 @@ export const settle = () => place.fresh();
 // What is shown is of what was given before: it stays, dimmed, and says so.
 export function late(told) {
   under?.abort();
-  if (made) place.late(told); else place.fresh();
+  under = null; // and focus stays where it is
+  if (!made) place.fresh();
+  else if ($("#found").dataset.state !== "late") place.late(told); // the first reason stays
 }
 
 export async function recover(question, files, refused) {
@@ -37,6 +39,7 @@ export async function recover(question, files, refused) {
     bring($("#headline"));
   } catch (error) {
     if (under !== mine) return;
+    under = null;
     late("Out of date: this is of what was recovered before.");
     if (error.name === "AbortError") return bring($("#go"));
     if (error instanceof TypeError) throw error;
@@ -92,7 +95,7 @@ async function compare() {
   const what = made.names ? `Share of ${answer} by ${made.by}` : `Mean of the true values by ${made.by}`;
   $("#compared").hidden = !drawn.length;
   if (drawn.length) await draw("#compared", made.names ? "shares" : "means", { rows: drawn, plain: [] }, { told: `${what}. ${drawn.map((r) => r.told).join("; ")}` });
-  const listed = table(what, [made.by, "reports", made.names ? "share" : "mean", "95 % interval", "fits the mechanism"], rows.map((r) => [r.name, r.reports.toLocaleString("en"), show(r.value), r.value === null ? "" : between(r.low, r.high, show), r.fits ? "yes" : "no"]));
+  const listed = table(what, [made.by, "reports", made.names ? "share" : "mean", "95 % interval", "fits"], rows.map((r) => [r.name, r.reports.toLocaleString("en"), show(r.value), r.value === null ? "" : between(r.low, r.high, show), r.fits ? "yes" : "no"]));
   $("#compared-table").replaceChildren(element("div", { class: "scroll small", tabindex: "0", role: "region", "aria-label": what }, listed), ...made.notes.filter((text) => text.startsWith("Each group")).map((text) => element("p", { class: "quiet small", text })));
 }
 
@@ -116,7 +119,7 @@ async function distribution(g) {
   const top = 1.12 * Math.max(...g.values.map((b) => b[kind]), ...g.spans.map((s) => s.low));
   const whiskers = g.spans.map((s) => ({ middle: (s.start + s.end) / 2, low: s.low, high: Math.min(s.high, top), told: spanned(s) }));
   const cut = whiskers.filter((_, k) => g.spans[k].high > top), wide = g.spans.some((s) => s.end - s.start > made.step * 1.5);
-  $("#law-told").textContent = !g.spans.length ? "The reports leave no intervals of single values." : `Bars: the recovered share of each value. Whiskers: 95 % intervals ${wide ? `of ${Math.round((g.spans[0].end - g.spans[0].start) / made.step)} neighbouring values each, for the mean share of one of them` : "of each value"}, from the reports alone.${cut.length ? ` An arrow: the interval goes on beyond the top (${cut.length} of ${whiskers.length}).` : ""}`;
+  $("#law-told").textContent = !g.fits ? "No intervals are drawn: whatever is recovered from reports that do not fit means nothing." : !g.spans.length ? "The reports leave no intervals of single values." : `Bars: the recovered share of each value. Whiskers: 95 % intervals ${wide ? `of ${Math.round((g.spans[0].end - g.spans[0].start) / made.step)} neighbouring values each, for the mean share of one of them` : "of each value"}, from the reports alone.${cut.length ? ` An arrow: the interval goes on beyond the top (${cut.length} of ${whiskers.length}).` : ""}`;
   await draw("#law", "distribution", { bars, whiskers, cut }, { signals: { top }, told: `The recovered distribution over ${bars.length} values. ${g.headline}` });
   numbers("#law-table", "The true values as a table", () => {
     const at = (b) => g.spans.find((s) => s.start < b.value && b.value < s.end);
