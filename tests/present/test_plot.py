@@ -186,6 +186,7 @@ def test_every_kind_of_file(tmp_path):
         plot.save(chart, tmp_path / f"picture{kind}")
     ElementTree.parse(tmp_path / "picture.svg")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "picture.pdf").read_bytes().startswith(b"%PDF-")
     assert json.loads((tmp_path / "picture.json").read_text()) == chart.to_dict()
     page = (tmp_path / "picture.html").read_text()
     assert not re.search(r"<(script|link|img)[^>]*(src|href)\s*=\s*.?(https?:)?//", page)
@@ -251,6 +252,24 @@ def lines(chart, side: str = "share") -> dict[str, list[tuple[float, float]]]:
 
 def headline(chart) -> str:
     return " ".join(chart.to_dict()["title"]["text"])
+
+
+def test_the_picture_of_a_graph_joins_the_answers_of_its_edges():
+    ring = dt.results.Graph.of([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
+    drawn = ring.plot().to_dict()
+    rows = values(ring.plot())
+    lines, dots = [row for row in rows if "x2" in row], [row for row in rows if "name" in row]
+    places = {(round(dot["x"], 9), round(dot["y"], 9)): dot["name"] for dot in dots}
+    assert len(places) == 4, "no two stand on top of each other"
+    joined = {
+        frozenset(places[round(line[x], 9), round(line[y], 9)] for x, y in (("x", "y"), ("x2", "y2"))) for line in lines
+    }
+    assert joined == {frozenset(edge) for edge in ring.edges}
+    assert drawn["title"]["text"] == ["No one mechanism serves all users"]
+    path = dt.results.Graph.of([(0, 1), (1, 2)]).plot().to_dict()
+    assert path["title"]["text"] == ["One mechanism serves all users"]
+    with pytest.raises(SizeError, match="at most 60"):
+        dt.results.Graph.of([(k, k + 1) for k in range(60)]).plot()
 
 
 def test_the_picture_of_a_tradeoff():
