@@ -135,6 +135,7 @@ def run(names: list[str], size: str, folder: Path, program: Path = HERE) -> dict
     words = {name: getattr(PLANS[name], size) for name in names}
     left = sum(PLANS[name].minutes for name in names)
     about: dict[str, Any] = {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "size": size,
@@ -157,7 +158,8 @@ def run(names: list[str], size: str, folder: Path, program: Path = HERE) -> dict
         if problem or not rows:
             rows = [*rows, asdict(Line(name, f"failed: {problem or 'it kept no rows'}", bar="to end well", met=False))]
         taken = (time.perf_counter() - start) / 60
-        about["scripts"][name] = {"date": about["date"], "words": words[name], "minutes": taken, "rows": rows}
+        run_of = {"started": about["started"], "date": about["date"]}
+        about["scripts"][name] = {**run_of, "words": words[name], "minutes": taken, "rows": rows}
         about["loops"].append(calibrated())
         left -= minutes
     about["load"].append(_load())
@@ -240,7 +242,7 @@ def page(about: dict[str, Any]) -> str:
     asked = [row for row in rows if row["met"] is not None]
     missed = [(name, row) for name, one in found.items() for row in one["rows"] if row["met"] is False]
     size = {"page": "", "quick": ", small sizes", "full": ", all sizes"}[about["size"]]
-    others = sorted(name for name, one in found.items() if one["date"] != about["date"])
+    others = sorted(name for name, one in found.items() if one["started"] != about["started"])
     loads = " and ".join("unknown" if load is None else f"{load:g}" for load in about["load"])
     loops = f"{1e3 * min(about['loops']):.0f} to {1e3 * max(about['loops']):.0f} ms"
     lines = [
@@ -252,10 +254,10 @@ def page(about: dict[str, Any]) -> str:
     ]
     lines += ["", noise(about)] if noise(about) else []
     if others:
-        lines += ["", f"From earlier runs, each with its date: {', '.join(others)}."]
+        lines += ["", f"From earlier runs, with loads of their own: {', '.join(others)}."]
     lines += [
         "",
-        "Made by `make bench` from one run; `make numbers` takes README.md's numbers from it. Where a bar begins with ≥ the ratio "
+        "Made by `make bench`; `make numbers` takes README.md's numbers from it. Where a bar begins with ≥ the ratio "
         "is theirs divided by ours, and above 1 is in our favour; elsewhere it is ours divided by theirs.",
     ]
     if missed:
