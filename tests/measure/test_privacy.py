@@ -116,7 +116,10 @@ def test_a_matrix_of_distances_and_a_graph():
 
 
 def test_distance_zero_demands_the_same_law():
-    same = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    matrix = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    with pytest.raises(MetricError, match="may join neighbours, or hold distances"):  # 1 could also join neighbours
+        dt.check_privacy(dt.uniform(2), alpha="1/2", neighbours=matrix)
+    same = dt.Neighbours.distances(matrix)
     assert not dt.check_privacy(dt.geometric(2, alpha="1/2"), alpha="1/2", neighbours=same).holds
     assert dt.check_privacy(dt.uniform(2), alpha="1/2", neighbours=same).holds
 
