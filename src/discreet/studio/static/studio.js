@@ -116,7 +116,9 @@ export async function chart(element, name, { signals = {} } = {}) {
   for (const part of ["axis", "title", "legend", "header"]) {
     spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
   }
-  spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  const line = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  spec.config.axis.gridColor = line;
+  spec.config.view = { ...spec.config.view, stroke: line };
   const { view } = await window.vegaEmbed(element, spec, {
     ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
   });
