@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+import discreet as dt
 from discreet.errors import RecoveryError
-from discreet.recovery.tallies import Reports, read_reports
+from discreet.recovery.tallies import Reports, layout_of, read_reports
 
 SEVEN = {3: 5, 1: 2}
 
@@ -129,3 +130,25 @@ def test_it_says_how_far_it_is_and_so_can_be_stopped():
     told = []
     read_reports("3\n" * 40_000, progress=told.append)
     assert told == ["line 1", "line 16385", "line 32769"]
+
+
+def test_reports_are_counted_by_group_and_each_line_once_where_that_is_said():
+    text = "region;age;count\nnorth;3;4\nsouth;1;2\nnorth;3;1\n"
+    found = read_reports(text, column="age", by="region")
+    assert found.groups == {"north": {3: 5}, "south": {1: 2}}
+    assert found.seen == {3: 5, 1: 2}
+    once = read_reports(text, column="age", by="region", counts=False)
+    assert once.groups == {"north": {3: 2}, "south": {1: 1}}
+    assert read_reports(text, column="age", counts=False).groups == {}
+    assert read_reports("region,age\nnorth,3\n", by="region").seen == {3: 1}  # the one that is left
+    for wrong in ({"column": "age", "by": "age"}, {"column": "age", "counts": "count", "by": "count"}):
+        with pytest.raises(RecoveryError, match="cannot have the groups as well"):
+            read_reports(text, **wrong)
+
+
+def test_the_layout_is_the_one_that_is_read():
+    assert layout_of("größe;n\n1;2\n".encode("latin-1")) == (("größe", "n"), ";", "latin-1")
+    assert layout_of(b"1\n2\n") == ((), ",", "utf-8")
+    names = dt.randomized_response(["yes", "no"], epsilon=1).outputs
+    assert layout_of(b"yes\nno\n", names).names == ()
+    assert layout_of(b"answer\nno\n", names).names == ("answer",)

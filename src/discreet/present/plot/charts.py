@@ -440,6 +440,7 @@ def _axis(channel: Any, field: str, title: str, log: bool, **scale: Any) -> Any:
         tickOpacity={"condition": {"test": test, "value": 1}, "value": 0},
         labelExpr=f"{test} ? format(datum.value, '~g') : ''",
         labelOverlap="greedy",
+        labelSeparation=8,
     )
     return channel(field, title=title, scale=alt.Scale(type="log", **scale), axis=axis)
 

@@ -83,7 +83,7 @@ async function paint(found) {
 
 function showCascade(found) {
   $("#cascade-told").textContent = found.sentence;
-  const about = (alpha) => (Number(alpha.slice(1)) && alpha.startsWith("~") ? `≈ ${digits(Number(alpha.slice(1)))}` : alpha);
+  const about = (alpha) => (Number(alpha.slice(1)) && alpha.startsWith("~") ? `≈\u00a0${digits(Number(alpha.slice(1)))}` : alpha);
   const rows = found.audiences.map((a, k) => [String(k + 1), about(a.alpha), a.epsilon, digits(a.loss)]);
   rows.push(["all, drawn apart", "", found.independent, ""], ["all, in the cascade", "", found.cascade, digits(found.cascade_loss)]);
   $("#cascade-table").replaceChildren(table("Audiences, from the least private", ["audience", "alpha", "epsilon ≤", "mean distance from the truth"], rows));

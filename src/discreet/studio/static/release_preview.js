@@ -68,8 +68,11 @@ async function draw(question, signal) {
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
+let offered = null; // the price that stands there: its button stays the same one, so that no click on it is lost
 function paying() {
   const { price, question } = room;
+  if (price && offered === price && $("#pay")) return;
+  offered = price;
   if (!price) return $("#paying").replaceChildren(...(room.draft.made ? [] : [element("p", { text: "Preview the question first." })]));
   const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, for nothing" : `Pay ${price.measure} ${price.charge} and publish` });
   doing(go, async () => {
@@ -106,8 +109,8 @@ async function result() {
   const page = element("div", { class: "result", tabindex: "0", role: "region", "aria-label": "The page of the release" });
   const code = (title, text) => element("details", {}, element("summary", { text: title }), element("pre", { class: "scroll", tabindex: "0", text }));
   $("#made").replaceChildren(element("h3", { text: "This may be published" }), element("p", { class: "row" }, "Download: ", ...Object.keys(FILES).map(button)),
-    ...(room.made ? [code("The same in Python", room.made.python), code("The same on the command line", room.made.command)] : []), page,
-    element("p", { class: "row" }, element("button", { type: "button", text: "Ask another question of the same file", onclick: () => show(3) })));
+    ...(room.made ? [code("The same in Python", room.made.python), code("The same on the command line", room.made.command)] : []),
+    element("p", { class: "row" }, element("button", { type: "button", text: "Ask another question of the same file", onclick: () => show(3) })), page);
   $("#made").hidden = false;
   embed(page, await (await get("html")).text());
 }

@@ -118,7 +118,9 @@ export async function chart(element, name, { signals = {} } = {}) {
   }
   const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
   for (const mark of ["rule", "tick", "text", "point"]) spec.config[mark] = { color: ink, ...spec.config[mark] }; // whiskers stand out in the dark, too
-  spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  const line = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  spec.config.axis.gridColor = line;
+  spec.config.view = { ...spec.config.view, stroke: line };
   const { view } = await window.vegaEmbed(element, spec, {
     ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
   });
