@@ -88,11 +88,11 @@ def _listed(names: list[str], before: str) -> Iterator[str]:
         home = getattr(discreet, before[:-1]) if before else discreet
         told = (inspect.getdoc(getattr(home, name)) or "").split("\n\n")[0]
         first = re.split(r"(?<=[a-z0-9)`\]])[.:] (?=[A-Z`])", " ".join(told.split()))[0].rstrip(".")
-        yield f"| [`dt.{before}{name}`](#dt.{before}{name}) | {_escaped(first)} |"
+        yield f"| {link(before + name)} | {_escaped(first)} |"
 
 
 def _described(name: str, thing: Any, heading: str) -> Iterator[str]:
-    yield from (f"(dt.{name})=", f"{heading} dt.{name}", "")
+    yield from (f"({anchor(name)})=", f"{heading} dt.{name}", "")
     yield from ("```python", _called(f"dt.{name}", thing), "```", "")
     yield _words(inspect.getdoc(thing) or "")
     yield ""
@@ -209,7 +209,19 @@ def homes() -> dict[str, str]:
 
 
 def _linked(name: str) -> str:
-    return f"[`dt.{homes()[name]}`](#dt.{homes()[name]})"
+    return link(homes()[name])
+
+
+def link(path: str) -> str:
+    """A link to the entry of a name, such as noise.Laplace."""
+    return f"[`dt.{path}`](#{anchor(path)})"
+
+
+def anchor(path: str) -> str:
+    """What the entry of a name is linked by; anchors have no case, so that noise.Laplace is told apart from noise.laplace."""
+    face, _, name = path.rpartition(".")
+    is_taken = name != name.lower() and name.lower() in public_names(face)
+    return f"dt.{path}-type" if is_taken else f"dt.{path}"
 
 
 @cache
@@ -234,11 +246,11 @@ def givers() -> dict[str, list[str]]:
             thing = _thing(path)
             if inspect.isfunction(thing):
                 for word in _returned(thing):
-                    found.setdefault(word, []).append(f"[`dt.{path}`](#dt.{path})")
+                    found.setdefault(word, []).append(link(path))
             elif inspect.isclass(thing):
                 for member, word in _given_by(thing):
                     if word != name:
-                        found.setdefault(word, []).append(f"[`.{member}` of `dt.{path}`](#dt.{path})")
+                        found.setdefault(word, []).append(f"[`.{member}` of `dt.{path}`](#{anchor(path)})")
     return {word: list(dict.fromkeys(calls)) for word, calls in found.items()}
 
 
@@ -280,8 +292,8 @@ def commands() -> str:
     lines = [
         "# Commands",
         "",
-        "Every command with its options; `discreet COMMAND --help` says the same. Exit codes are 0 (it held, or was done), 1 (a check",
-        "failed) and 2 (bad input, said in a sentence or two). `-` stands for standard input and output.",
+        "Every command with its options; `discreet COMMAND --help` says the same. Exit codes are 0 (it held, or was done), 1 (a",
+        "check failed) and 2 (bad input, said in a sentence or two). `-` stands for standard input and output.",
         "This page is written from the code: run `make readme` after a change.",
         "",
         "| command | |",

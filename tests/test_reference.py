@@ -47,9 +47,9 @@ def test_there_is_a_page_for_every_public_module():
 @for_each("face, name", NAMES)
 def test_every_name_has_an_entry_with_an_anchor(face, name):
     path = f"{face}.{name}".lstrip(".")
-    entry = page(face).partition(f"(dt.{path})=\n")[2].partition("\n(dt.")[0]
+    entry = page(face).partition(f"({reference.anchor(path)})=\n")[2].partition("\n(dt.")[0]
     assert re.match(rf"##+ dt\.{re.escape(path)}\n", entry)
-    assert f"[`dt.{path}`](#dt.{path})" in page(face)  # in the table at the top
+    assert f"| {reference.link(path)} |" in page(face)  # in the table at the top
     assert inspect.getdoc(thing(face, name))
 
 
@@ -81,6 +81,12 @@ def test_a_name_without_an_example_is_found():
     assert not has_run_example(bare)
     assert not has_run_example(shown)  # this module's docstrings are not run
     assert has_run_example(discreet.geometric)
+
+
+def test_anchors_differ_by_more_than_case():
+    anchors = [reference.anchor(f"{face}.{name}".lstrip(".")).lower() for face, name in NAMES]
+    assert len(set(anchors)) == len(anchors)
+    assert reference.anchor("noise.Laplace") == "dt.noise.Laplace-type"
 
 
 def test_signatures_have_types():

@@ -51,8 +51,7 @@ def printed(python: Path, code: str) -> str:
             cwd=folder,
             env=own,
             text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             check=False,
         )
         if done.returncode != 0:
