@@ -1,4 +1,4 @@
-"""Channels in sequence: post-processing."""
+"""Channels in sequence: post-processing, which keeps the level (proved in Coq: proofs/Privacy.v, through_keeps)."""
 
 from __future__ import annotations
 
