@@ -75,7 +75,9 @@ def told_on_the_page(text: str) -> dict[str, str]:
 def test_every_theorem_of_the_list_has_a_sentence_of_its_own_on_the_page():
     told = told_on_the_page((ROOT / "docs" / "proofs.md").read_text())
     assert told.keys() == THEOREMS.keys()
-    assert told_on_the_page("| `one` | It holds. |\n| `two` | |\n| `three` | Not a sentence |\n") == {"one": "It holds."}
+    assert told_on_the_page("| `one` | It holds. |\n| `two` | |\n| `three` | Not a sentence |\n") == {
+        "one": "It holds."
+    }
 
 
 def test_a_theorem_that_is_not_proved_is_noticed():
