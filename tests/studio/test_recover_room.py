@@ -267,6 +267,9 @@ def test_reports_that_make_no_sense_get_a_sentence(guest, text):
 def test_a_mechanism_is_made_as_its_fields_say(guest, form, wanted):
     made = asked(guest, "/api/recover/make", **form)
     assert made["names"] is ("names" in form)
+    assert "\n" not in made["told"]
+    assert made["told"].startswith(f"{form['family'].replace('_', ' ')} on ")
+    assert re.search(r": epsilon [\d.]+ between (any two|neighbours)", made["told"])
     reports = guest.post("/api/upload/reports", content="y\n0\n1\n", params={"mechanism": made["name"]})
     names = {"mechanism": made["name"], "reports": reports.json().get("name") or "none"}
     if "names" not in form or form["family"] == "projective_response":

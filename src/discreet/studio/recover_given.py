@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from .. import files
 from ..errors import DiscreetError, RecoveryError
+from ..exact.arithmetic import show_above
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.names import Names
@@ -119,7 +120,11 @@ def _kept(held: HeldMechanism) -> Dropped:
 
 def _short(m: Mechanism) -> str:
     """What it is, and its level; the rest is told where mechanisms are chosen."""
-    return "\n".join(describe(m).headline.splitlines()[:2])
+    what, level, *_ = describe(m).headline.splitlines()
+    if not m.claim.alpha:
+        return f"{what}\n{level}"
+    family, places = what.split(" on ", 1)
+    return f"{family.replace('_', ' ')} on {places}: epsilon {show_above(m.claim.epsilon)} between {m.neighbours.words(m.inputs)}"
 
 
 @router.post("/recover/make")
