@@ -94,7 +94,7 @@ def with_needs(path: Path) -> object:
     return pytest.param(path, marks=marks, id=named(path))
 
 
-@pytest.mark.parametrize("path", list(map(with_needs, TEXTS)))
+@pytest.mark.parametrize("path", [with_needs(path) for path in TEXTS])
 def test_examples(path, tmp_path, monkeypatch, capsys):
     """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)

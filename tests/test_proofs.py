@@ -699,6 +699,75 @@ def test_alias_tables_are_made_as_the_proof_makes_them(proved):
     assert made != [[x for pair in zip(*alias_row(w[::-1], c), strict=True) for x in pair] for w, c in rows]
 
 
+# Sizes: what would take long is not decided, and what is just as true but short is
+
+
+def long_pairs() -> list[tuple[Document, Document]]:
+    """Neighbours at a distance of 2^23 steps, whose powers would have millions of digits, and of 2^8."""
+    found = []
+    for d in with_graphs():
+        if d["neighbours"]["kind"] == "distances":
+
+            def at(apart: int, d: Document = d) -> Document:
+                return resigned(d, lambda d: d["neighbours"].update(distances=f"{apart} {apart}"))
+
+            found.append((at(2**8), at(2**23)))
+    return found
+
+
+def many_pairs() -> tuple[Document, Document]:
+    """Each pair is short, all of them together are not: 2016 pairs of rows with 64 weights."""
+    grid = dt.Grid(0, 63)
+    pairs = [(i, k) for i in range(64) for k in range(i)]
+    fair = dt.explicit_fair(63, alpha="1/2").channel
+
+    def apart(distance: int) -> Document:
+        near = dt.Neighbours.distances({pair: Fraction(100) for pair in pairs})
+        d = document(dt.Mechanism(grid, grid, fair, Level(Fraction(1, 400)), near, Recipe("test")))
+        return resigned(d, lambda d: d["neighbours"].update(distances=" ".join([str(distance)] * len(pairs))))
+
+    return apart(100), apart(10**5)
+
+
+def many_priors() -> tuple[Document, Document]:
+    """The hull of two priors, one of them 1,000 times more, in weights of one digit and of 400."""
+    d = document(dt.design(3, alpha="4/5", loss="l1", priors=["uniform", "binomial(1/3)"]).mechanism)
+
+    def more(weight: int) -> Document:
+        def change(d: Document) -> None:
+            family = d["certificate"]["family"]
+            family["priors"] += [{"name": "mine", "weights": " ".join([str(weight)] * 4)}] * 1000
+            family["mixture"] += " 0" * 1000
+            d["recipe"]["parameters"] = {}
+
+        return resigned(d, change)
+
+    return more(1), more(10**399)
+
+
+def long_losses() -> tuple[Document, Document]:
+    """Distances on 0..95, which is written with one digit and with fractions of 4,000."""
+    d = document(dt.design(95, alpha="4/5", loss="l1", require={"WH"}).mechanism)
+
+    def by(k: int) -> Document:
+        def change(d: Document) -> None:
+            for side in ("inputs", "outputs"):
+                d[side].update(low=f"0/{k}", high=f"{95 * k}/{k}", step=f"{k}/{k}")
+
+        return resigned(d, change)
+
+    return by(1), by(10**3999)
+
+
+@pytest.mark.parametrize(
+    "cases", [long_pairs, lambda: [many_pairs()], lambda: [many_priors()], lambda: [long_losses()]]
+)
+def test_what_would_take_long_is_not_covered(cases, proved):
+    for short, long in cases():
+        assert accepts(short)
+        assert proved([short, long]) == [0, 3]
+
+
 # The program itself
 
 

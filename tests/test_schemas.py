@@ -17,11 +17,13 @@ from jsonschema import Draft202012Validator
 import discreet as dt
 from discreet import verify
 from discreet.collect.reporter import RefusedError, Reporter
+from discreet.designs import Priors
 from discreet.errors import DiscreetError, FileError
 from discreet.ledger.stores import SCHEMA
 from tests import schemas
 from tests.cells import for_each
 from tests.test_frozen import FROZEN
+from tests.test_verify import document as mechanism_document
 
 ROOT = Path(__file__).parent.parent
 FILES = [path for path in sorted(FROZEN.rglob("*.json")) if schemas.kind_of(path)]
@@ -164,6 +166,25 @@ def test_a_mechanism_file_fits_exactly_where_its_shape_is_accepted():
 @for_each("path", [path for path in FILES if schemas.kind_of(path) == "mechanism"])
 def test_so_do_mechanism_files_of_every_kind(path):
     agree(path)
+
+
+@pytest.mark.parametrize("kind", ["hull", "limits"])
+def test_so_do_certificates_for_sets_of_priors(kind):
+    """Every part of the set of priors: taken out, one more, or of another kind."""
+    sets = {"hull": ["uniform", "binomial(1/3)"], "limits": Priors.moments(mean=(1, 2))}
+    design = dt.design(2, alpha="1/2", loss="l1", priors=sets[kind])
+    document = mechanism_document(design.mechanism)
+    assert schemas.faults("mechanism", document) == []
+    holder, both = document["certificate"], 0
+    assert holder["family"]["kind"] == kind
+    for what, family in changed(holder["family"]):
+        other = {**document, "certificate": {**holder, "family": family}}
+        fault = refused({k: v for k, v in other.items() if k != "digest"})
+        assert fault is not None, what
+        if fault.kind == "shape" and not any(words in str(fault) for words in BEYOND):
+            assert not schemas.fits("mechanism", other), f"{what}: {fault}"
+            both += 1
+    assert both >= 20
 
 
 def rehashed(exported: Any) -> Any:

@@ -14,7 +14,7 @@ from .errors import DiscreetError, OutOfRangeError, SourceError
 from .exact.arithmetic import parse_exact, show
 from .exact.grid import Grid
 from .exact.intake import Kind, as_array, as_texts, first_masked, plain_scalar
-from .exact.positions import positions, values_at
+from .exact.positions import positions, values_at, values_in_place
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
 
@@ -85,10 +85,15 @@ class Places:
 
 
 def draw_chain(
-    channels: Sequence[Channel], size: int, places: PlacesAt, source: Source | KeyedSource, records: Any = None
+    channels: Sequence[Channel],
+    size: int,
+    places: PlacesAt,
+    source: Source | KeyedSource,
+    records: Any = None,
+    finish: Callable[[NDArray[np.int64]], object] | None = None,
 ) -> list[NDArray[np.int64]]:
     """For so many positions, found as they are needed, the positions that each channel draws from those of the one before
-    it, the first from the truth; in chunks that fit the cache."""
+    it, the first from the truth; in chunks that fit the cache. `finish` does the rest to the last channel's, chunk by chunk."""
     numbers = _records(records, size)
     while True:
         process = fork_mark()
@@ -99,6 +104,8 @@ def draw_chain(
             stream = source.at(numbers[start:stop], here) if isinstance(source, KeyedSource) else source
             for channel, reports in zip(channels, drawn, strict=True):
                 here = channel.draw(here, stream, reports[start:stop])
+            if finish is not None:
+                finish(here)
         if process == fork_mark() or isinstance(source, KeyedSource):
             return drawn
         # a child forked in the middle holds words of its parent: it draws everything anew
@@ -121,7 +128,10 @@ def _number_of_draws(size: Any, value: Any) -> int:
 
 def _draw_all(channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any) -> NDArray[Any]:
     """A report for each of so many positions."""
-    (drawn,) = draw_chain((channel,), size, places, source, records)
+    finish = None if outputs.is_counts else values_in_place(outputs)
+    (drawn,) = draw_chain((channel,), size, places, source, records, finish)
+    if finish is not None:
+        return drawn if outputs.is_integer else drawn.view(np.float64)
     return drawn if outputs.is_counts else values_at(outputs, drawn)
 
 

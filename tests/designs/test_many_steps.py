@@ -10,8 +10,9 @@ from scipy.optimize import linprog
 
 import discreet as dt
 from discreet import verify
+from discreet.designs import columns, many_steps
 from discreet.designs.many_steps import least_risk
-from discreet.designs.rays import cheapest_rays, costs_nothing_negative, price_cut, recursion
+from discreet.designs.rays import cheapest_rays, costs_nothing_negative, price_cut, price_cuts, recursion
 from discreet.designs.windows import Risks
 from discreet.errors import SizeError
 from tests.cells import for_each
@@ -47,6 +48,16 @@ def test_the_cheapest_ray_is_the_cheapest_of_all(size, reach, alpha):
     up = price_cut(prices, reach, alpha)
     shares = ((rays @ prices) / rays.sum(axis=1)[:, None]).min()
     assert up == pytest.approx(max(0.0, -shares), abs=1e-12)
+
+
+def test_several_sets_of_prices_are_cut_as_each_alone():
+    random = np.random.default_rng(3)
+    sets = [random.normal(shift, 1, (9, reports)) for shift, reports in ((0.1, 7), (9.0, 4), (-0.5, 1))]
+    cuts = price_cuts(sets, *cheapest_rays(np.hstack(sets), 3, 0.4), 3, 0.4)
+    rays = 0.4 ** all_heights(9, 3).astype(float)
+    least = [min(0.0, float(((rays @ prices) / rays.sum(axis=1)[:, None]).min())) for prices in sets]
+    np.testing.assert_allclose(cuts, -np.array(least), atol=1e-12)
+    assert cuts[1] == 0 < min(cuts[0], cuts[2])
 
 
 @pytest.mark.parametrize(("size", "reach"), [(2, 1), (7, 1), (7, 2), (7, 4), (7, 6)])
@@ -135,6 +146,40 @@ def test_designs_are_as_good_as_the_whole_program(seed):
     for d in range(1, min(reach, size - 1) + 1):
         assert (best.matrix[d:] >= alpha * best.matrix[:-d]).all()
         assert (best.matrix[:-d] >= alpha * best.matrix[d:]).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_find_the_corner_of_the_whole_program(seed):
+    """The way that larger grids go, on small ones: one prior, worst cases, three priors; folded and not."""
+    random = np.random.default_rng(100 + seed)
+    size, alpha = int(random.integers(5, 10)), float(random.choice([0.05, 0.5, 0.95]))
+    reach, place = int(random.integers(2, size)), np.arange(size)
+    mirrored = seed % 2 == 0
+    loss = np.abs(place[:, None] - place) * 1.0 if mirrored else random.random((size, size))
+    law = random.dirichlet(np.ones(size), 3)
+    even = (law + law[:, ::-1]) / 2
+    rows = [even[:1] if mirrored else law[:1], np.eye(size), even if mirrored else law]
+    risks = Risks(rows[seed // 2 % 3])
+    best = many_steps._by_columns(loss, alpha, reach, risks, mirrored, None)
+    assert best is not None
+    assert best.gap < 1e-8
+    optimum = whole_program(loss, alpha, reach, risks)
+    assert best.rows.sum() == pytest.approx(optimum, abs=1e-8 * loss.max())
+    assert (risks.rows @ (best.matrix * loss).sum(axis=1)).max() == pytest.approx(optimum, abs=1e-8 * loss.max())
+    assert price_cut(best.prior[:, None] * loss - best.rows[:, None], reach, alpha) < 1e-12  # the bound is one
+
+
+def test_where_columns_give_up_the_iteration_takes_over(monkeypatch):
+    place = np.arange(70)
+    loss, law = np.abs(place[:, None] - place) / 69, np.arange(1.0, 71) / np.arange(1.0, 71).sum()
+    asked = (loss, 0.5, 30, Risks(law[None]), False)
+    corner = many_steps._by_columns(*asked, None)
+    monkeypatch.setattr(columns, "_ROUNDS", 1)
+    monkeypatch.setattr(many_steps, "_MANY", 35)
+    assert many_steps._by_columns(*asked, None) is None
+    found = least_risk(*asked)
+    assert max(found.gap, corner.gap) < 1e-8
+    assert found.rows.sum() == pytest.approx(corner.rows.sum(), abs=1e-8)
 
 
 def bell(size: int, width: float) -> list[float]:

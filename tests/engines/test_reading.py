@@ -179,6 +179,10 @@ def test_the_names_may_stand_below_titles(tmp_path):
     ) as odd:
         dt.profile(path, separator=";")
     assert odd.value.remedies == ()
+    path.write_bytes(b"town;pay, gross\na;1,5\nb;2,5\nc;3\nd;4,5\n")  # most lines have one comma, but all a semicolon
+    with pytest.raises(TableInputError, match=r"line 4 is not of 2 fields .*; or say the separator") as odd:
+        dt.profile(path)
+    assert odd.value.remedies == (("separator", ";"),)
     path.write_bytes(b"A title\ntown;age\na;30\n")
     with pytest.raises(TableInputError, match=r'Line 2 of .* --separator ";"'):
         dt.profile(path, header_row=2)

@@ -110,6 +110,10 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
     found = findings(dt.profile(path, separator=";", decimal=decimal))
     assert found["x", "thousands separators"].places == (3,)
     assert ("y", "thousands separators") not in found
+    assert ("codes", "x") in found["x", "thousands separators"].remedies
+    named = findings(dt.profile(path, separator=";", decimal=decimal, codes=["x"]))
+    assert named["x", "thousands separators"].remedies == ()  # it was said already
+    assert "read as missing" not in named["x", "thousands separators"].advice
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,8 @@ class Mixture(Finite):
         """By the entries w_y b^|x-y| of the other channel: the ratio is largest at the report that may be kept.
 
         There it is (k + (1-k) w) / ((1-k') w b^d) with k and k' the chances that the two values are kept; at any other
-        report at most (1-k) / ((1-k') b^d). Nothing is claimed for other channels.
+        report at most (1-k) / ((1-k') b^d): proved in Coq, proofs/Mixture.v, mixture_at_kept. Nothing is claimed
+        for other channels.
         """
         assert self.other is not None
         b = self.other.decay

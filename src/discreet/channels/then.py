@@ -1,4 +1,4 @@
-"""Channels in sequence: post-processing."""
+"""Channels in sequence: post-processing, which keeps the level (proved in Coq: proofs/Privacy.v, through_keeps)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
+from ..exact.arithmetic import precision
 from ..exact.frozen import frozen
-from ..randomness.alias import looked_up
+from ..randomness.alias import RealRows, looked_up
+from ..randomness.digits import floor_of
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, window_extreme, worst_ratio
-from .table import MAX_ENTRIES, merge_columns
+from .table import MAX_ENTRIES, cells, merge_columns
 
 _MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
 _MAX_WORK = 2**32  # of those multiplications, in bits
 _MAX_BITS = 2**28  # of all integer weights of the product together
+_MAX_CELLS = 2**15  # of the table from which both steps are drawn at once: it fits the cache
+_FLOOR_BITS = 128  # of chances that are rounded down before they are multiplied
 
 
 @final
@@ -99,7 +103,7 @@ class Map(Finite):
 @final
 @dataclass(frozen=True, eq=False)
 class Then(Finite):
-    """`second` applied to the reports of `first`: drawn in sequence, never multiplied unless small."""
+    """`second` applied to the reports of `first`: drawn in sequence, multiplied and drawn at once only where both are small."""
 
     first: Finite
     second: Finite
@@ -162,10 +166,30 @@ class Then(Finite):
             found = [have + p * w for have, w in zip(found, row, strict=True)]
         return [x / exact[1] for x in found]
 
+    @cached_property
+    def _at_once(self) -> RealRows | None:
+        """The distribution of both steps, to be drawn with one word; None where a table would be too large."""
+        if self.rows * cells(self.reports + 1) > _MAX_CELLS:
+            return None
+        chances = _chances_below(self)
+        if chances is None:
+            return None
+
+        def balls(i: int) -> list[flint.arb]:
+            row = self.row_balls(i)
+            assert row is not None  # both parts could be written out, so their product can
+            return row
+
+        return RealRows.of([[int(x) >> (_FLOOR_BITS - 64) for x in row] for row in chances.tolist()], balls)
+
     def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        if self._at_once is not None:
+            return self._at_once.draw(places, stream, out)
         return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
 
     def _draw_one(self, place: int, stream: Stream) -> int:
+        if self._at_once is not None:
+            return self._at_once.one(place, stream)
         return self.second.draw_one(self.first.draw_one(place, stream), stream)
 
     def entry(self, i: int, j: int) -> Fraction:
@@ -272,3 +296,36 @@ class Then(Finite):
             if self.rows * self.reports > MAX_ENTRIES:
                 raise
             return super().unpull(f)
+
+
+def _chances_below(channel: Finite) -> flint.fmpz_mat | None:
+    """Integers not above 2^_FLOOR_BITS times the probabilities, and hardly below; None where they are too many to multiply, or
+    where a channel does not write its distribution out."""
+    if isinstance(channel, Then):
+        if channel.rows * channel.first.reports * channel.reports > _MAX_PRODUCT or isinstance(channel.second, Then):
+            return None
+        second = _integers_below(channel.second)
+        first = None if second is None else _chances_below(channel.first)
+        if first is None or second is None:
+            return None
+        product = (first * second).tolist()
+        return flint.fmpz_mat([[x >> _FLOOR_BITS for x in row] for row in product])
+    exact = _integers_below(channel)
+    if exact is not None:
+        return exact
+    with precision(2 * _FLOOR_BITS):
+        rows = [channel.row_balls(i) for i in range(channel.rows)]
+        if any(row is None for row in rows):
+            return None
+        scale = flint.arb(2) ** _FLOOR_BITS
+        return flint.fmpz_mat([[max(0, floor_of(x * scale)) for x in row] for row in rows if row is not None])
+
+
+def _integers_below(channel: Finite) -> flint.fmpz_mat | None:
+    """The same from integer weights. Long ones lose their last bits first: the weight rounded down, the total up."""
+    exact = channel.integers()
+    if exact is None:
+        return None
+    spare = max(0, exact[1].bit_length() - 2 * _FLOOR_BITS)
+    total = (exact[1] >> spare) + (spare > 0)
+    return flint.fmpz_mat([[((w >> spare) << _FLOOR_BITS) // total for w in row] for row in exact[0].tolist()])

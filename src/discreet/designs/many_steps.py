@@ -3,6 +3,10 @@
 Most reports are of no use to the best mechanism. Once the iterates are near it, those whose cheapest ray costs far more than
 what is still to gain are left out; the bound at the end is over all reports again, and where it shows that one was missed the
 iteration goes back to where it left the first ones out, and goes on with more of them.
+
+On larger grids it would take up to a hundred steps, each with a dense block for each report. For the average at a level that is
+not near 1, some of the reports, a few steps and a rough gap give prices, from which columns.py finds the best corner. Where it
+does not, and for worst cases and levels near 1, where it was measured to be slower, the iteration goes all the way.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from ..blas import one_thread
 from ..channels.ratios import window_extreme
 from ..progress import Progress
 from .certificate import Dual
+from .columns import Columns
 from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Iterate, Mehrotra
 from .problem import Floats, Problem
 from .rays import cheapest_rays, price_cut
@@ -26,6 +31,11 @@ _NARROW = (
     1e-5,
     1e-2,
 )  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
+# From so many values on (twice as many where nothing is folded) and up to this level rays finish what a few steps begin
+_MANY, _STEEP = 64, 0.7
+_STARTING = 50  # about so many reports take part in these steps
+_NEAR = 1.5e-3  # the gap, relative to the risk, at which they are enough
+_ROUGH = 0.05  # the same over all reports, at which more of them are needed
 _FAR = (300.0, 1e5)  # a report is left out when its cheapest ray costs so many times the gap; at the second attempt
 
 
@@ -79,6 +89,10 @@ def least_risk(
 ) -> Best:
     """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
     with one_thread():
+        if len(loss) >= (_MANY if mirrored else 2 * _MANY) and len(risks.rows) == 1 and alpha <= _STEEP:
+            corner = _by_columns(loss, alpha, reach, risks, mirrored, progress)
+            if corner is not None:
+                return corner
         run = _WindowRun(loss, alpha, reach, risks, mirrored)
         found = run.iterate(progress)
         if found.gap > 3 * _GOAL and run.go_back():
@@ -86,14 +100,43 @@ def least_risk(
     return found
 
 
+def _by_columns(
+    loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool, progress: Progress | None
+) -> Best | None:
+    """The best corner, from where the iteration comes in a few steps with some of the reports; None if it is not found."""
+    every = max(1, len(loss) // _STARTING)
+    while True:
+        run = _WindowRun(loss, alpha, reach, risks, mirrored, every, _NEAR)
+        start = run.iterate(progress)
+        unit, bound = max(min(1.0, float(loss.max())) or 1.0, abs(float(start.rows.sum()))), float(start.rows.sum())
+        if every == 1 or start.gap * unit < _ROUGH * bound:
+            break
+        if not mirrored:
+            return None  # with more reports it takes longer than the iteration by itself
+        every //= 2
+    columns = Columns(loss, alpha, reach, risks.rows, mirrored)
+    found = columns.solve(start.rows, start.prior, _GOAL * unit, progress)
+    if found is None:
+        return None
+    matrix, prices = found
+    best = run.best(run.feasible(matrix), prices.rows, prices.weights @ columns.risk_rows, prices.weights, np.zeros(0))
+    return best if best.gap <= 3 * _GOAL else None
+
+
 class _WindowRun(Mehrotra[Best]):
     correctors = 4
     goal = _GOAL
     most_steps = 160
 
-    def __init__(self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool) -> None:
-        self.loss, self.risks, self._far = loss, risks, _FAR[0]
+    def __init__(
+        self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool, every: int = 1, near: float = 0.0
+    ) -> None:
+        """`every`: so many reports have one; `near`: the gap, relative to the risk, at which it is enough."""
+        self.loss, self.risks, self._far, self._near = loss, risks, _FAR[0], near
         self.program = Windows(loss, alpha, reach, risks, mirrored)
+        if every > 1:
+            last = self.program.reports - 1
+            self.program = self.program.only(np.arange(last + 1) % every == last // 2 % every)
         self._before: tuple[Windows, Iterate] | None = None  # the first reports were left out
 
     def go_back(self) -> bool:
@@ -101,6 +144,9 @@ class _WindowRun(Mehrotra[Best]):
         if self._before is not None:
             self.program, self._far = self._before[0], _FAR[1]
         return self._before is not None
+
+    def is_near(self, at: Iterate) -> bool:
+        return float(at.s @ at.z) < self._near * abs(float(self.program.totals @ at.y))
 
     def unit(self) -> float:
         return float(self.program.size * (min(1.0, float(self.loss.max())) or 1.0) / self.program.cost_unit)
@@ -138,22 +184,26 @@ class _WindowRun(Mehrotra[Best]):
         return Iterate(kept(at.x, program.entries), kept(at.s, inner), at.y, kept(at.z, inner))
 
     def finish(self, at: Iterate) -> Best:
-        program, risks = self.program, self.risks
-        matrix = self._feasible(program.matrix(at.x))
+        program = self.program
+        matrix = self.feasible(program.matrix(at.x))
         of_risks = at.z[program.count :]
         scale = program.cost_unit / float(of_risks.sum())
         rows, prior = (scale * part for part in program.prices(at.y, of_risks))
         rows = rows - price_cut(prior[:, None] * self.loss - rows[:, None], program.reach, program.alpha)
-        means, lam = (matrix * self.loss).sum(axis=1), np.maximum(at.x[program.entries + 1 :], 0.0)
+        lam = np.maximum(at.x[program.entries + 1 :], 0.0) * program.cost_unit / program.size
+        return self.best(matrix, rows, prior, of_risks / of_risks.sum(), lam)
+
+    def best(self, matrix: Floats, rows: Floats, prior: Floats, weights: Floats, lam: Floats) -> Best:
+        """With its gap; lam are the prices of the risk's own credit."""
+        risks, means = self.risks, (matrix * self.loss).sum(axis=1)
         risk = risks.rows @ means
         if risks.credit is not None and risks.price is not None:
-            lam = lam * program.cost_unit / program.size
             risk = risk - risks.credit @ lam + float(risks.price @ lam)
         bound = float(rows.sum())
         gap = (float(risk.max()) - bound) / max(min(1.0, float(self.loss.max())) or 1.0, abs(bound))
-        return Best(matrix, rows, prior, gap, of_risks / of_risks.sum())
+        return Best(matrix, rows, prior, gap, weights)
 
-    def _feasible(self, matrix: Floats) -> Floats:
+    def feasible(self, matrix: Floats) -> Floats:
         """So much of equal probabilities mixed in that the level holds between all neighbours."""
         used = matrix.max(axis=0) > 0
         equal = used / used.sum()

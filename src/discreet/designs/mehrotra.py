@@ -106,12 +106,18 @@ class Mehrotra(Generic[Outcome]):
         """The iterate, after the program has become smaller if it can."""
         return at
 
+    def is_near(self, at: Iterate) -> bool:
+        """Has the iterate come so near that something else can go on from it?"""
+        return False
+
     def iterate(self, progress: Progress | None) -> Outcome:
         """Steps until the gap that is shown, not the one that is estimated, is small enough, or until none helps."""
         point = self.start()
         best: Outcome | None = None
         best_at, stalled, step = 0, 0.0, 0
         while True:
+            if self.is_near(point):
+                return self.finish(point)
             point = self.narrowed(point)
             program, unit, missing = self.program, self.unit(), self.missing(point)
             apart = float(point.s @ point.z)

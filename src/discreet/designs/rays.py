@@ -107,14 +107,27 @@ def cheapest_rays(prices: Floats, reach: int, alpha: float) -> tuple[Floats, Flo
 
 
 def price_cut(prices: Floats, reach: int, alpha: float) -> float:
-    """The least number that, added to all prices, leaves no ray with a negative cost (Dinkelbach's steps)."""
-    up = 0.0
+    """The least number that, added to all prices, leaves no ray with a negative cost."""
+    return float(price_cuts([prices], *cheapest_rays(prices, reach, alpha), reach, alpha)[0])
+
+
+def price_cuts(sets: list[Floats], rays: Floats, cost: Floats, reach: int, alpha: float) -> Floats:
+    """The same for several sets of prices, whose cheapest rays and their costs are known, one set beside the other.
+
+    Dinkelbach's steps; a report none of whose rays costs anything negative has none at higher prices either.
+    """
+    prices, place = np.hstack(sets), np.repeat(np.arange(len(sets)), [part.shape[1] for part in sets])
+    up = np.zeros(len(sets))
     for _ in range(30):
-        rays, cost = cheapest_rays(prices + up, reach, alpha)
-        least = float((cost / rays.sum(axis=0)).min())
-        if least >= 0 or up - least == up:
+        least = np.zeros(len(sets))
+        np.minimum.at(least, place, cost / rays.sum(axis=0))
+        rises = up - least != up
+        up = up - least
+        some = (cost < 0) & rises[place]
+        if not some.any():
             break
-        up -= least
+        prices, place = prices[:, some], place[some]
+        rays, cost = cheapest_rays(prices + up[place], reach, alpha)
     return up
 
 

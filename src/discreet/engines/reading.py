@@ -454,11 +454,12 @@ class _Scan:
         wrong = (found != self.fields) & (lengths > 0)
         if wrong.any():
             told = f"not of {self.fields} fields as {self.header} is"
-            if 2 * np.count_nonzero(wrong) < np.count_nonzero(
-                lengths
-            ):  # the names stand where they should: a few lines are odd
-                self._refuse_at(data, firsts[wrong], told, _ODD_LINES)
-            remedies = (*likely_separators(data, self.separator), ("header_row", str(self.header_row + 1)))
+            likely = likely_separators(data, self.separator)
+            few = 2 * np.count_nonzero(wrong) < np.count_nonzero(lengths)
+            if few:  # the names stand where they should, and a few lines are odd; or commas are decimal marks
+                remedy = f"{_ODD_LINES}; or say the separator, if it is another one" if likely else _ODD_LINES
+                self._refuse_at(data, firsts[wrong], told, remedy, likely)
+            remedies = (*likely, ("header_row", str(self.header_row + 1)))
             self._refuse_at(data, firsts[wrong], told, _OTHER_FIELDS, remedies)
         self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
         if self.fields > 1 and not lengths.all():

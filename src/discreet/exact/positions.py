@@ -8,7 +8,9 @@ bits, are read value by value, all of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -193,16 +195,37 @@ def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     """
     if isinstance(grid, Names):
         return grid.array[places]
-    farthest = max(int(places.max(initial=0)), -int(places.min(initial=0)))
+    scale = _scale(grid, max(int(places.max(initial=0)), -int(places.min(initial=0))))
+    if scale is None:
+        kind = object if grid.is_integer else np.float64
+        return np.array([grid.value(k) for k in places.tolist()], dtype=kind)
+    return _scaled(scale, np.array(places, dtype=np.int64))
+
+
+def values_in_place(grid: Grid) -> Callable[[Indices], NDArray[Any]] | None:
+    """The same where one rule serves every position that the grid has: it turns positions into values where they lie, so that
+    no second array is needed. None where the rule depends on the positions."""
+    if isinstance(grid, Names):
+        return None
+    is_open = grid.low is None or grid.high is None
+    scale = _scale(grid, FARTHEST if is_open else int((grid.reach[1] - grid.reach[0]) / grid.step))
+    return None if scale is None else partial(_scaled, scale)
+
+
+def _scale(grid: Grid, farthest: int) -> tuple[int, int, int] | None:
+    """Anchor, step and the denominator of both, where values up to `farthest` steps away need no more than 64-bit numbers."""
     common = math.lcm(grid.anchor.denominator, grid.step.denominator)
     anchor, step = int(grid.anchor * common), int(grid.step * common)
     largest = abs(anchor) + step * farthest
     halves = common.bit_count() == 1 and common < 2**900  # a power of two (or 1): dividing by it rounds nothing
-    if largest >= 2**63 or not (halves or max(common, largest) < 2**53):
-        kind = object if grid.is_integer else np.float64
-        return np.array([grid.value(k) for k in places.tolist()], dtype=kind)
+    return (anchor, step, common) if largest < 2**63 and (halves or max(common, largest) < 2**53) else None
+
+
+def _scaled(scale: tuple[int, int, int], places: Indices) -> NDArray[Any]:
+    """(anchor + place * step) / common with one rounding, in the memory of the places."""
+    anchor, step, common = scale
     if step != 1:
-        places = places * step
+        places *= step
     if anchor:
-        places = places + anchor
-    return places if common == 1 else np.asarray(places / float(common))  # one rounding
+        places += anchor
+    return places if common == 1 else np.divide(places, float(common), out=places.view(np.float64))

@@ -20,7 +20,8 @@ def randomized_response(
 ) -> Mechanism:
     """k-ary randomised response on 0..n (k = n + 1): the truth with probability 1/(1 + n alpha), else any other value.
 
-    Any two true values are neighbours: the level is one of local privacy. In place of n, a list of k names (see Names).
+    Any two true values are neighbours: the level is one of local privacy (proved in Coq: proofs/Families.v,
+    response_private). In place of n, a list of k names (see Names).
 
     >>> import discreet as dt
     >>> dt.randomized_response(4, epsilon="ln 2").matrix[0].round(3).tolist()

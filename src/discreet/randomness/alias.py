@@ -1,12 +1,13 @@
 """Exact drawing from integer words: alias tables whose every probability is right to the last word.
 
-Both kinds spend one 64-bit word on an item, the same operations whatever the outcome. Further words are drawn only
+All kinds spend one 64-bit word on an item, the same operations whatever the outcome. Further words are drawn only
 for items whose word fell on the few (out of 2^64) that decide nothing; that happens independently of the outcome's
 row, with a probability that is stated.
 
     Alias          rows of integer weights; words beyond the largest multiple of the total are drawn again
     RealAlias      one row of real probabilities, known to any precision; words in the gap between their sum of
                    floors and 2^64 are settled by more words, exactly
+    RealRows       rows of them
 """
 
 from __future__ import annotations
@@ -96,13 +97,15 @@ class Alias(Frozen):
     A word w in cell w mod `cells` takes the cell's own outcome if w < threshold, else the other one. With weights times
     `multiple`, the words of a cell below its threshold are exactly as many as the own share says. Words from
     total * multiple up are drawn again: `limit` is the first of them, None when there are none. `outcomes` holds the
-    other outcome of every cell, then every cell's own.
+    other outcome of every cell, then every cell's own. The `digit` bits above those that choose the cell decide nothing, since
+    thresholds are multiples of what lies above them: as a uniform number, they are added to the outcome.
     """
 
     thresholds: Words
     outcomes: Indices
     cells: int
     limit: int | None
+    digit: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thresholds", frozen(self.thresholds))
@@ -143,6 +146,10 @@ class Alias(Frozen):
         own = np.less(words, threshold, out=scratch.own[:size])
         place += np.multiply(own, len(self.thresholds), out=threshold.view(np.int64))
         looked_up(self.outcomes, place, out)
+        if self.digit:
+            words >>= np.uint64(self.cells.bit_length() - 1)
+            words &= np.uint64((1 << self.digit) - 1)
+            out += words.view(np.int64)
         _shelf.kept = scratch
         return out
 
@@ -152,7 +159,8 @@ class Alias(Frozen):
             word = stream.more_for(0)
         place = row * self.cells + (word & (self.cells - 1))
         own = word < int(self.thresholds.item(place))
-        return int(self.outcomes.item(place + own * len(self.thresholds)))
+        digit = (word >> self.cells.bit_length() - 1) & ((1 << self.digit) - 1)
+        return int(self.outcomes.item(place + own * len(self.thresholds))) + digit
 
 
 def _redraw(words: Words, limit: int, stream: Stream) -> None:
@@ -227,6 +235,47 @@ class RealAlias:
                         break  # the sum lies within the interval, or its ball does: more bits
                 else:
                     raise AssertionError("the probabilities do not sum to one")
+
+
+@final
+@dataclass(frozen=True)
+class RealRows:
+    """Rows of real probabilities, drawn exactly with one word each: `rows` has one RealAlias for every row, and `table` holds
+    their cells side by side. All gaps are alike, so that a word that decides nothing says nothing about the row."""
+
+    table: Alias
+    rows: tuple[RealAlias, ...]
+
+    @classmethod
+    def of(cls, floors: Sequence[Sequence[int]], balls: Callable[[int], Sequence[flint.arb]], word_bits: int = 64) -> RealRows:
+        """`floors` as for RealAlias, row by row, all of one length; `balls` computes the probabilities of a row."""
+        most = (1 << word_bits) - min(map(sum, floors))  # words of the widest gap
+        rows = []
+        for i, given in enumerate(floors):
+            row = list(given)
+            row[row.index(max(row))] -= most - (1 << word_bits) + sum(row)
+            rows.append(RealAlias.of(row, partial(balls, i), word_bits=word_bits))
+        cells = rows[0].table.cells
+        outcomes = [row.table.outcomes for row in rows]
+        table = Alias(
+            np.concatenate([row.table.thresholds for row in rows]),
+            np.concatenate([part[:cells] for part in outcomes] + [part[cells:] for part in outcomes]),
+            cells,
+            None,
+        )
+        return cls(table, tuple(rows))
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        self.table.draw(places, stream, out)
+        open_one = len(self.rows[0].floors)  # the outcome that stands for the gap: above all others
+        if self.rows[0].gap and out.max(initial=0) == open_one:
+            for item in np.flatnonzero(out == open_one):
+                out[item] = self.rows[places[item]].settle(partial(stream.more_for, int(item)))
+        return out
+
+    def one(self, place: int, stream: Stream) -> int:
+        outcome, row = self.table.one(place, stream), self.rows[place]
+        return outcome if outcome != len(row.floors) else row.settle(partial(stream.more_for, 0))
 
 
 def uniform_integers(size: int, stream: Stream, out: Indices, word_bits: int = 64) -> Indices:

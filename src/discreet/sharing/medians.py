@@ -124,6 +124,7 @@ def median_level(m: Procedure, k: int, one: Verdict, merged: tuple[NDArray[np.in
     two values of the distribution function. Where a larger truth makes larger reports likelier (noise that is added), u
     moves to one side alone. Then r factors of a report's ratio bound that of the median, or k-r+1 on the other
     side: the median costs (k+1)/2 reports, not k. Far out on an open grid the bound is approached, so it is tight.
+    That geometric noise on 0..n keeps it is proved in Coq: proofs/Median.v, geometric_median.
     """
     noise, span = m.channel.noise, m.neighbours.span(m.inputs)
     channel = m.channel.finite()

@@ -52,10 +52,13 @@ function put(field, value) {
   field.value = value;
 }
 
+// a name may hold a comma: what a button put there stays whole while nobody changes it
+const listed = (text, before) => (text === before.join(", ") ? before : clean(text));
+
 function read() {
   const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()]));
-  room.draft.way = { encoding: given.encoding || "utf-8", separator: given.separator || null, decimal: given.decimal || null, quote: room.draft.way.quote, null: given.null, sheet: given.sheet || null, header_row: given.header_row || "1", dates: clean(given.dates) };
-  room.draft.codes = clean(given.codes);
+  room.draft.way = { encoding: given.encoding || "utf-8", separator: given.separator || null, decimal: given.decimal || null, quote: room.draft.way.quote, null: given.null, sheet: given.sheet || null, header_row: given.header_row || "1", dates: listed(given.dates, room.draft.way.dates) };
+  room.draft.codes = listed(given.codes, room.draft.codes);
   room.draft.admitted = false;
   room.price = null;
 }

@@ -42,6 +42,7 @@ _NULLS = (
     "keine Angabe",
 )
 _OFTEN = 10
+_AS_CODES = "it is a code in this column, and no number"
 _OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
 
 
@@ -91,8 +92,8 @@ def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, c
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         findings += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
-        advice = f"it would be read as missing: remove the separators{_OR_CODES}"
-        as_codes = (("codes", column.name),)
+        advice = _AS_CODES if codes else f"it would be read as missing: remove the separators{_OR_CODES}"
+        as_codes = () if codes else (("codes", column.name),)
         findings += _finding(column, "thousands separators", column.grouped, advice, not codes, as_codes)
     numeric = (column.is_numeric and column.numbers.count > 0) or column.has_words_among_numbers
     if numeric and untyped and column.texts.count > column.grouped.count:
@@ -134,8 +135,9 @@ def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Findi
     mark, name, other = (".", "point", "comma") if reading.decimal == "," else (",", "comma", "point")
     mixed = reading.decimal is not None and column.numbers.count > column.foreign.count
     remedy = f"write it with a {other}" if mixed else f'use --decimal "{mark}"'
-    advice = f"it would be read as missing: {remedy} and without thousands separators{_OR_CODES}"
-    remedies = (*(() if mixed else (("decimal", mark),)), ("codes", column.name))
+    missing = f"it would be read as missing: {remedy} and without thousands separators{_OR_CODES}"
+    advice = _AS_CODES if codes else missing
+    remedies = (*(() if mixed else (("decimal", mark),)), *(() if codes else (("codes", column.name),)))
     return _finding(column, f"number with a {name}", column.foreign, advice, not codes, remedies)
 
 
