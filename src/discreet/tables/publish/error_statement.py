@@ -124,6 +124,11 @@ def error_sentences(record: Mapping[str, Any], reaches: Reaches = MappingProxyTy
             f"At once: in {_cases(record)} every number of this release is within its wider limit at the same time, whatever the "
             "true numbers are."
         )
+    if any(mechanism["family"] == "explicit_fair" for mechanism in record["mechanisms"]):
+        sentences.append(
+            "Some reports of the explicit fair mechanism have intervals that reach farther: these limits are about all reports "
+            "together."
+        )
     return sentences
 
 
