@@ -296,8 +296,8 @@ def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: 
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
         "whatever they are. If it contains 0, the reports do not show a change."
     ]
-    if intervals > 1:
-        misses = math.ceil(10 * intervals * (1 - confidence.level)) / 10  # at most
+    misses = math.ceil(10 * intervals * (1 - confidence.level)) / 10  # on average, at most
+    if misses >= 1:
         notes.append(
             f"Each of these {intervals:,} intervals covers by itself, not all of them at once: on average up to {misses:,g} of "
             "them miss by chance, and may show a change where there is none."
