@@ -254,7 +254,7 @@ def _notes(asked: list[_Asked], delta: Fraction | None) -> tuple[str, ...]:
     if any(one.permanent is not None for one in asked):
         notes.append(
             "permanent: whatever is drawn from a permanent answer reveals no more than that answer, its epsilon, times most, if "
-            "given. Where values change at different moments, only the bound for fresh reports is proved. one report: what a single "
-            "one reveals"
+            "given. Where values change at different moments, only the bound for fresh reports is proved. one report: what a "
+            "single one reveals"
         )
     return tuple(notes)
