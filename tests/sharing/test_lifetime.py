@@ -53,10 +53,10 @@ def test_reports_from_a_permanent_answer_keep_what_is_said(n, first, second, k):
     if n == 1:  # binary randomised response twice is the worst of all
         assert row["permanent <="] == pytest.approx(exact, rel=1e-9)
     if k == 1:
-        assert row["of it <="] == row["permanent <="]
-        assert exact > 0.9 * row["of it <="] or n > 1
+        assert row["one report <="] == row["permanent <="]
+        assert exact > 0.9 * row["one report <="] or n > 1
     else:
-        assert exact > row["of it <="]  # the control: one report's epsilon does not cover several
+        assert exact > row["one report <="]  # the control: one report's epsilon does not cover several
 
 
 def test_fresh_reports_of_several_questions_add_up():

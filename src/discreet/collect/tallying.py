@@ -78,10 +78,10 @@ def tally(
 ) -> pa.Table:
     """The histogram (report, count) of a column of reports, in the order of the reports, as an Arrow table.
 
-    A list of tables or files is added up, and so are the files in a folder. A table that has a column `counts` beside the reports is a tally already, and
-    counts as what it says; with counts=None every row is one report. With a mechanism, what it cannot have reported is
-    refused, and so is a table that says that another one drew it; reports that are names need it. With `by`, reports are
-    counted for each group: the columns of the groups come first. Reports are private already: this costs nothing.
+    A list of tables or files is added up, and so are the files in a folder. A table that has a column `counts` beside the
+    reports is a tally already, and counts as what it says; with counts=None every row is one report. With a mechanism, what
+    it cannot have reported is refused, and so is a table that says that another one drew it; reports that are names need it. With
+    `by`, reports are counted for each group: the columns of the groups come first. Reports are private already: this costs nothing.
 
     >>> import pyarrow as pa, discreet as dt
     >>> rows, more = pa.table({"age": [3, 0, 3]}), pa.table({"age": [3, 9], "count": [10, 1]})

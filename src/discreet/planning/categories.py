@@ -168,8 +168,8 @@ def _side_by_side(
 
 
 _MEANING = (
-    "These numbers are for unbiased estimates of the people's own shares; in 95 % of all collections every share is within the error "
-    "that is printed. recover comes nearer where few answers are frequent."
+    "These numbers are for unbiased estimates of the people's own shares; in 95 % of all collections every share is within the "
+    "error that is printed. recover comes nearer where few answers are frequent."
 )
 
 

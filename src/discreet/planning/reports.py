@@ -40,7 +40,7 @@ from ..channels.contract import MATRIX_ENTRIES
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import show
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
@@ -91,8 +91,8 @@ def plan_reports(
 ) -> Plan:
     """How many reports you need for a precision, or the precision that a number of reports gives; the best mechanism first.
 
-    At a level, for each family; or for one `mechanism` of your own, or several, as they are. Randomised response and square wave hide
-    any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
+    At a level, for each family; or for one `mechanism` of your own, or several, as they are. Randomised response and square wave
+    hide any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
         standard_error  the standard error to reach, of a recovered mean, or of every share where answers are

@@ -168,9 +168,10 @@ class Estimate(Frozen, Result):
         """An unbiased estimate from the reports alone, and its standard error.
 
         `of` is "mean" or "variance" of the true distribution, its "cells" (the probability of each value) or "cdf" (of each value
-        or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of that function. The variance is
-        E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
-        again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
+        or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of
+        that function. The variance is E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of
+        that estimate, which is taken off again, so it is unbiased too (it can be negative); its standard error is by the delta
+        method, for many reports.
         """
         return Direct(*self._direct(of)[:2])
 
