@@ -285,7 +285,12 @@ def _words(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Marks that mean something in Markdown, but not within code."""
+    """Marks that mean something in Markdown, but not within code; pages that are named by their files become links."""
+    text = re.sub(r"\bdocs/([\w/-]+\.md)\b", r"{\1}", text)
+    return re.sub(r"\{([\w/-]+\.md)\}", r"[this page](../\1)", _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
     return re.sub(r"([*_<>\[\]|])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", text, flags=re.MULTILINE)
 
 

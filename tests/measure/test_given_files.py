@@ -199,3 +199,24 @@ def test_functions_that_are_no_priors():
         prior_of(lambda value: 1 - value, dt.Grid(0, 2))
     with pytest.raises(PriorError, match="every value the weight 0"):
         prior_of(lambda value: 0, GRID)
+
+
+def test_a_mechanism_file_is_no_prior_and_no_loss():
+    dt.geometric(3, alpha="1/2").save("m.json")
+    with pytest.raises(PriorError, match=r"m\.json has the format 'discreet-mechanism', and is no file of the prior"):
+        prior_of(Path("m.json"), GRID)
+    with pytest.raises(LossError, match=r"m\.json has the format 'discreet-mechanism', and is no file of the loss"):
+        loss_of(Path("m.json"), GRID, GRID)
+
+
+def test_a_prior_is_a_function_of_one_value():
+    with pytest.raises(PriorError, match="A prior is a function of one value"):
+        prior_of(lambda value, other: 1, GRID)
+    assert law(prior_of(lambda value, more=1: more, GRID)) == [Fraction(1, 4)] * 4
+
+
+def test_floats_of_a_function_are_those_of_a_list():
+    """Both are the binary numbers that they are; a text is the decimal."""
+    chances = [0.1, 0.2, 0.3, 0.4]
+    assert law(prior_of(lambda value: chances[value], GRID)) == law(prior_of(chances, GRID))
+    assert law(prior_of(lambda value: f"0.{value + 1}", GRID)) == [Fraction(k, 10) for k in (1, 2, 3, 4)]

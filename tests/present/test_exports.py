@@ -25,6 +25,13 @@ def has_table(result: Result) -> bool:
     return bool(result.rows() or result.view().columns)
 
 
+def test_a_design_names_the_mechanism_that_has_a_table():
+    found = dt.design(2, alpha="1/2")
+    with pytest.raises(DiscreetError, match=r"This Design has no table; its mechanism has one \(\.mechanism\.to_latex"):
+        found.to_latex()
+    assert "tabular" in found.mechanism.to_latex()
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_table_leaves_in_three_forms(name):
     result = made(name)

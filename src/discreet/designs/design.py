@@ -62,6 +62,8 @@ class Design(Result):
     certificate: Certificate | None
     by_theorem: bool  # a theorem gives it, rather than a solver
 
+    _instead = "its mechanism has one (.mechanism.to_latex(), to_csv(), to_pandas()), and to_dict() has its numbers"
+
     @cached_property
     def objective(self) -> float:
         """The risk of the mechanism, computed from its integers (rounded up); without a certificate a plain float."""

@@ -53,7 +53,7 @@ def read_small(given: Any, what: str, example: str, error: Error) -> Any:
     name = os.fsdecode(given)
     text = _text(name, what, error)
     if text.lstrip()[:1] in ("[", "{"):
-        return _json(text, name, example, error)
+        return _json(text, name, what, example, error)
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
     mark = next((sign for sign in (";", "\t") if sign in first), ",")
@@ -81,7 +81,7 @@ def _text(name: str, what: str, error: Error) -> str:
         raise error(f"{show(name)} cannot be read ({why}); check the path of {what}.") from None
 
 
-def _json(text: str, name: str, example: str, error: Error) -> Any:
+def _json(text: str, name: str, what: str, example: str, error: Error) -> Any:
     twice: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,6 +97,9 @@ def _json(text: str, name: str, example: str, error: Error) -> Any:
         raise error(f"{name} is not JSON that can be read; write for example {example}.") from None
     if twice:
         raise error(f"{name} names {show(twice[0])} twice; name each once.")
+    if isinstance(read, dict) and str(read.get("format")).startswith("discreet-"):
+        kind = show(read["format"])
+        raise error(f"{name} has the format {kind}, and is no file of {what}; write for example {example}.")
     return read
 
 

@@ -19,6 +19,7 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -191,6 +192,12 @@ def _of_sheet(sheet: Sheet, name: str) -> tuple[Any, bool]:
 
 def _called(function: Callable[[Any], Any], values: Sequence[Any]) -> Prior:
     """The weights that a function gives the values."""
+    try:
+        inspect.signature(function).bind(0)
+    except TypeError:
+        raise PriorError("A prior is a function of one value, which gives its weight; this one is not.") from None
+    except ValueError:  # some of Python's own do not say what they take
+        pass
     weights = []
     for value in values:
         weight = parse_entry(function(value))
