@@ -91,7 +91,7 @@ def test_the_year_of_a_person():
     assert lifetime("1/2").rows() == [{"question": "one question", "reports": 1, "each <=": 0.5, "fresh <=": 0.5}]
     once = lifetime(1, times=2, most=5)["one question"]
     assert once["memo <="] == 2  # no more than there are reports
-    for words in ("fresh: ", "a lost memo", "permanent: ", "analysis, never charged"):
+    for words in ("fresh: ", "A lost memo", "permanent: ", "analysis, never charged"):
         assert words in str(year)
 
 
