@@ -298,5 +298,5 @@ def test_a_picture_names_all_that_have_the_least_mean():
     m = dt.geometric(4, alpha="1/2")
     wide = dt.geometric(4, alpha="9/10")
     both = dt.compare({"one": m, "other": m, "wide": wide})
-    assert "one and other have the least mean l1" in str(both.plot().to_dict()["title"])
+    assert "one, other: least mean l1" in str(both.plot().to_dict()["title"])
     assert "one has the least mean l1" in str(dt.compare({"one": m, "wide": wide}).plot().to_dict()["title"])

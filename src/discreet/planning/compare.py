@@ -93,7 +93,8 @@ class Comparison(Result):
         private = [row for row in known if row.get("proved")] or known
         least = min(float(row[cost]) for row in private)
         best = [row["mechanism"] for row in private if float(row[cost]) <= least * (1 + _TIE)]
-        title = f"{' and '.join(best)} {'has' if len(best) == 1 else 'have'} the least mean {self.loss}, {least:.4g}"
+        have = f"{best[0]} has the" if len(best) == 1 else f"{', '.join(best)}:"
+        title = f"{have} least mean {self.loss}, {least:.4g}"
         sizes = [float(row["value"]) for row in rows]
         far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
         return plot.dots(rows, title, self.question, x=f"{self.loss} of a report", log=far)
