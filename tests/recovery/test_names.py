@@ -318,10 +318,10 @@ def test_a_table_of_spark_is_sent_back_to_be_counted_there():
 
     spark = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe", "columns": property(columns)})
     for ask in (lambda: dt.recover(spark(), M), lambda: dt.recover(spark(), M, by="g")):
-        with pytest.raises(RecoveryError, match=r"Spark DataFrame.*groupBy\(\.\.\.\)\.count\(\)\.toPandas\(\)"):
+        with pytest.raises(RecoveryError, match=r"Spark DataFrame.*groupBy\(\.\.\.\)\.count\(\)\.toArrow\(\)"):
             ask()
     with pytest.raises(
-        TableInputError, match=r"groupBy\('g', 'b'\)\.count\(\)\.toPandas\(\), and hand that to recover"
+        TableInputError, match=r"groupBy\('g', 'b'\)\.count\(\)\.toArrow\(\), and hand that to recover"
     ):
         dt.tally(spark(), "b", M, by="g")
     brought = pd.DataFrame({"g": ["n", "n", "s"], "b": ["VW", "Fiat", "VW"], "count": [1, 2, 3]})  # as Spark gives it

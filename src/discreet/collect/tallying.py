@@ -195,7 +195,7 @@ def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:
             listed = ", ".join(map(show, columns))
             raise TableInputError(
                 f"The reports of a Spark DataFrame are counted in its cluster, not here; write table.groupBy({listed}).count()"
-                ".toPandas(), and hand that to recover."
+                ".toArrow(), and hand that to recover."
             )
         if isinstance(table, (str, os.PathLike)) and os.path.isdir(table):
             yield from table_files(os.fspath(table))

@@ -137,7 +137,7 @@ def _columns(data: Any) -> list[Any] | None:
     if any(kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__):
         raise RecoveryError(
             "This is a Spark DataFrame, whose rows are not here; count its reports and bring the counts, with "
-            "table.groupBy(...).count().toPandas()."
+            "table.groupBy(...).count().toArrow()."
         )
     names = getattr(data, "column_names", getattr(data, "columns", None))
     return None if names is None or callable(names) else list(names)
