@@ -89,8 +89,14 @@ def named(path: Path) -> str:
 SECONDS = {"gallery.md"}  # pages whose lines take several seconds
 
 
+NEEDS_JAVA = [
+    pytest.mark.outside("java"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # PySpark's own, between it and Java
+]
+
+
 def with_needs(path: Path) -> object:
-    marks = [pytest.mark.outside("java")] * (path.name in WITH_JAVA) + [pytest.mark.long] * (path.name in SECONDS)
+    marks = NEEDS_JAVA * (path.name in WITH_JAVA) + [pytest.mark.long] * (path.name in SECONDS)
     return pytest.param(path, marks=marks, id=named(path))
 
 

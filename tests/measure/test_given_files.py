@@ -186,12 +186,32 @@ def test_a_text_never_opens_a_file():
 
 
 def test_files_that_cannot_be_read():
-    for path in (Path("nowhere.csv"), Path()):
+    for path in (Path("nowhere.csv"), Path(), Path("a\0b")):
         with pytest.raises(PriorError, match=r"cannot be read .*path of the prior"):
             prior_of(path, GRID)
     Path("b.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(LossError, match="no text in UTF-8"):
         loss_of(Path("b.csv"), GRID, GRID)
+
+
+def test_a_file_that_is_too_large_says_so(monkeypatch):
+    path = write("p.csv", "1,0,0,0")
+    monkeypatch.setattr("discreet.exact.small_files._MOST", 7)
+    assert prior_of(path, GRID).weights == (1, 0, 0, 0)
+    monkeypatch.setattr("discreet.exact.small_files._MOST", 6)
+    with pytest.raises(PriorError, match="too large for the prior; give at most 6 bytes"):
+        prior_of(path, GRID)
+
+
+@pytest.mark.parametrize("text", ["value,weight\n{},0\n", '{{"0": 0, "{}": 0}}'])
+def test_one_name_twice_among_many_is_found_at_once(text):
+    """In one pass: comparing every two of 200,000 would not end while anybody waits."""
+    many = range(200_000)
+    names = (
+        ",0\n".join(map(str, (*many, many[-1]))) if text[0] == "v" else '": 0, "'.join(map(str, (*many[1:], many[-1])))
+    )
+    with pytest.raises(PriorError, match="'199999' twice"):
+        prior_of(write("p.csv", text.format(names)), GRID)
 
 
 def test_functions_that_are_no_priors():

@@ -153,12 +153,13 @@ def test_a_path_writes_and_none_returns(tmp_path):
         assert write(tmp_path / "out") is None
         assert (tmp_path / "out").read_text(encoding="utf-8") == write()
     (tmp_path / "folder").mkdir()
-    for bad in (tmp_path / "nowhere" / "x.csv", tmp_path / "folder", "a\0b"):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for bad in (tmp_path / "nowhere" / "x.csv", tmp_path / "folder", tmp_path / "circle", "a\0b"):
         with pytest.raises(FileError, match=r"cannot be written .*choose another"):
             found.to_csv(bad)
     with pytest.raises(DiscreetError, match="give a path"):
         found.to_latex(3)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "out"], "nothing is left half written"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "folder", "out"], "nothing is left half written"
 
 
 def test_without_pandas_it_says_so(monkeypatch):

@@ -9,36 +9,9 @@ import re
 
 import numpy as np
 import pytest
-from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.access import HEADER, Keys
-from discreet.studio.release_room import Place
-from discreet.studio.server import make_app
-
-PORT = 7534
-
-
-@pytest.fixture(scope="module")
-def guest(tmp_path_factory):
-    keys = Keys(PORT)
-    place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
-    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.headers[HEADER] = keys.secret
-        yield client
-
-
-def asked(guest, path, status=200, **body):
-    answer = guest.post(path, json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def promised(guest, path, **body):
-    promise = asked(guest, path, **body)
-    while not promise["done"]:
-        promise = guest.get(f"/api/jobs/{promise['job']}").json()
-    return promise["answer"]
+from tests.studio.asking import asked, promised
 
 
 def given(guest, tmp_path, m, text, **chosen):
