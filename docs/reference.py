@@ -59,7 +59,12 @@ def _top() -> str:
     groups: dict[str, list[str]] = {}
     for name in public_names():
         groups.setdefault(_GROUPS[getattr(discreet, name).__module__.split(".")[1]], []).append(name)
-    lines = ["# discreet", "", "What everybody uses daily: `import discreet as dt`. Everything else is in submodules (`dt.measure`, `dt.queries`, ...).", ""]
+    lines = [
+        "# discreet",
+        "",
+        "What everybody uses daily: `import discreet as dt`. Everything else is in submodules (`dt.measure`, `dt.queries`, ...).",
+        "",
+    ]
     for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
         lines += [f"**{group}**", "", *_listed(groups[group], ""), ""]
     for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
