@@ -60,7 +60,8 @@ FAMILIES = (
         "mechanisms.additive",
         "geometric (GM)",
         "dt.geometric(n, alpha=...)",
-        "counts of any size, also unbounded: `dt.Grid(None, None)`; least often wrong under a uniform prior (Ghosh et al. 2009)",
+        "counts of any size, also unbounded: `dt.Grid(None, None)`; "
+        "the least chance of a wrong report under a uniform prior (Ghosh et al. 2009)",
         planned=True,
         released=True,
         compared={"GM": {}},

@@ -320,9 +320,7 @@ def test_a_table_of_spark_is_sent_back_to_be_counted_there():
     for ask in (lambda: dt.recover(spark(), M), lambda: dt.recover(spark(), M, by="g")):
         with pytest.raises(RecoveryError, match=r"Spark DataFrame.*groupBy\(\.\.\.\)\.count\(\)\.toArrow\(\)"):
             ask()
-    with pytest.raises(
-        TableInputError, match=r"groupBy\('g', 'b'\)\.count\(\)\.toArrow\(\), and hand that to recover"
-    ):
+    with pytest.raises(TableInputError, match=r"groupBy\('g', 'b'\)\.count\(\)\.toArrow\(\), and hand that to recover"):
         dt.tally(spark(), "b", M, by="g")
     brought = pd.DataFrame({"g": ["n", "n", "s"], "b": ["VW", "Fiat", "VW"], "count": [1, 2, 3]})  # as Spark gives it
     assert dt.recover(brought, M, by="g")["n"].counts.tolist() == [2, 0, 1]

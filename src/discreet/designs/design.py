@@ -33,7 +33,7 @@ from ..seal import seal
 from . import many_steps
 from .cells import Cells
 from .certificate import Certificate, Dual, certify
-from .families import family_of
+from .families import Priors, family_of
 from .interior import solve
 from .problem import Floats, Problem
 from .simplex import solve_whole
@@ -170,13 +170,13 @@ def design(
     epsilon: LevelLike | None = None,
     loss: LossLike = "l1",
     prior: PriorLike | None = None,
-    priors: Any = None,
+    priors: Priors | Sequence[PriorLike] | None = None,
     risk: Literal["average", "worst"] = "average",
     require: Iterable[str] | str = (),
     sensitivity: Rational = 1,
     neighbours: NeighboursLike | None = None,
     among: Iterable[Any] | None = None,
-    then: Any = None,
+    then: LossLike | None = None,
     progress: Progress | None = None,
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.

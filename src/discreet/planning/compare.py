@@ -184,7 +184,9 @@ def compare(
         each = zip(rows, found.values(), strict=True)
         rows = tuple(MappingProxyType(_with_rho(row, m, between, level)) for row, m in each)
     if known and "WM" in found:
-        same = "; here it is the geometric mechanism, which is weakly honest itself" if found["WM"] == found["GM"] else ""
+        same = (
+            "; here it is the geometric mechanism, which is weakly honest itself" if found["WM"] == found["GM"] else ""
+        )
         notes.append(f"WM is the best weakly honest mechanism for L0 and a uniform prior, whatever is asked here{same}")
     notes.append(
         f"epsilon <=: between neighbours; local <=: between any two values; proved: whether the level of the "
