@@ -922,12 +922,34 @@ def test_a_theorem_that_says_less_stops_the_build(proved, tmp_path):
     """With what is built already, and a list in which one theorem says something else: the build shows the difference."""
     folder = shutil.copytree(PROOFS, tmp_path / "proofs")
     held = folder / "statements.txt"
-    weaker = held.read_text().replace(
-        "Certificates.risk_is (R:=R) c (length", "Certificates.risk_at_most (R:=R) c (length"
-    )
+    weaker = held.read_text().replace("@Certificates.risk_is R c (@length", "@Certificates.risk_at_most R c (@length")
     assert weaker != held.read_text()
     held.write_text(weaker)
     done = subprocess.run(["make", "-C", folder], capture_output=True, text=True)
     assert done.returncode != 0
-    assert "+       Certificates.risk_is (R:=R) c (length" in done.stdout
+    assert "+       @Certificates.risk_is R c (@length" in done.stdout
     assert "a theorem or a definition is not as in proofs/statements.txt" in done.stdout
+
+
+def test_a_definition_that_says_something_else_stops_the_build(proved, tmp_path):
+    """The name of a level in a cascade is in several statements; what it means is compared too."""
+    folder = shutil.copytree(PROOFS, tmp_path / "proofs")
+    held = folder / "statements.txt"
+    kept = held.read_text()
+    place = kept.index("\nCascade.is_level = ")
+    held.write_text(kept[:place] + kept[place:].replace("a < 1", "a <= 1", 1))
+    done = subprocess.run(["make", "-C", folder], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "a theorem or a definition is not as in proofs/statements.txt" in done.stdout
+
+
+def test_a_checker_that_is_extracted_again_is_compiled_again(proved, tmp_path):
+    """Else the program of before answers, while the build names it as the proved one."""
+    folder = shutil.copytree(PROOFS, tmp_path / "proofs")
+    with (folder / "Extract.v").open("a") as extract:
+        extract.write("(* once more *)\n")
+    first, second = (
+        subprocess.run(["make", "-C", folder], capture_output=True, text=True, check=True).stdout for _ in range(2)
+    )
+    assert "ocamlopt" in first
+    assert "ocamlopt" not in second
