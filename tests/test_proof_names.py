@@ -56,6 +56,7 @@ FUNCTIONS = {
     f"Check.{name}"
     for name in [
         "check",
+        "ratio_of_table",
         "table_has",
         "geometric_has",
         "pairs_ok",

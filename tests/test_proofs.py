@@ -607,6 +607,36 @@ def test_the_name_of_a_prior_must_be_true_whatever_the_risk_is(proved):
         assert proved(documents) == [0, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "says"),
+    [
+        ("loss", "l2", False),
+        ("loss", "lp(2)", False),
+        *(("loss", name, True) for name in ("lp(65)", "lp(1/2)", "lp(4/2)", "lp(01)", "l1()", "L1", "l1 ")),
+        ("prior", "uniform", False),
+        ("prior", "maximum(9000)", True),
+        ("prior", "Binomial(1/2)", True),
+        ("prior", "binomial(1/" + "9" * 2000 + ")", True),
+    ],
+)
+def test_a_name_that_says_nothing_is_told_apart_by_both(part, name, says, proved, tmp_path, capsys):
+    """Of a design for l2 and the uniform prior; `says` is whether the numbers stand alone."""
+
+    def call(d: Document) -> None:
+        d["certificate"][part]["name"] = d["recipe"]["parameters"][part] = name
+
+    made = dt.design(3, alpha="4/5", loss="l2", require={"WH"}).mechanism
+    path = tmp_path / "called.json"
+    path.write_bytes(bytes_of(resigned(document(made), call)))
+    words = f"{part} given by its numbers, and called '{name[:50]}"
+    assert verify.main([str(path)]) == 0
+    assert (words in capsys.readouterr().out) is says
+    done = subprocess.run([CHECKER, path], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert (words in done.stdout) is says
+    assert done.stdout.endswith(": holds\n") is not says
+
+
 def test_grids_are_the_same_however_they_are_written(proved):
     """Properties are listed where true values and reports have one grid; whether they do is decided by both, and alike."""
     d = document(dt.explicit_fair(4, alpha="1/2"))
