@@ -86,10 +86,10 @@ WINDOW, THEN, LAPLACE = (
 )
 
 
-FLOORS = {  # why a family cannot be drawn as fast as the geometric mechanism
-    WINDOW: "one word and one table, and then the report is turned around the circle by the truth",
-    THEN: "two channels, each with its word and its table: half of the speed is the floor",
-    LAPLACE: "two words, as the noise has more values than a table; true values are placed on the grid, reports become floats",
+FLOORS = {  # what a family does beside what the geometric mechanism does
+    WINDOW: "the report is turned around the circle by the truth",
+    THEN: "the table of a row for every truth, and the words that decide nothing are looked for",
+    LAPLACE: "true values are placed on the grid, a place within a block is added, reports become floats",
 }
 
 

@@ -30,6 +30,7 @@ html_copy_source = False
 templates_path: list[str] = []
 mathjax_path = "tex-svg.js"  # MathJax 3, copied below: the fonts are in it
 highlight_language = "text"
+smartquotes = False  # quotes and dashes within signatures and options are what people type
 
 
 def _mathjax() -> Path:

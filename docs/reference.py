@@ -13,7 +13,7 @@ from typing import Any
 import discreet
 from discreet.cli.app import COMMANDS, app
 
-FACES = ("measure", "queries", "sharing", "theory", "traditional", "noise", "results", "errors")
+FACES = ("measure", "designs", "queries", "sharing", "theory", "traditional", "noise", "results", "errors")
 _GROUPS = {
     "mechanisms": "Mechanisms",
     "mechanism": "Mechanisms",
@@ -59,7 +59,12 @@ def _top() -> str:
     groups: dict[str, list[str]] = {}
     for name in public_names():
         groups.setdefault(_GROUPS[getattr(discreet, name).__module__.split(".")[1]], []).append(name)
-    lines = ["# discreet", "", "What everybody uses daily: `import discreet as dt`. The rest is one dot down.", ""]
+    lines = [
+        "# discreet",
+        "",
+        "What everybody uses daily: `import discreet as dt`. Everything else is in submodules (`dt.measure`, `dt.queries`, ...).",
+        "",
+    ]
     for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
         lines += [f"**{group}**", "", *_listed(groups[group], ""), ""]
     for group in (group for group in dict.fromkeys(_GROUPS.values()) if group in groups):
@@ -203,7 +208,7 @@ def _returned(thing: Any) -> list[str]:
 def homes() -> dict[str, str]:
     """Where every public class is described, by its own name: Verdict is dt.results.Verdict."""
     found = {name: f"results.{name}" for name in public_names("results")}
-    for face in ("traditional", "noise"):
+    for face in ("traditional", "noise", "designs"):
         found |= {name: f"{face}.{name}" for name in public_names(face) if name[:1].isupper()}
     return found | {name: name for name in public_names() if name[:1].isupper()}
 
@@ -280,7 +285,12 @@ def _words(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Marks that mean something in Markdown, but not within code."""
+    """Marks that mean something in Markdown, but not within code; pages that are named by their files become links."""
+    text = re.sub(r"\bdocs/([\w/-]+\.md)\b", r"{\1}", text)
+    return re.sub(r"\{([\w/-]+\.md)\}", r"[this page](../\1)", _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
     return re.sub(r"([*_<>\[\]|])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", text, flags=re.MULTILINE)
 
 

@@ -309,4 +309,87 @@ move=> hx hy near /= /andP [hr hs] hh ha hrise; have [a0 a1] := ha.
 rewrite !coalition_law // mulrA; apply: ler_wpmul2r; first exact: told_ge0.
 exact: noise_private.
 Qed.
+(** ** Which mechanisms are remaps of geometric noise *)
+
+(** A column, the probabilities of one report over the true values, that curves no more than geometric noise allows. *)
+Definition curved (a : R) (x : nat -> R) : Prop :=
+  a * x 1%N <= x 0%N /\ a * x n.-1 <= x n /\
+  forall j, (0 < j < n)%N -> a * (x j.-1 + x j.+1) <= (1 + a ^+ 2) * x j.
+
+(** Away from the report a step costs a factor. *)
+Lemma noise_after a i j : (j <= i)%N -> noise a i.+1 j = a * noise a i j.
+Proof.
+move=> h; have [d ->] : exists d, i = (j + d)%N by exists (i - j)%N; rewrite subnKC.
+by rewrite -addnS /noise !apart_left exprS; ring.
+Qed.
+
+Lemma noise_before a i j : (i < j)%N -> noise a i j = a * noise a i.+1 j.
+Proof.
+move=> h; have [d ->] : exists d, j = (i.+1 + d)%N by exists (j - i.+1)%N; rewrite subnKC.
+rewrite /noise apart_right addSnnS apart_right exprS; ring.
+Qed.
+
+Lemma noise_curved a j : 0 < a -> a < 1 -> (j <= n)%N -> curved a (fun i => noise a i j).
+Proof.
+move=> a0 a1 hj.
+have pos i : (i <= n)%N -> 0 <= noise a i j by move=> hi; have [] := noise_channel a0 a1 hi.
+have sq : a * a <= 1 by rewrite -[X in _ <= X]mulr1; apply: ler_pmul; rewrite ltW.
+have twice x : 0 <= x -> a * (a * x) <= x by move=> hx; rewrite mulrA -[X in _ <= X]mul1r ler_wpmul2r.
+split; [|split].
+- case: (posnP j) => [e|h]; last by rewrite -(noise_before a h).
+  by rewrite e noise_after //; apply: twice; rewrite -e; apply: pos.
+- have e : n = n.-1.+1 by rewrite prednK.
+  case: (ltngtP j n) hj => // [h _|ej _]; last first.
+    have p := pos n (leqnn n); have b := @noise_before a n.-1 j; rewrite -e ej in b; rewrite ej in p *.
+    by rewrite b ?ltn_predL //; apply: twice.
+  by rewrite [X in _ <= noise a X j]e noise_after // -ltnS -e.
+- move=> i /andP [i0 hi]; have e : i = i.-1.+1 by rewrite prednK.
+  rewrite mulrDr mulrDl mul1r expr2 -mulrA.
+  case: (ltngtP i j) => [h|h|ei].
+  + rewrite (@noise_before a i.-1 j) -?e; last by apply: ltnW.
+    by rewrite -(noise_before a h) addrC lexx.
+  + rewrite noise_after; last exact: ltnW.
+    have -> : noise a i j = a * noise a i.-1 j by rewrite {1}e noise_after // -ltnS -e.
+    by rewrite lexx.
+  + have p := pos i (ltnW hi); rewrite -ei in p *.
+    have b := @noise_before a i.-1 i; rewrite -e in b.
+    by rewrite noise_after // b ?ltn_predL // ler_add2r; apply: twice.
+Qed.
+
+(** Theorem 5.15 (Gupte and Sundararajan): a mechanism [M] with [m] reports is geometric noise of level [a] followed by a random remap
+    [T], if and only if each of its columns has a (x_(j-1) + x_(j+1)) <= (1 + a^2) x_j, with a x_1 <= x_0 and a x_(n-1) <= x_n at the ends. *)
+Theorem remap_of_noise a (M : nat -> nat -> R) m : 0 < a -> a < 1 -> (forall i, (i <= n)%N -> \sum_(0 <= l < m) M i l = 1) ->
+  (forall l, (l < m)%N -> curved a (fun i => M i l)) <->
+  exists T : nat -> nat -> R,
+    (forall j l, (j <= n)%N -> (l < m)%N -> 0 <= T j l) /\
+    (forall j, (j <= n)%N -> \sum_(0 <= l < m) T j l = 1) /\
+    (forall i l, (i <= n)%N -> (l < m)%N -> \sum_(0 <= j < n.+1) noise a i j * T j l = M i l).
+Proof.
+move=> a0 a1 one; have d0 : 0 < 1 - a by rewrite subr_gt0.
+have x := a_ne a1; have n0 : (n == 0)%N = false by apply: gtn_eqF.
+split=> [h|[T [T0 [_ GT]]] l hl].
+- exists (fun j l => inverse a (fun i => M i l) j); split; [|split].
+  + move=> j l hj hl; have [h0 [h1 h2]] := h l hl; rewrite /inverse.
+    case: (posnP j) => [_|j0]; first by apply: divr_ge0; [rewrite subr_ge0|exact: ltW].
+    case: (ltngtP j n) hj => // [jn _|_ _]; last by apply: divr_ge0; [rewrite subr_ge0|exact: ltW].
+    apply: divr_ge0; last by rewrite exprn_ge0 // ltW.
+    by rewrite -addrA -opprD -mulrDr subr_ge0 h2 // j0.
+  + move=> j hj; rewrite /inverse; case: (posnP j) => [_|j0].
+      by rewrite -big_distrl /= sumrB -big_distrr /= !one // mulr1 divff.
+    case: (ltngtP j n) hj => // [jn _|_ _]; last by rewrite -big_distrl /= sumrB -big_distrr /= !one ?leq_pred // mulr1 divff.
+    rewrite -big_distrl /= !sumrB -!big_distrr /= !one ?(ltnW jn) ?(leq_trans (leq_pred _) (ltnW jn)) //.
+    by field.
+  + by move=> i l hi hl; apply: (noise_inverse a0 a1 (fun i => M i l) hi).
+- have sums i : (i <= n)%N -> M i l = \sum_(0 <= j < n.+1) noise a i j * T j l by move=> hi; rewrite GT.
+  split; [|split].
+  + rewrite !sums // big_distrr /= !big_nat; apply: ler_sum => j /andP [_ hj].
+    by rewrite mulrA ler_wpmul2r ?T0 //; have [] := noise_curved a0 a1 hj.
+  + rewrite !sums ?leq_pred // big_distrr /= !big_nat; apply: ler_sum => j /andP [_ hj].
+    by rewrite mulrA ler_wpmul2r ?T0 //; have [_ []] := noise_curved a0 a1 hj.
+  + move=> i hi; have [i0 hin] := andP hi.
+    rewrite !sums ?(ltnW hin) ?(leq_trans (leq_pred _) (ltnW hin)) //.
+    rewrite -big_split /= !big_distrr /= !big_nat; apply: ler_sum => j /andP [_ hj].
+    have [_ [_ c]] := noise_curved a0 a1 hj; have := ler_wpmul2r (T0 j l hj hl) (c i hi).
+    by move=> q; apply: le_trans (le_trans _ q) _; rewrite le_eqVlt; apply/orP; left; apply/eqP; ring.
+Qed.
 End Cascade.

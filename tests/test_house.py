@@ -276,7 +276,7 @@ def test_every_public_name_works_twice_in_a_fresh_interpreter():
     """Lazy loading must not let a module shadow a function of the same name."""
     code = """
 import discreet, types
-FACES = {"errors", "measure", "noise", "queries", "results", "sharing", "theory", "traditional"}
+FACES = {"designs", "errors", "measure", "noise", "queries", "results", "sharing", "theory", "traditional"}
 for _ in range(2):
     for name in discreet.__all__:
         value = getattr(discreet, name)

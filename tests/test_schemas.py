@@ -187,6 +187,15 @@ def test_so_do_certificates_for_sets_of_priors(kind):
     assert both >= 20
 
 
+def test_properties_and_blocks_of_multipliers_are_those_that_there_are():
+    document = mechanism_document(dt.design(2, alpha="9/10", loss="l1", require={"WH"}).mechanism)
+    proof = document["certificate"]
+    assert schemas.faults("mechanism", document) == []
+    for more in ({"require": ["ZZ"]}, {"multipliers": {**proof["multipliers"], "foo": ["1 1 1"]}}):
+        assert not schemas.fits("mechanism", {**document, "certificate": {**proof, **more}})
+        assert refused({k: v for k, v in document.items() if k != "digest"} | {"certificate": {**proof, **more}})
+
+
 def rehashed(exported: Any) -> Any:
     """An exported ledger whose hashes follow again."""
     link = bytes(32)

@@ -21,6 +21,7 @@ PINS = {
     "tumult": ["tmlt.analytics==0.21.0", "pyspark==3.5.9"],
     # diffprivlib 0.6.6 imports names that scikit-learn has removed since, and its own pins allow those versions
     "diffprivlib": ["diffprivlib==0.6.6", "scikit-learn==1.6.1"],
+    "qif": ["qif==1.6.0"],
 }
 PEOPLE = "district,ill\n" + "north,yes\nnorth,no\nnorth,no\n" * 80 + "south,no\nsouth,yes\n" * 45
 

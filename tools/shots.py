@@ -32,9 +32,11 @@ def studio() -> Iterator[Any]:
     import uvicorn
 
     from discreet.studio.access import Keys
+    from discreet.studio.collude_room import _learnt
     from discreet.studio.release_room import Place
     from discreet.studio.server import bundle, configured, make_app
 
+    _learnt.cache_clear()  # else what takes long the first time is there at once the third time, and cannot be called off
     with tempfile.TemporaryDirectory() as folder, socket.socket() as listening:
         uploads, ledgers = Path(folder) / "uploads", Path(folder) / "ledgers"
         uploads.mkdir()

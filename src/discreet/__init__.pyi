@@ -1,3 +1,4 @@
+from . import designs as designs
 from . import errors as errors
 from . import measure as measure
 from . import noise as noise

@@ -55,19 +55,17 @@ class Program:
         self._columns, count = np.arange(len(self._cost), dtype=np.int32), len(self._cost)
         low = np.asarray(lower, dtype=np.float64)
         start, index, values = _by_rows(entries, len(low), count)
-        model = highspy.HighsLp()
-        model.num_row_, model.num_col_ = len(low), count
-        model.col_cost_ = self._cost
-        model.col_lower_ = np.zeros(count)
-        model.col_upper_ = np.broadcast_to(np.asarray(most, dtype=np.float64), (count,)).copy()
-        model.row_lower_, model.row_upper_ = low, np.asarray(upper, dtype=np.float64)
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = start, index, values
         self._optimal = highspy.HighsModelStatus.kOptimal
         self._solver = highspy.Highs()
         for name, value in {**_OPTIONS, **options}.items():
             self._solver.setOptionValue(name, value)
-        self._solver.passModel(model)
+        most = np.broadcast_to(np.asarray(most, dtype=np.float64), (count,)).copy()
+        high = np.asarray(upper, dtype=np.float64)
+        form, sense = int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMinimize)
+        continuous = np.zeros(count, dtype=np.int32)
+        sizes = count, len(low), len(values), form, sense, 0.0  # the last: a constant of the objective
+        bounds = np.zeros(count), most, low, high
+        self._solver.passModel(*sizes, self._cost, *bounds, start, index, values, continuous)
         self.pivots = 0  # of all solutions so far
 
     def solve(self, cost: ArrayLike | None = None) -> Optimum | None:
@@ -129,11 +127,9 @@ def _by_rows(
     entries: tuple[ArrayLike, ArrayLike, ArrayLike], rows: int, columns: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
     """Where each row starts, its columns in order, and their values; values at one place are added."""
+    from scipy import sparse  # a slow import, kept out of the way of those who do not need it
+
     row, column, value = (np.asarray(part).ravel() for part in entries)
-    places, where = np.unique(row.astype(np.int64) * columns + column, return_inverse=True)
-    start = np.searchsorted(places, np.arange(rows + 1, dtype=np.int64) * columns)
-    return (
-        start.astype(np.int32),
-        (places % columns).astype(np.int32),
-        np.bincount(where, value, len(places)).astype(np.float64),
-    )
+    matrix = sparse.csr_matrix((value.astype(np.float64, copy=False), (row, column)), shape=(rows, columns))
+    matrix.sort_indices()
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data

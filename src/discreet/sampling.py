@@ -142,9 +142,9 @@ def _is_scalar(values: Any) -> bool:
 
 
 def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any, records: Any) -> Any:
-    low, high = inputs.whole_reach
-    if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
-        place = value - inputs.anchor.numerator
+    low, high = inputs.whole_numbers
+    if type(value) is int and low <= value <= high:  # the plain case, without fractions
+        place = inputs.nearest(value)
     else:
         place = inputs.position(plain_scalar(value), clamp=clamp)
     stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source

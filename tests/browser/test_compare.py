@@ -294,6 +294,10 @@ def test_on_a_phone_the_picture_stays_in_view_above_what_changes_it(guest):
         return [p.top, p.bottom, document.activeElement.getBoundingClientRect().top] }""")
     )
     assert 0 <= top < bottom < focus < 900
+    wide, window = page.evaluate(
+        "() => { const c = document.querySelector('#compared'); return [c.scrollWidth, c.clientWidth] }"
+    )
+    assert wide <= window  # the numbers stand below one another: nothing to be scrolled
     assert_sound(page)
 
 

@@ -374,3 +374,11 @@ def test_a_file_with_another_polynomial_is_read_and_one_without_a_field_is_not()
     assert other != read_channel(part)
     with pytest.raises(FileError, match="primitive"):
         read_channel(part | {"recurrence": "2 0 1"})
+
+
+def test_rows_are_the_entries_to_the_last_digit():
+    """Also where a report outside is a million times rarer: a Fourier transform is off in the eleventh digit."""
+    channel = dt.projective_response(1, alpha="1/1000000").finite()
+    exact = [[float(channel.entry(i, j)) for j in range(channel.reports)] for i in range(channel.rows)]
+    assert [channel.row(i).tolist() for i in range(channel.rows)] == exact
+    assert [channel.push(p).tolist() for p in np.eye(channel.rows)] != exact  # the way that is inherited

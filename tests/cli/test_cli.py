@@ -760,7 +760,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     words = [*survey, "--margins", "kind, kind+education", "--measure-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
-    assert "Total of the declared groups, matching the fitted parts:" in told.out
+    assert "Total of the groups listed, matching the fitted parts:" in told.out
     assert "Totals by kind and education" in told.out
     saved = json.loads(Path("out.json").read_text())
     assert list(saved["record"]["files"]) == [
@@ -1595,7 +1595,9 @@ def test_a_release_is_printed_as_the_library_prints_it(run, survey):
         )
         balances = book.balances()
     assert made.record["repeated"]
-    assert lines_of(told.out)[: made.size + 2] == lines_of(str(made))[: made.size + 2]
+    note, *rest = lines_of(str(made))
+    assert note == "people.csv was not read: this is the answer stored for version 1."  # first, before the old numbers
+    assert lines_of(told.out)[: made.size + 2] == rest[: made.size + 2]
     again = run("release", *survey, "--margins", "sex")
     assert lines_of(again.out) == lines_of(str(made))
     assert json.loads(run("release", *survey, "--margins", "sex", "--json").out) == made.to_dict()

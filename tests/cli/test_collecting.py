@@ -155,6 +155,10 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
         )
     )
     assert [row["g"] for row in by] == ["n"] * 4 + ["s"] * 4
+    shown = run("recover", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--confidence", "39/40").out
+    assert "at least 0.95 for all 2 groups together" in " ".join(shown.split())
+    assert "ask for confidence" not in shown
+    assert " to " in shown
     with Path("r.csv").open("rb") as given:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
         piped = run("recover", "-", "--column", "brand", "-m", "m.json", "--by", "g", "--csv")

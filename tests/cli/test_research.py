@@ -94,7 +94,7 @@ def test_graphs_are_files(run):  # noqa: F811
     Path("ring.json").write_text('{"adjacency": [[1, 4], [2], [3], [4], []]}')
     told = run("check", "g.json", "--neighbours", "path.csv")
     assert told.code == 0
-    assert "a graph of neighbours (4 pairs, given by pairs in path.csv)" in told.out
+    assert "a graph of neighbours (4 pairs, given as pairs in path.csv)" in told.out
     told = run("check", "g.json", "--neighbours", "ring.json")
     assert told.code == 1
     assert "5 pairs, given by the neighbours of each value in ring.json" in told.out

@@ -362,8 +362,8 @@ def previewed(office: Office) -> None:
         "Each count is within about 36 of the number counted (at most 6 distinct values of Person of each unit"
         in told.out
     )
-    assert "Totals by Kreis, of the declared groups, each: within about" in told.out
-    assert "totals by Kreis, of the declared groups" in told.out
+    assert "Totals by Kreis, of the groups listed, each: within about" in told.out
+    assert "totals by Kreis, of the groups listed" in told.out
     assert "nothing was drawn or charged" in told.out
     errors = json.loads(office.does(*asked, "--epsilon", "1/2", "--json").out)["record"]["errors"]
     assert [(row["of"], row["numbers"]) for row in errors] == [("groups", 5), ("Kreis", 2), ("total", 1)]

@@ -418,6 +418,21 @@ except dt.errors.FileError as error: print(error)
     assert [path.name for path in tmp_path.iterdir()] == ["ages.parquet"]
 
 
+def test_a_folder_of_parts_is_tallied_as_its_files_are(tmp_path):
+    """As Spark writes a result: what begins with _ or . is none of it."""
+    parts, folder = [pa.table({"x": [1, 2, 1]}), pa.table({"x": [0, 2]})], tmp_path / "noisy.parquet"
+    folder.mkdir()
+    for k, part in enumerate(parts):
+        pq.write_table(part, folder / f"part-{k}.parquet")
+    (folder / "_SUCCESS").write_bytes(b"")
+    assert dt.tally(folder, "x") == dt.tally(str(folder), "x") == dt.tally(parts, "x")
+    (folder / "region=1").mkdir()
+    with pytest.raises(TableInputError, match="has folders in it"):
+        dt.tally(folder, "x")
+    with pytest.raises(TableInputError, match="There is no file"):
+        dt.tally(tmp_path / "other.parquet", "x")
+
+
 def test_counts_put_together_from_parts():
     """Against NumPy's own counting, for near and far positions, and the runs give all of them back."""
     rng = np.random.default_rng(1)

@@ -20,6 +20,7 @@ from scipy import optimize, sparse
 
 import discreet as dt
 from discreet.designs import design as making
+from discreet.designs import simplex
 from discreet.designs.certificate import Dual
 from discreet.designs.design import Design
 from discreet.errors import DesignError, DiscreetError, GridError, LossError, PriorError, SizeError, StructureError
@@ -893,7 +894,13 @@ def test_a_folded_program_is_the_whole_one(monkeypatch, seed):
 
 @pytest.mark.parametrize(
     ("alpha", "require", "method"),
-    [("1/2", SEVEN, "simplex method"), ("9/10", SEVEN, "interior point"), ("1/2", ("WH",), "interior point")],
+    [
+        ("1/2", SEVEN, "simplex method"),
+        ("9/10", SEVEN, "simplex method"),
+        ("1/2", ("WH",), "simplex method"),
+        ("99/100", SEVEN, "interior point"),
+        ("99/100", ("WH",), "interior point"),
+    ],
 )
 def test_the_quicker_solver_is_taken_and_both_are_close(alpha, require, method):
     """At alpha 1/2 entries are far below the simplex method's tolerances; rows that summed to 1 lost 1e-7 in sealing."""
@@ -902,12 +909,37 @@ def test_the_quicker_solver_is_taken_and_both_are_close(alpha, require, method):
     assert d.gap < 1e-8
 
 
-def test_rows_that_sum_to_one_would_leave_a_vertex_too_far_from_the_best(monkeypatch):
+@pytest.mark.parametrize(("name", "other"), [("_WHOLE", 1.0), ("_OPTIONS", {"simplex_dual_edge_weight_strategy": 1})])
+def test_rows_that_sum_to_one_or_are_scaled_would_leave_a_vertex_too_far_from_the_best(monkeypatch, name, other):
     """The negative control: what the simplex method's tolerances let pass costs more than is allowed."""
-    monkeypatch.setattr("discreet.designs.simplex._WHOLE", 1.0)
+    monkeypatch.setattr(f"discreet.designs.simplex.{name}", other)
     monkeypatch.setattr(making, "_CLOSE", 1.0)  # no second opinion
     with pytest.raises(DesignError, match="came no closer"):
-        dt.design(64, alpha="1/2", loss="l2", require=SEVEN)
+        dt.design(100, alpha="1/2", loss="l2", require=SEVEN)
+
+
+def test_the_simplex_method_alone_comes_close_at_a_hundred_values(monkeypatch):
+    monkeypatch.setattr(making, "_CLOSE", 1.0)
+    d = dt.design(100, alpha="1/2", loss="l2", require=SEVEN)
+    assert d.method == "simplex method"
+    assert d.gap < 1e-8
+
+
+@pytest.mark.parametrize("size", [2, 5, 6])
+def test_entries_are_what_they_have_beyond_their_least_and_costs_follow(size):
+    """P is D and alpha times the entry nearer to the diagonal; costs of P are costs of D, whichever way they are counted."""
+    rng = np.random.default_rng(size)
+    problem = making._problem(size - 1, "2/3", None, "l1", None, None, "average", (), 1, None, None)
+    chains, alpha = simplex._Chains(problem), 2 / 3
+    beyond, costs = rng.random((size, size)), rng.random((size, size))
+    matrix = chains.outwards(beyond)
+    for j, i in np.ndindex(size, size):
+        nearer = 0.0 if i == j else alpha * matrix[j + (1 if j < i else -1), i]
+        assert matrix[j, i] == pytest.approx(beyond[j, i] + nearer)
+    assert (chains.inwards(costs) * beyond).sum() == pytest.approx((costs * matrix).sum())
+    everything = np.zeros(size**2, dtype=np.int64), np.arange(size**2), costs.ravel()
+    _, entry, value = chains.spread(everything)
+    assert value @ beyond.ravel()[entry] == pytest.approx((costs * matrix).sum())
 
 
 # Progress, and the same answer twice
@@ -915,7 +947,7 @@ def test_rows_that_sum_to_one_would_leave_a_vertex_too_far_from_the_best(monkeyp
 
 def test_progress_is_told_in_lines():
     told: list[str] = []
-    dt.design(30, alpha="9/10", loss="l2", require="WH", progress=told.append)
+    dt.design(40, alpha="99/100", loss="l2", require="WH", progress=told.append)
     assert len(told) >= 5
     assert all(isinstance(line, str) and line and "\n" not in line for line in told)
     assert len(set(told)) == len(told)
@@ -926,7 +958,7 @@ def test_what_progress_raises_is_not_swallowed():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dt.design(30, alpha="9/10", loss="l2", require="WH", progress=stop)
+        dt.design(40, alpha="99/100", loss="l2", require="WH", progress=stop)
 
 
 @pytest.mark.parametrize(

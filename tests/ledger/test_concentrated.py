@@ -293,7 +293,7 @@ def test_terms_of_units_speak_of_units(ledger):
     text = str(ledger.promise("homes"))
     assert "person" not in text
     assert "if one unit were changed, plus delta" in text
-    assert "for k units that change together rho is k^2 times as large" in text
+    assert "a group of k units is protected with k^2 times the rho" in text
 
 
 def test_the_general_form_has_these_sentences_too():

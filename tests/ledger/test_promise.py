@@ -136,7 +136,7 @@ def test_terms_decide_the_words(town):
     assert "the private attributes of one unit are other ones (relation change-one)" in text
     assert "add-remove" not in text
     assert "One unit is everything with one value of household" in text
-    assert "Several units: for k units that change together" in text
+    assert "Several units: a group of k units" in text
     assert "person" not in text  # but in the title there are people in a household
     assert page.CHANGED["add-remove"] in str(town.promise("town"))
     assert "Public columns, and the sizes of groups: district, sex." in text

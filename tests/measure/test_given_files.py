@@ -186,7 +186,7 @@ def test_a_text_never_opens_a_file():
 
 
 def test_files_that_cannot_be_read():
-    for path in (Path("nowhere.csv"), Path()):
+    for path in (Path("nowhere.csv"), Path(), Path("a\0b")):
         with pytest.raises(PriorError, match=r"cannot be read .*path of the prior"):
             prior_of(path, GRID)
     Path("b.csv").write_bytes(b"\xff\xfe\x00")
@@ -194,8 +194,49 @@ def test_files_that_cannot_be_read():
         loss_of(Path("b.csv"), GRID, GRID)
 
 
+def test_a_file_that_is_too_large_says_so(monkeypatch):
+    path = write("p.csv", "1,0,0,0")
+    monkeypatch.setattr("discreet.exact.small_files._MOST", 7)
+    assert prior_of(path, GRID).weights == (1, 0, 0, 0)
+    monkeypatch.setattr("discreet.exact.small_files._MOST", 6)
+    with pytest.raises(PriorError, match="too large for the prior; give at most 6 bytes"):
+        prior_of(path, GRID)
+
+
+@pytest.mark.parametrize("text", ["value,weight\n{},0\n", '{{"0": 0, "{}": 0}}'])
+def test_one_name_twice_among_many_is_found_at_once(text):
+    """In one pass: comparing every two of 200,000 would not end while anybody waits."""
+    many = range(200_000)
+    names = (
+        ",0\n".join(map(str, (*many, many[-1]))) if text[0] == "v" else '": 0, "'.join(map(str, (*many[1:], many[-1])))
+    )
+    with pytest.raises(PriorError, match="'199999' twice"):
+        prior_of(write("p.csv", text.format(names)), GRID)
+
+
 def test_functions_that_are_no_priors():
     with pytest.raises(PriorError, match="weight of the value 2 is -1"):
         prior_of(lambda value: 1 - value, dt.Grid(0, 2))
     with pytest.raises(PriorError, match="every value the weight 0"):
         prior_of(lambda value: 0, GRID)
+
+
+def test_a_mechanism_file_is_no_prior_and_no_loss():
+    dt.geometric(3, alpha="1/2").save("m.json")
+    with pytest.raises(PriorError, match=r"m\.json has the format 'discreet-mechanism', and is no file of the prior"):
+        prior_of(Path("m.json"), GRID)
+    with pytest.raises(LossError, match=r"m\.json has the format 'discreet-mechanism', and is no file of the loss"):
+        loss_of(Path("m.json"), GRID, GRID)
+
+
+def test_a_prior_is_a_function_of_one_value():
+    with pytest.raises(PriorError, match="A prior is a function of one value"):
+        prior_of(lambda value, other: 1, GRID)
+    assert law(prior_of(lambda value, more=1: more, GRID)) == [Fraction(1, 4)] * 4
+
+
+def test_floats_of_a_function_are_those_of_a_list():
+    """Both are the binary numbers that they are; a text is the decimal."""
+    chances = [0.1, 0.2, 0.3, 0.4]
+    assert law(prior_of(lambda value: chances[value], GRID)) == law(prior_of(chances, GRID))
+    assert law(prior_of(lambda value: f"0.{value + 1}", GRID)) == [Fraction(k, 10) for k in (1, 2, 3, 4)]

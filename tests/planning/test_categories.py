@@ -50,10 +50,10 @@ def test_the_sentence_has_the_ratios_of_a_rare_share_and_of_what_is_printed(prio
     first, other, best = (plan[name] for name in ("projective_response", "randomized_response", "subset_selection"))
     rare = f"needs {float(other.variance / first.variance):.3g} times as many reports for the same error"
     whose = "worst" if prior is None else "guessed"
-    printed = f"for the {whose} shares, as above, {other.reports / first.reports:.3g} and {best.reports / first.reports:.3g} times."
+    times = f"{other.reports / first.reports:.3g} times as many reports, the optimum {best.reports / first.reports:.3g} times."
     assert f"for a rare share randomized_response {rare}" in plan.notes[0]
-    assert plan.notes[0].endswith(printed)
-    assert ("worst shares" in plan.notes[1], "guessed as listed" in plan.question) == (prior is None, prior is not None)
+    assert plan.notes[1] == f"For the {whose} shares randomized_response needs {times}"
+    assert ("worst shares" in plan.notes[2], "guessed as listed" in plan.question) == (prior is None, prior is not None)
 
 
 def variance_of(m, f):
@@ -183,6 +183,26 @@ def test_questions_are_each_planned_at_their_own_size_and_level():
     assert sampled.questions[1].variance == 2 * shares_of(2, level.alpha)["randomized_response"].variance()
     guessed = plan_questions([299, 1], level, reports=50_000, priors={"question 2": ["1/2", "1/2"]})
     assert guessed["split"].questions[1].share_error <= split.questions[1].share_error
+
+
+def test_numbers_among_the_questions_are_said_to_be_planned_without_an_order():
+    plan = dt.plan_reports(questions={"age": 100, "sex": ["f", "m"]}, epsilon=1, reports=50_000)
+    told = [note for note in plan.notes if "no order" in note]
+    assert len(told) == 1
+    assert "no order: age." in told[0]
+    assert 'neighbours="any"' in told[0]
+    names = dt.plan_reports(questions={"sex": ["f", "m"], "pet": ["cat", "dog"]}, epsilon=1, reports=50_000)
+    assert not [note for note in names.notes if "no order" in note]
+
+
+def test_what_is_recommended_is_not_called_useless():
+    """500 answers, 50,000 reports: the whole list is too noisy, frequent answers still show; with 100 reports nothing does."""
+    noisy, hopeless, fine = (
+        str(dt.plan_reports(499, ordered=False, epsilon=1, reports=n).winner) for n in (50_000, 100, 10**7)
+    )
+    assert "only shares well above that error stand out" in noisy
+    assert "no share stands out" in hopeless
+    assert "too noisy" not in fine
 
 
 def test_the_recommendation_has_its_margin():

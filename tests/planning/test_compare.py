@@ -286,3 +286,17 @@ def test_without_a_design_the_others_are_compared_all_the_same():
         "between neighbours at most 4 apart"
         in dt.queries.compare_query("mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4).question
     )
+
+
+def test_two_rows_that_are_one_mechanism_say_so():
+    same = "here it is the geometric mechanism"
+    assert any(same in note for note in dt.compare(50, alpha="9/10").notes)
+    assert not any(same in note for note in dt.compare(8, alpha="9/10").notes)
+
+
+def test_a_picture_names_all_that_have_the_least_mean():
+    m = dt.geometric(4, alpha="1/2")
+    wide = dt.geometric(4, alpha="9/10")
+    both = dt.compare({"one": m, "other": m, "wide": wide})
+    assert "one, other: least mean l1" in str(both.plot().to_dict()["title"])
+    assert "one has the least mean l1" in str(dt.compare({"one": m, "wide": wide}).plot().to_dict()["title"])

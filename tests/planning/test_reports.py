@@ -12,6 +12,7 @@ import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
 from discreet.planning import simulation as sizes
+from discreet.planning.reports import predicted_distance
 from tests import reference
 
 FOUR = {15: "0.2", 40: "0.3", 65: "0.1", 90: "0.4"}  # the four points of a paper's experiment
@@ -115,6 +116,20 @@ def test_mechanisms_in_place_of_families():
     assert kinds["uniform"].reports is None
     assert "says nothing" in str(kinds["uniform"])
     assert dt.plan_reports(mechanism=dt.uniform(6), standard_error=1).winner is None
+
+
+def test_a_square_wave_that_is_given_keeps_its_width():
+    given = {w: dt.square_wave(40, epsilon=1, width=w) for w in (0, 5, 30)}
+    plans = {w: dt.plan_reports(mechanism=m, reports=20_000, prior="binomial(0.3)").winner for w, m in given.items()}
+    assert [plan.width for plan in plans.values()] == [0, 5, 30]
+    for w, plan in plans.items():
+        law = prior_of("binomial(0.3)", dt.Grid(0, 40)).floats
+        assert plan.distance == predicted_distance(given[w].finite(), law, 20_000)
+    both = dt.plan_reports(mechanism=[given[5], given[30]], reports=20_000, prior="binomial(0.3)")
+    assert {choice.width for choice in both} == {5, 30}
+    chosen = dt.plan_reports(40, epsilon=1, families=["square_wave"], reports=20_000, prior="binomial(0.3)").winner
+    assert chosen.distance <= min(plan.distance for plan in plans.values())
+    assert chosen.width not in plans
 
 
 def test_large_grids_and_families_that_cannot_serve():

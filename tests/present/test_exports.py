@@ -25,6 +25,13 @@ def has_table(result: Result) -> bool:
     return bool(result.rows() or result.view().columns)
 
 
+def test_a_design_names_the_mechanism_that_has_a_table():
+    found = dt.design(2, alpha="1/2")
+    with pytest.raises(DiscreetError, match=r"This Design has no table; its mechanism has one \(\.mechanism\.to_latex"):
+        found.to_latex()
+    assert "tabular" in found.mechanism.to_latex()
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_table_leaves_in_three_forms(name):
     result = made(name)
@@ -146,12 +153,13 @@ def test_a_path_writes_and_none_returns(tmp_path):
         assert write(tmp_path / "out") is None
         assert (tmp_path / "out").read_text(encoding="utf-8") == write()
     (tmp_path / "folder").mkdir()
-    for bad in (tmp_path / "nowhere" / "x.csv", tmp_path / "folder", "a\0b"):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for bad in (tmp_path / "nowhere" / "x.csv", tmp_path / "folder", tmp_path / "circle", "a\0b"):
         with pytest.raises(FileError, match=r"cannot be written .*choose another"):
             found.to_csv(bad)
     with pytest.raises(DiscreetError, match="give a path"):
         found.to_latex(3)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder", "out"], "nothing is left half written"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "folder", "out"], "nothing is left half written"
 
 
 def test_without_pandas_it_says_so(monkeypatch):

@@ -17,7 +17,7 @@ import discreet as dt
 from discreet.channels import Map, Mixture, Table, Then
 from discreet.channels.table import cells
 from discreet.exact.arithmetic import ball
-from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
+from discreet.randomness.alias import Alias, RealAlias, RealRows, alias_row, uniform_integer, uniform_integers
 from discreet.randomness.digits import GeometricDraws, exact_bernoulli, high_part, low_digit, slow_geometric
 from tests import reference
 from tests.cells import for_each
@@ -389,6 +389,7 @@ def test_sequences_are_drawn_in_sequence():
     for table in (first, second):
         table.__dict__["_alias"] = Alias.of(table.weights, table.total, 2, word_bits=4)
     both = Then(first, second)
+    both.__dict__["_at_once"] = None  # as where they are too large for one table
     for i in (0, 1):
         law: Counter = Counter()
         for u, v in product(range(16), repeat=2):
@@ -397,6 +398,56 @@ def test_sequences_are_drawn_in_sequence():
             assert drawn.tolist() == [alone]
             law[alone] += Fraction(1, 256)
         assert [law[j] for j in (0, 1)] == [both.entry(i, j) for j in (0, 1)]
+
+
+def _sequences() -> list[Then]:
+    fair = dt.explicit_fair(6, alpha="1/2").channel
+    return [
+        Then(dt.geometric(6, alpha="9/10").channel, fair),
+        Then(fair, Map(np.array([2, 0, 1, 1, 1, 0, 2]), 3)),
+        Then(Then(dt.geometric(6, epsilon=1).channel, fair), fair),
+    ]
+
+
+def test_small_sequences_are_drawn_at_once():
+    """All 2^64 words, counted from the structure: nothing above a chance of the product, and little below."""
+    for both in _sequences():
+        drawn = both._at_once
+        laws = law_of_alias(drawn.table, both.rows)
+        for i, owned in enumerate(laws):
+            chances = [both.entry(i, j) * 2**64 for j in range(both.reports)]
+            assert [owned[j] for j in range(both.reports)] == list(drawn.rows[i].floors)
+            rest = [p - owned[j] for j, p in enumerate(chances)]
+            assert min(rest) >= 0
+            assert sum(rest) == owned[both.reports] == drawn.rows[i].gap == drawn.rows[0].gap <= 4 * both.reports
+            assert both.draw_one(i, Scripted([1])) == both.draw(np.array([i]), Scripted([1]), np.empty(1, np.int64))[0]
+    first, second, _ = _sequences()
+    assert law_of_alias(first._at_once.table, 2) != law_of_alias(Then(second.first, second.first)._at_once.table, 2)
+    wide = dt.geometric(1000, alpha="9/10").channel
+    assert Then(wide, Map(np.arange(1001) // 2, 501))._at_once is None
+
+
+def test_every_word_of_rows_of_real_probabilities():
+    rows = [[Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)], [Fraction(2, 7), Fraction(5, 7), Fraction(0)]]
+    floors = [[x.numerator * 64 // x.denominator for x in row] for row in rows]
+    drawn = RealRows.of(floors, lambda i: [ball(x) for x in rows[i]], word_bits=6)
+    for i, row in enumerate(rows):
+        law, left = Counter(), Fraction(0)
+        for u in range(64):
+            try:
+                law[drawn.one(i, Scripted([u]))] += Fraction(1, 64)
+            except IndexError:  # a word of the gap: further words settle it
+                for v in range(64):
+                    try:
+                        alone = drawn.one(i, Scripted([u, v]))
+                    except IndexError:
+                        left += Fraction(1, 64**2)
+                        continue
+                    assert drawn.draw(np.array([i]), Scripted([u, v]), np.empty(1, np.int64)).tolist() == [alone]
+                    law[alone] += Fraction(1, 64**2)
+        assert 0 < left < Fraction(1, 64)
+        assert all(law[j] <= p <= law[j] + left for j, p in enumerate(row))
+        assert not all(law[j] <= p <= law[j] + left for j, p in enumerate(rows[1 - i]))  # the negative control
 
 
 def test_a_map_takes_no_words():
@@ -413,6 +464,7 @@ def test_a_map_takes_no_words():
         lambda: dt.geometric(dt.Grid(None, None), epsilon="1e-6"),
         lambda: dt.geometric(10**6, epsilon="1e-5"),
         lambda: dt.uniform(10**6),
+        lambda: dt.laplace(100, epsilon="ln(2)/10"),
     ],
 )
 def test_the_number_of_words_does_not_depend_on_truth_or_noise(make):

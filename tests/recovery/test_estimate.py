@@ -51,6 +51,19 @@ def test_values_are_in_the_answers_units():
     assert e.direct(lambda x: 2 * x).estimate == pytest.approx(21.8)
 
 
+def test_one_probability_is_named_as_in_a_plan(e):
+    for name, of in (("cell(1)", lambda x: x == 1), ("cdf(2)", lambda x: x <= 2), (" cdf ( 5/2 ) ", lambda x: x <= 2)):
+        assert e.interval(0.9, of=name) == e.interval(0.9, of=of)
+        dt.plan_reports(4, epsilon=1, standard_error="0.1", of=name)  # the same names
+    assert e.interval(of="cdf(1)") != e.interval(of="cdf(2)")
+    for wrong, words in (("cdf(5)", "the value 5 is not on 0..4"), ("cell(1/2)", "not on"), ("cdf()", "is not known")):
+        with pytest.raises(RecoveryError, match=words):
+            e.interval(of=wrong)
+    names = dt.recover({"a": 8, "b": 2}, dt.randomized_response(["a", "b"], epsilon=2))
+    with pytest.raises(RecoveryError, match="is not known"):
+        names.interval(of="cell(1)")
+
+
 def test_what_cannot_be_asked(e):
     for call, words in (
         (lambda: e.quantile(1.5), "p = 1.5"),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dt
-from discreet.errors import DiscreetError, RecoveryError
+from discreet.errors import DiscreetError, RecoveryError, TableInputError
 
 NAMES = ["Fiat", "Alfa Romeo", "VW"]
 M = dt.randomized_response(NAMES, epsilon=2)
@@ -289,6 +289,43 @@ def test_a_tally_by_groups_gives_an_estimate_for_each():
         found["n"].difference(dt.recover([1, 2, 3], SAME, kind="counts"))
     with pytest.raises(RecoveryError, match="no estimate"):
         found["n"].difference([1, 2, 3])
+
+
+def test_groups_are_told_with_intervals_at_the_confidence_that_was_asked_for():
+    table = pa.table({"g": ["n"] * 60 + ["s"] * 40, "b": REPORTS})
+    found = dt.recover(dt.tally(table, "b", M, by="g"), M, by="g")
+    top = found["n"].top(1)
+    assert f"Fiat {top.share[0]:.1%} ({top.low[0]:.1%} to {top.high[0]:.1%})" in str(found)
+    assert "ask for confidence 39/40" in str(found)
+    wide = found["n"].top(1, "39/40")
+    told = found.view("39/40")
+    assert f"({wide.low[0]:.1%} to {wide.high[0]:.1%})" in told.rows[0][-1]
+    assert wide.low[0] < top.low[0]
+    assert "at least 0.95 for all 2 groups together" in told.notes[0]
+    assert "ask for" in found.view("0.974").notes[0]  # just too little
+    ages = {"g": [1, 1, 2], "age": [3, 5, 4], "count": [300, 500, 1]}
+    m = dt.square_wave(10, epsilon=2)
+    aged = dt.recover(pa.table(ages), m, by="g")
+    low, high = aged[1].interval("0.9")
+    assert f"mean {aged[1].mean():.4g} ({low:.4g} to {high:.4g}), median" in aged.view("0.9").rows[0][-1]
+    assert aged.view().rows[1][-1].startswith("median")  # one report has no standard error
+    assert aged.to_dict("0.9")["groups"][0]["estimate"]["direct"]["interval"] == [low, high]
+
+
+def test_a_table_of_spark_is_sent_back_to_be_counted_there():
+    def columns(self):
+        return ["b", "count"]
+
+    spark = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe", "columns": property(columns)})
+    for ask in (lambda: dt.recover(spark(), M), lambda: dt.recover(spark(), M, by="g")):
+        with pytest.raises(RecoveryError, match=r"Spark DataFrame.*groupBy\(\.\.\.\)\.count\(\)\.toArrow\(\)"):
+            ask()
+    with pytest.raises(
+        TableInputError, match=r"groupBy\('g', 'b'\)\.count\(\)\.toArrow\(\), and hand that to recover"
+    ):
+        dt.tally(spark(), "b", M, by="g")
+    brought = pd.DataFrame({"g": ["n", "n", "s"], "b": ["VW", "Fiat", "VW"], "count": [1, 2, 3]})  # as Spark gives it
+    assert dt.recover(brought, M, by="g")["n"].counts.tolist() == [2, 0, 1]
 
 
 def test_a_tally_of_another_mechanism_is_refused():

@@ -53,10 +53,10 @@ def test_reports_from_a_permanent_answer_keep_what_is_said(n, first, second, k):
     if n == 1:  # binary randomised response twice is the worst of all
         assert row["permanent <="] == pytest.approx(exact, rel=1e-9)
     if k == 1:
-        assert row["of it <="] == row["permanent <="]
-        assert exact > 0.9 * row["of it <="] or n > 1
+        assert row["one report <="] == row["permanent <="]
+        assert exact > 0.9 * row["one report <="] or n > 1
     else:
-        assert exact > row["of it <="]  # the control: one report's epsilon does not cover several
+        assert exact > row["one report <="]  # the control: one report's epsilon does not cover several
 
 
 def test_fresh_reports_of_several_questions_add_up():
@@ -91,7 +91,7 @@ def test_the_year_of_a_person():
     assert lifetime("1/2").rows() == [{"question": "one question", "reports": 1, "each <=": 0.5, "fresh <=": 0.5}]
     once = lifetime(1, times=2, most=5)["one question"]
     assert once["memo <="] == 2  # no more than there are reports
-    for words in ("fresh: ", "a lost memo", "permanent: ", "analysis, never charged"):
+    for words in ("fresh: ", "A lost memo", "permanent: ", "analysis, never charged"):
         assert words in str(year)
 
 

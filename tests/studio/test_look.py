@@ -74,6 +74,18 @@ def test_the_measure_is_the_one_of_the_standard():
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the grey that just fails
 
 
+def test_numbers_are_read_on_every_square():
+    """One of the two inks of a picture has a contrast of 4.5 with any shade, from black to white."""
+    drawn = (Path(discreet.studio.__file__).parent / "static" / "heat.js").read_text(encoding="utf-8")
+    inks = re.search(r'ink: .* \? "(#\w{6})" : "(#\w{6})"', drawn).groups()
+
+    def least(*inks):
+        return min(max(contrast(ink, f"#{k:02x}{k:02x}{k:02x}") for ink in inks) for k in range(256))
+
+    assert least(*inks) >= 4.5
+    assert least("#1d2430", "#ffffff") < 4.5  # a softer black is not enough
+
+
 def test_no_colour_stands_beside_its_name():
     """Elsewhere in the rooms' own looks colours are named, so that both schemes have them."""
     rest = CSS.split("/* The page */", 1)[1]

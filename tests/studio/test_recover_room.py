@@ -9,36 +9,9 @@ import re
 
 import numpy as np
 import pytest
-from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.access import HEADER, Keys
-from discreet.studio.release_room import Place
-from discreet.studio.server import make_app
-
-PORT = 7534
-
-
-@pytest.fixture(scope="module")
-def guest(tmp_path_factory):
-    keys = Keys(PORT)
-    place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
-    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.headers[HEADER] = keys.secret
-        yield client
-
-
-def asked(guest, path, status=200, **body):
-    answer = guest.post(path, json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def promised(guest, path, **body):
-    promise = asked(guest, path, **body)
-    while not promise["done"]:
-        promise = guest.get(f"/api/jobs/{promise['job']}").json()
-    return promise["answer"]
+from tests.studio.asking import asked, promised
 
 
 def given(guest, tmp_path, m, text, **chosen):
@@ -267,6 +240,9 @@ def test_reports_that_make_no_sense_get_a_sentence(guest, text):
 def test_a_mechanism_is_made_as_its_fields_say(guest, form, wanted):
     made = asked(guest, "/api/recover/make", **form)
     assert made["names"] is ("names" in form)
+    assert "\n" not in made["told"]
+    assert made["told"].startswith(f"{form['family'].replace('_', ' ')} on ")
+    assert re.search(r": epsilon [\d.]+ between (any two|neighbours)", made["told"])
     reports = guest.post("/api/upload/reports", content="y\n0\n1\n", params={"mechanism": made["name"]})
     names = {"mechanism": made["name"], "reports": reports.json().get("name") or "none"}
     if "names" not in form or form["family"] == "projective_response":

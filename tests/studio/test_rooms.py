@@ -7,37 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.access import HEADER, Keys
-from discreet.studio.release_room import Place
 from discreet.studio.rooms import ROOMS
-from discreet.studio.server import make_app
-
-PORT = 7532
-
-
-@pytest.fixture(scope="module")
-def guest(tmp_path_factory):
-    keys = Keys(PORT)
-    place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
-    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.headers[HEADER] = keys.secret
-        yield client
-
-
-def asked(guest, path, status=200, **body):
-    answer = guest.post(path, json=body)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def promised(guest, path, **body):
-    promise = asked(guest, path, **body)
-    while not promise["done"]:
-        promise = guest.get(f"/api/jobs/{promise['job']}").json()
-    return promise["answer"]
+from tests.studio.asking import asked, promised
 
 
 @pytest.mark.parametrize(
@@ -113,6 +86,7 @@ def test_one_user_is_no_users_and_learns_nothing_more(guest):
         assert finding["sentence"].startswith(
             f"5 users with reports of their own are off by {told.expected_loss:.3g} on"
         )
+        assert "Together their reports have epsilon" in finding["sentence"]
     assert "averaged away" in more[0]["sentence"]
 
 
@@ -139,6 +113,8 @@ def test_a_cell_is_explained_with_exact_numbers(guest):
     assert [row["probability"] for row in told["rows"]] == ["2/3", "1/6"]
     assert [row["ratio"] for row in told["rows"]] == ["2", "2"]
     assert {row["at the bound"] for row in told["rows"]} == {"yes"}
+    rare = asked(guest, "/api/choose/cell", n=20, epsilon="1", mechanism="geometric", truth=0, report=9)
+    assert "reports 9 with probability 5.703e-5;" in rare["sentence"]  # tanh(1/2) e^-9, as the page writes it
     fair = asked(guest, "/api/choose/cell", n=4, alpha="1/2", mechanism="uniform", truth=0, report=3)
     assert [row["ratio"] for row in fair["rows"]] == ["1"]
     asked(guest, "/api/choose/cell", 422, n=4, alpha="1/2", mechanism="geometric", truth=5, report=0)
@@ -198,6 +174,22 @@ def test_a_level_is_refused_at_its_field_and_in_its_words(guest, path, body, fie
     assert refusal["field"] == field
     assert '="' not in refusal["detail"]  # nothing of Python
     assert "epsilon=" not in refusal["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "words"),
+    [
+        ("/api/choose/faces", {"epsilon": "1", "n": 0}, "n", "n: write a number from 1."),
+        ("/api/choose/faces", {"epsilon": "1", "n": 1.5}, "n", "n: write a whole number."),
+        ("/api/release/expect", {"max_count": "1e9"}, "max_count", "Largest possible count: write a whole number."),
+        ("/api/release/expect", {"count": ["x" * 3000]}, "count.0", "count.0: write at most 2000 characters."),
+    ],
+)
+def test_a_field_that_is_misunderstood_says_what_it_takes(guest, path, body, field, words):
+    """Also where a text or a list of texts is taken: told is what was wrong in the one that was given."""
+    given = {"ledger": "b.db", "table": "t", "dataset": "d", "epsilon": "1"} if "release" in path else {}
+    refusal = asked(guest, path, 422, **given, **body)
+    assert (refusal["field"], refusal["detail"]) == (field, words)
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)

@@ -424,11 +424,14 @@ def test_an_error_statement_says_nothing_that_depends_on_the_data_beyond_the_rel
     assert told[0] == told[1]
     assert "The smallest group that is not empty has 25 people" in told[0]
     assert "errors in the data themselves" in told[0]
-    assert "not declared" in told[0]
+    assert "people in none of the groups listed, who are not counted" in told[0]
     assert "percentage points" in told[0]
     page = made[0].to_html()
-    assert all(line in page for line in ("How wrong can these numbers be?", "not declared, who are not counted"))
-    assert made[0].error_statement().to_html().startswith("<!doctype html>")
+    assert all(line in page for line in ("How wrong can these numbers be?", "groups listed, who are not counted"))
+    statement = made[0].error_statement()
+    assert statement.to_html().startswith("<!doctype html>")
+    assert statement.to_html().count("<li>") == len(statement.view().notes)
+    assert statement.to_html().count("<h2>") == 3
 
 
 def test_errors_of_private_sizes_are_cut_at_the_range_and_those_of_the_table_once_it_is_there(book):
@@ -452,8 +455,8 @@ def test_errors_of_private_sizes_are_cut_at_the_range_and_those_of_the_table_onc
     said = next(line for line in told if line.startswith("Teil: each share has an interval"))
     ends = [float(end) for end in re.search(r"end is ([\d.]+) to ([\d.]+) percentage points away", said).groups()]
     assert all(0 <= end - x < x / 1000 for end, x in zip(ends, (min(away), max(away)), strict=True))  # rounded up
-    assert any(line.startswith("Teil: share of the declared groups: it has an interval") for line in told)
-    assert " by Ort, 3 groups" in told[0]
+    assert any(line.startswith("Teil: share of the groups listed: it has an interval") for line in told)
+    assert told[0].startswith("What was counted: Teil (share of y) by Ort, 3 groups")
     assert not any("percentage points of the truth" in line for line in told)
     assert made.to_html().count("Totals leave out") == 1
 

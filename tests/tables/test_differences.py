@@ -228,7 +228,18 @@ def test_the_notes_say_what_is_not_the_same_in_both(book):
     assert "Groups by x, such as 'young', stand for other values" in text
     assert "max_count: 9, before: no bound" in text
     same = dt.release(_table(2, 2), dataset="open", version="3", max_count=9, domain=young, **both)
-    assert len(later.difference(same).record["notes"]) == 1
+    [covers] = later.difference(same).record["notes"]
+    assert covers.endswith("If it contains 0, the reports do not show a change.")
+
+
+def test_the_notes_count_how_many_of_many_intervals_miss(book):
+    asked = {"dataset": "open", "ledger": book, "epsilon": "1/2", "by": "x", "margins": ["total"]}
+    asked |= {"domain": {"x": list(range(24))}}
+    early, late = (dt.release(_table(2, 2), version=version, **asked) for version in ("many", "more"))
+    note = "Each of these 25 intervals covers by itself, not all of them at once: on average up to {} of them miss by chance"
+    assert note.format("1.3") in str(late.difference(early))  # 25 times 0.05, rounded up
+    assert note.format("2.5") in str(late.difference(early, confidence="0.9"))
+    assert "miss by chance" not in str(late.difference(early, confidence="0.99"))
 
 
 def test_groups_that_one_release_lacks_are_left_out_and_counted(book):

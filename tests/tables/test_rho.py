@@ -448,7 +448,7 @@ def test_the_command_line_releases_for_a_rho(tmp_path, monkeypatch, capsys):
     page = (tmp_path / "released.html").read_text(encoding="utf-8")
     assert "2 groups, rho 1/100, " in page
     # epsilon of rho 1/100 at delta 1e-9 is 0.8102: e to it is 2.249
-    assert "is at most 2.25 times as likely with your data as if you were not in the data at all, plus 1e-9." in page
+    assert "is at most 2.25 times as likely with your data as without, plus 1e-9." in page
     code, _, err = run("release", *(w if w != "x > 3" else "x > 4" for w in asked[:-1]), "1/99")
     assert code == 2
     assert "rho 1/100 left of its budget 1/50, but 1/99 was asked" in err

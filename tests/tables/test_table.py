@@ -155,8 +155,8 @@ def test_a_picture_has_the_published_numbers_their_intervals_and_the_totals(made
     panels, data = drawn["concat"], drawn["datasets"]
     assert [panel["title"]["text"] for panel in panels] == [
         ["by town, age"],
-        ["Totals by town, of the declared groups"],
-        ["Total of the declared groups"],
+        ["Totals by town, of the groups listed"],
+        ["Total of the groups listed"],
     ]
     dots = data[panels[0]["data"]["name"]]
     assert [(d["name"], d["value"], d["low"], d["high"]) for d in dots] == [

@@ -365,28 +365,34 @@ def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, 
 @pytest.mark.parametrize(
     ("asked", "title", "headed", "caption", "left_out"),
     [
-        ({}, "Total of the declared groups", "total", "in the declared groups", "keys that were not declared, whether"),
+        (
+            {},
+            "Total of the groups listed",
+            "total",
+            "in the groups listed",
+            "keys that were not declared. This is always stated",
+        ),
         ({"pool_other": True}, "Total of all", "total", "in all", None),
         (
             {"pool_other": True, "dataset": "ids", "max_groups": 3},
             "Total of all groups",
             "total",
             "in all groups",
-            "rows without id, whether",
+            "rows without id. This is always stated",
         ),
         (
             {"pool_other": True, "max_count": 90},
             "Total of all groups",
             "total",
             "in all groups",
-            "what a group counts beyond 90, whether",
+            "what a group counts beyond 90. This is always stated",
         ),
         (
             {"dataset": "ids", "max_groups": 2, "mean": "age:0..90"},
-            "Mean of the declared groups",
+            "Mean of the groups listed",
             "mean",
-            "in the declared groups",
-            "keys that were not declared and rows without id, whether",
+            "in the groups listed",
+            "keys that were not declared and rows without id. This is always stated",
         ),
         ({"pool_other": True, "share": "sick = 'yes'"}, "Share of all", "share", "in all", None),
         (
@@ -417,7 +423,7 @@ def test_totals_say_what_they_are_and_what_they_leave_out(people, ledger, asked,
 
 def test_totals_by_a_column_are_of_the_declared_groups_too(people, ledger):
     made = released(people, ledger, margins=["sex"], mean="age:0..90")
-    assert made.view().parts[0].title == "Means by sex, of the declared groups, matching the fitted parts:"
+    assert made.view().parts[0].title == "Means by sex, of the groups listed, matching the fitted parts:"
     assert not any("Totals" in text for text in released(people, ledger, mean="age:0..90").record["beware"])
 
 

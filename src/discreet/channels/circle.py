@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact.arithmetic import ball
-from ..exact.frozen import frozen
-from ..randomness.alias import RealAlias, looked_up
+from ..randomness.alias import RealAlias
 from ..randomness.source import Stream
 from .contract import Indices
 
@@ -24,10 +23,10 @@ from .contract import Indices
 @final
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """How far to turn, drawn exactly with one word; and positions modulo the number of reports, since a look-up beats dividing."""
+    """How far to turn around so many reports, drawn exactly with one word."""
 
     turn: RealAlias
-    positions: NDArray[np.int64]
+    size: int
 
     @classmethod
     def of(cls, near: NDArray[np.bool_], inside: Fraction, outside: Fraction) -> Circle:
@@ -39,18 +38,21 @@ class Circle:
             made = [ball(x) for x in chances]
             return [made[x] for x in here]
 
-        turn = RealAlias.of([floors[x] for x in here], balls)
-        return cls(turn, frozen(np.arange(2 * len(here)) % len(here)))
+        return cls(RealAlias.of([floors[x] for x in here], balls), len(here))
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         """A report for each place."""
-        moved = self.turn.draw(stream, np.empty_like(out))
-        moved += places
-        return looked_up(self.positions, moved, out)
+        self.turn.draw(stream, out)
+        out += places
+        moved = out.view(
+            np.uint64
+        )  # less the size, a report within it wraps to the far end of 64 bits: the smaller one is right
+        np.minimum(moved, moved - np.uint64(self.size), out=moved)
+        return out
 
     def one(self, place: int, stream: Stream) -> int:
         """The same for one place."""
-        return (place + self.turn.one(stream)) * 2 % len(self.positions) // 2
+        return (place + self.turn.one(stream)) % self.size
 
 
 def coin(chance: Fraction) -> RealAlias:

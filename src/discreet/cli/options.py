@@ -227,6 +227,7 @@ class ReadingOptions:
 
 
 AS_USUAL = ReadingOptions()
+_AS_WRITTEN = ", published as you write it: put no number from the data in it"
 
 
 @Parameter(name="*")
@@ -234,9 +235,15 @@ AS_USUAL = ReadingOptions()
 class PresentationOptions:
     """Words for the page and marks for the CSVs; they are no part of the question, and cost nothing."""
 
-    title: Annotated[str | None, entry("The heading of the page.")] = None
+    title: Annotated[str | None, entry(f"The heading of the page{_AS_WRITTEN}.")] = None
     source: Annotated[str | None, entry("Where the data come from, for the page.")] = None
-    note: Annotated[list[str] | None, Parameter(negative="", help="A note on the page. May be repeated.")] = None
+    note: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="",
+            help=f"A note on the page{_AS_WRITTEN}. May be repeated.",
+        ),
+    ] = None
     label: Annotated[
         list[str] | None,
         Parameter(

@@ -71,7 +71,7 @@ def recover(
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
 
     Of names it gives shares with intervals and ranks that hold together for all of them, and --csv lists all. With --by there is
-    an estimate for each group of the reports.
+    an estimate for each group of the reports. Of numbers --csv has the distribution alone; the mean and its interval are in --json.
     """
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
@@ -132,6 +132,7 @@ def _by_groups(
 ) -> int:
     """One estimate for each group."""
     from ..collect.tallying import tally
+    from ..present.words import text
     from ..recovery.recover import recover as run
     from . import terminal
 
@@ -145,13 +146,14 @@ def _by_groups(
         for key, e in found.items()
         for row in _rows(e, confidence)
     ]
-    done = _written(out, found.to_dict(), rows, csv)
+    told = found.to_dict(confidence)
+    done = _written(out, told, rows, csv)
     if json or (out == "-" and not csv):
-        print(dump(found.to_dict()))
+        print(dump(told))
     elif csv:
         terminal.print_csv(rows)
     else:
-        make_console().print(str(found) + (f"\n{done}" if done else ""), markup=False)
+        make_console().print(text(found.view(confidence)) + (f"\n{done}" if done else ""), markup=False)
     return max(_verdict(e, aloud=True) for e in found.values())
 
 

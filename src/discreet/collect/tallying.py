@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engines.arrow_columns import Indices, is_boolean, is_text, kind_name, plain_type
+from ..engines.file_parts import table_files
 from ..engines.held_file import held
 from ..engines.reading import Reading
 from ..engines.settling import without_values
 from ..engines.sources import open_table
+from ..engines.spark import is_spark
 from ..errors import MissingExtraError, RecoveryError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
@@ -76,10 +78,10 @@ def tally(
 ) -> pa.Table:
     """The histogram (report, count) of a column of reports, in the order of the reports, as an Arrow table.
 
-    A list of tables or files is added up. A table that has a column `counts` beside the reports is a tally already, and
-    counts as what it says; with counts=None every row is one report. With a mechanism, what it cannot have reported is
-    refused, and so is a table that says that another one drew it; reports that are names need it. With `by`, reports are
-    counted for each group: the columns of the groups come first. Reports are private already: this costs nothing.
+    A list of tables or files is added up, and so are the files in a folder. A table that has a column `counts` beside the
+    reports is a tally already, and counts as what it says; with counts=None every row is one report. With a mechanism, what
+    it cannot have reported is refused, and so is a table that says that another one drew it; reports that are names need it. With
+    `by`, reports are counted for each group: the columns of the groups come first. Reports are private already: this costs nothing.
 
     >>> import pyarrow as pa, discreet as dt
     >>> rows, more = pa.table({"age": [3, 0, 3]}), pa.table({"age": [3, 9], "count": [10, 1]})
@@ -177,13 +179,28 @@ def _tallied(
     digest: str | None = None
     found: dict[Group, ReportCounts] = {} if by else {(): ReportCounts()}
     kinds: dict[str, str] = {}  # of the columns of groups
-    for table in tables:
+    for table in _apart(tables, [*by, column]):
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
         said = _read(found, kinds, table, column, by, counts, grid, reading, where, progress, mechanism)
         digest = one_digest(digest, said, TableInputError)
     for counted in found.values():
         counted.drawn_by = digest
     return found
+
+
+def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:
+    """The tables, a folder as the files in it; those of Spark are refused, which counts them itself."""
+    for table in tables:
+        if type(table).__module__.startswith("pyspark.") and is_spark(table):
+            listed = ", ".join(map(show, columns))
+            raise TableInputError(
+                f"The reports of a Spark DataFrame are counted in its cluster, not here; write table.groupBy({listed}).count()"
+                ".toArrow(), and hand that to recover."
+            )
+        if isinstance(table, (str, os.PathLike)) and os.path.isdir(table):
+            yield from table_files(os.fspath(table))
+        else:
+            yield table
 
 
 def _read(

@@ -131,7 +131,7 @@ class Work:
         if self.request.rule.drop:
             notes.append(f"Bad values were left out, which is {NOT_PRIVATE}.")
         if self.charge is not None and self.charge.terms.unit is None and self.charge.max_rows == 1:
-            notes.append("A person is assumed to be one row: somebody with two rows is protected half as well.")
+            notes.append("We assume one row for each person: for a person with two rows epsilon is twice as large.")
         return tuple(notes)
 
     def warn(self, stacklevel: int) -> None:

@@ -1,5 +1,5 @@
-"""The best mechanism for a loss, a prior (or a set of `Priors`) and a set of properties, with a certificate; true values that are
-any number of an interval are cut into `Cells`."""
+"""What `design` takes and gives beside plain values: sets of `Priors`, `Cells` of an interval, the `Problem` as it was read, and
+the `Certificate` that no mechanism is better."""
 
 from __future__ import annotations
 

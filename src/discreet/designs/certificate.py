@@ -63,7 +63,17 @@ class Dual:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The same as integers over 2^bits, with the problem they are about and the bound that they prove."""
+    """Multipliers, integers over 2^bits, with the problem they are about and the bound that they prove.
+
+    docs/reference/formats.md says which multiplier belongs to which constraint. In a file they are as `document` has them.
+
+    >>> import discreet as dt
+    >>> proof = dt.design(3, alpha="9/10", loss="l1", require={"WH"}).certificate
+    >>> proof
+    <Certificate of the average l1: risk 1.129875, bound 1.129875; multipliers WH (4), level (6 x 4), rows (4)>
+    >>> 0 <= proof.objective - proof.bound < 1e-9
+    True
+    """
 
     problem: Problem
     prior: Prior
@@ -85,6 +95,14 @@ class Certificate:
         unit = max(min(Fraction(1), largest), abs(self.bound))
         gap = (self.objective - self.bound) / unit if unit else Fraction(0)
         return float(np.nextafter(float(gap), np.inf)) if gap > 0 else 0.0
+
+    def __repr__(self) -> str:
+        """The numbers in short; multipliers are many."""
+        kinds = (f"{kind} ({' x '.join(map(str, part.shape))})" for kind, part in sorted(self.multipliers.items()))
+        return (
+            f"<Certificate of the {self.problem.risk_name} {self.problem.loss.name}: risk {float(self.objective):.9g}, "
+            f"bound {float(self.bound):.9g}; multipliers {', '.join(kinds)}>"
+        )
 
     def dual(self) -> Dual:
         """The multipliers as floats again."""

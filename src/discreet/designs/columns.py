@@ -2,7 +2,7 @@
 
 Every report's probabilities are a nonnegative combination of rays (rays.py). The master program has one unknown for each known
 ray and one row for each true value, after them the rows of the risk; its multipliers are prices, and a ray that costs
-something negative at them would lower the risk. Prices that are free to move jump to and fro, and hundreds of rounds are lost. So
+something negative at them would lower the risk. Free prices jump back and forth, and hundreds of rounds are lost. So
 
 - they start near the best ones, where an interior point has come (many_steps.py);
 - they stay in a box around the best prices so far: for each row two unknowns make up for what it lacks or has too much of, at

@@ -62,6 +62,8 @@ class Design(Result):
     certificate: Certificate | None
     by_theorem: bool  # a theorem gives it, rather than a solver
 
+    _instead = "its mechanism has one (.mechanism.to_latex(), to_csv(), to_pandas()), and to_dict() has its numbers"
+
     @cached_property
     def objective(self) -> float:
         """The risk of the mechanism, computed from its integers (rounded up); without a certificate a plain float."""
@@ -396,9 +398,11 @@ def _few(problem: Problem) -> float:
     if not problem.is_path:
         return _FEW
     alpha = float(problem.level.alpha)
-    if "CM" in problem.require and alpha <= 0.6 and problem.risk == "average":
-        return min(8 * _FEW, _GRAPH)
-    return 2 * _FEW if alpha <= (0.9 if "F" in problem.require else 0.7) else 1.5 * _FEW
+    if problem.risk != "average":
+        return 2 * _FEW if alpha <= (0.9 if "F" in problem.require else 0.7) else 1.5 * _FEW
+    if "CM" in problem.require and alpha <= 0.9:
+        return min(8 * _FEW, _GRAPH) if alpha <= 0.6 else 6 * _FEW
+    return 4 * _FEW if alpha <= 0.9 else 2 * _FEW
 
 
 def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress | None) -> Design:

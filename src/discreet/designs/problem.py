@@ -33,7 +33,7 @@ Risk = Literal["average", "worst", "family"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One design problem."""
+    """A design problem, as `design` read it: what risk is to be least, at which level, between which neighbours."""
 
     grid: Grid
     level: Level

@@ -166,11 +166,24 @@ class Grid:
         plain = self.step == 1 and self.is_integer
         return (int(self.reach[0]), int(self.reach[1])) if plain else (0, -1)
 
+    @cached_property
+    def whole_numbers(self) -> tuple[int, int]:
+        """The first and the last whole number within the reach."""
+        return math.ceil(self.reach[0]), math.floor(self.reach[1])
+
     def value(self, position: int) -> int | Fraction:
         """The value at a position."""
         if self.is_integer:  # nearly always, and without fractions
             return self.anchor.numerator + int(position) * self.step.numerator
-        return _tidy(self.anchor + position * self.step)
+        anchor, step, common = self.whole_terms
+        value = anchor + int(position) * step
+        return Fraction(value, common) if value % common else value // common
+
+    @cached_property
+    def whole_terms(self) -> tuple[int, int, int]:
+        """Anchor and step as whole numbers over a common denominator, the third."""
+        common = math.lcm(self.anchor.denominator, self.step.denominator)
+        return int(self.anchor * common), int(self.step * common), common
 
     def scaled(self, size: int, denominator: int) -> NDArray[np.int64]:
         """The first `size` values times a common denominator: whole numbers, exactly."""
@@ -221,7 +234,7 @@ class Grid:
         factor = math.gcd(d, b, t)
         return d // factor, b // factor, t // factor
 
-    def nearest(self, number: Fraction) -> int:
+    def nearest(self, number: Fraction | int) -> int:
         """floor((x - anchor) / step + 1/2), in whole numbers; the ends are not looked at."""
         d, b, t = self.terms
         return (d * number.numerator + (t - b) * number.denominator) // (2 * t * number.denominator)

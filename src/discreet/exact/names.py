@@ -80,7 +80,7 @@ class Names(Grid):
     is_ordered = False
     is_integer = False
     is_counts = False
-    whole_reach = (0, -1)
+    whole_reach = whole_numbers = (0, -1)
     low = high = step = anchor = reach = ends = terms = property(_unordered(_NUMBER))
     scaled = floats = nearest = contains = _unordered(_NUMBER)
     steps = _unordered("there is no sensitivity: any two are neighbours")

@@ -258,12 +258,8 @@ class Neighbours:
     @classmethod
     def _in_file(cls, path: Any, grid: Grid) -> Neighbours:
         """What a file says: CSV with a heading or a matrix; JSON as one would write it here."""
-        found, name = (
-            read_small(
-                path, "the neighbours", "a line from,to and then a line for each pair, such as 0,1", MetricError
-            ),
-            path,
-        )
+        example = "a line from,to and then a line for each pair, such as 0,1"
+        found, name = read_small(path, "the neighbours", example, MetricError), file_name(path)
         if isinstance(found, Sheet) and found.heading is not None:
             names = [part.lower() for part in found.heading]
             if names not in (["from", "to"], ["from", "to", "distance"]):
@@ -433,7 +429,7 @@ class Neighbours:
 
 
 def _given_as(what: str) -> str:
-    return "given as pairs" if what == "pairs" else f"given by {what}"
+    return f"given as {what}" if what.startswith("pairs") else f"given by {what}"
 
 
 def _are_lists(items: Iterable[Any]) -> bool:

@@ -214,8 +214,7 @@ def values_in_place(grid: Grid) -> Callable[[Indices], NDArray[Any]] | None:
 
 def _scale(grid: Grid, farthest: int) -> tuple[int, int, int] | None:
     """Anchor, step and the denominator of both, where values up to `farthest` steps away need no more than 64-bit numbers."""
-    common = math.lcm(grid.anchor.denominator, grid.step.denominator)
-    anchor, step = int(grid.anchor * common), int(grid.step * common)
+    anchor, step, common = grid.whole_terms
     largest = abs(anchor) + step * farthest
     halves = common.bit_count() == 1 and common < 2**900  # a power of two (or 1): dividing by it rounds nothing
     return (anchor, step, common) if largest < 2**63 and (halves or max(common, largest) < 2**53) else None
@@ -228,4 +227,6 @@ def _scaled(scale: tuple[int, int, int], places: Indices) -> NDArray[Any]:
         places *= step
     if anchor:
         places += anchor
-    return places if common == 1 else np.divide(places, float(common), out=places.view(np.float64))
+    if common == 1:
+        return places
+    return np.divide(places.astype(np.float64), float(common), out=places.view(np.float64))

@@ -14,12 +14,13 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import DiscreetError
 from .arithmetic import parse_exact, show
 
 Error = type[DiscreetError]
+_Place = TypeVar("_Place", int, str)
 
 ENDINGS = (".csv", ".json")
 _MOST = 2**28  # bytes: more than any matrix that is written out
@@ -53,7 +54,7 @@ def read_small(given: Any, what: str, example: str, error: Error) -> Any:
     name = os.fsdecode(given)
     text = _text(name, what, error)
     if text.lstrip()[:1] in ("[", "{"):
-        return _json(text, name, example, error)
+        return _json(text, name, what, example, error)
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
     mark = next((sign for sign in (";", "\t") if sign in first), ",")
@@ -73,22 +74,26 @@ def _text(name: str, what: str, error: Error) -> str:
     try:
         with open(name, "rb") as file:
             data = file.read(_MOST + 1)
-        if len(data) > _MOST:
-            raise error(f"{name} is too large for {what}; give at most 2^28 bytes.")
-        return data.decode("utf-8-sig")
     except (OSError, ValueError) as wrong:
-        why = wrong.strerror if isinstance(wrong, OSError) else "it is no text in UTF-8"
+        why = wrong.strerror if isinstance(wrong, OSError) else "it is no path"
         raise error(f"{show(name)} cannot be read ({why}); check the path of {what}.") from None
+    if len(data) > _MOST:
+        raise error(f"{name} is too large for {what}; give at most {_MOST} bytes.")
+    try:
+        return data.decode("utf-8-sig")
+    except ValueError:
+        raise error(f"{name} cannot be read (it is no text in UTF-8); save {what} as CSV or JSON in UTF-8.") from None
 
 
-def _json(text: str, name: str, example: str, error: Error) -> Any:
+def _json(text: str, name: str, what: str, example: str, error: Error) -> Any:
     twice: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice.extend(key for key in found if keys.count(key) > 1)
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                twice.append(key)
+            found[key] = value
         return found
 
     try:
@@ -97,6 +102,9 @@ def _json(text: str, name: str, example: str, error: Error) -> Any:
         raise error(f"{name} is not JSON that can be read; write for example {example}.") from None
     if twice:
         raise error(f"{name} names {show(twice[0])} twice; name each once.")
+    if isinstance(read, dict) and str(read.get("format")).startswith("discreet-"):
+        kind = show(read["format"])
+        raise error(f"{name} has the format {kind}, and is no file of {what}; write for example {example}.")
     return read
 
 
@@ -110,8 +118,8 @@ def square_of(
 ) -> list[list[str]]:
     """The cells of a sheet with a name for each row and each column, in any order; `rows` and `columns` say where each stands."""
     assert sheet.heading is not None
-    across = _each_once([columns(text) for text in sheet.heading[1:]], sheet.heading[1:], name, "column", error)
-    down = _each_once([rows(line[0]) for line in sheet.lines], [line[0] for line in sheet.lines], name, "line", error)
+    across = each_once([columns(text) for text in sheet.heading[1:]], sheet.heading[1:], name, "column", error)
+    down = each_once([rows(line[0]) for line in sheet.lines], [line[0] for line in sheet.lines], name, "line", error)
     if (len(down), len(across)) != shape:
         raise error(
             f"{name} has {len(down)} lines and {len(across)} columns beside their names, where {shape[0]} and {shape[1]} are "
@@ -126,8 +134,9 @@ def square_of(
     return found
 
 
-def _each_once(places: list[int], texts: Iterable[str], name: str, what: str, error: Error) -> list[int]:
-    seen: set[int] = set()
+def each_once(places: list[_Place], texts: Iterable[str], name: str, what: str, error: Error) -> list[_Place]:
+    """The places, after a check that no two are alike; `texts` are what the file calls them."""
+    seen: set[_Place] = set()
     for place, text in zip(places, texts, strict=True):
         if place in seen:
             raise error(f"{name} has the {what} {show(text)} twice; give it once.")

@@ -257,7 +257,8 @@ class Ledger:
                     return known
                 raise LedgerError(
                     f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file or read in "
-                    "another way. Nothing was changed: give these data a new version."
+                    "another way. Nothing was changed: give these data a new version. (While nothing was charged to the data set, "
+                    "`discreet ledger remove` takes back all of it, and it can be created anew.)"
                 )
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}

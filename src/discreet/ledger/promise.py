@@ -30,8 +30,8 @@ HEADINGS = (
     "What is not promised",
 )
 DEFINITION = (
-    "Differential privacy: nothing that is published from these data, and not all of it together, is more than e^epsilon times as "
-    "likely as it would be if one person were changed, whatever a reader knows besides."
+    "Differential privacy: whatever is published from these data, singly or all together, is at most e^epsilon times as likely as "
+    "it would be if one person were changed, whatever a reader knows besides."
 )
 CHANGED = {
     "change-one": "Changed means: the private attributes of one person are other ones (relation change-one). That a person is in "
@@ -41,8 +41,8 @@ CHANGED = {
 }
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 TWICE = (
-    "Two records of one person are two changes apart, one out and the other in: what is true of somebody who is known to be in the "
-    "data is hidden by twice the epsilon."
+    "Facts about somebody who is known to be in the data are protected less, with twice the epsilon: one record goes out and "
+    "another comes in."
 )
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
@@ -52,8 +52,8 @@ WITH_DELTA = (
     "as likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
 )
 TWICE_RHO = (
-    "Two records of one person are two changes apart, one out and the other in: for what is true of somebody who is known to be in "
-    "the data rho is four times as large."
+    "Facts about somebody who is known to be in the data are protected less, with four times the rho: one record goes out and "
+    "another comes in."
 )
 A_ROW_RHO = "One person, the privacy unit, is one row: for somebody with k rows rho is k^2 times as large."
 PROVED_RHO = (
@@ -70,19 +70,19 @@ ADDS_UP = (
     "Releases: the epsilons of everything that was ever published from the same people add up.",
     "Years: a new version of the data spends the same budget, which belongs to the people and not to the file.",
     "Corrections: the release that corrects another is paid for again. What it corrects stays published, and both add up.",
-    "Several persons: for k people who change together the promise is k times epsilon.",
+    "Several persons: a group of k people is protected with k times the epsilon, that is, less.",
 )
 ADDS_UP_RHO = (
     "Releases: the rhos of everything that was ever published from the same people add up, whatever was chosen after earlier "
     "releases were seen.",
     *ADDS_UP[1:3],
-    "Several persons: for k people who change together rho is k^2 times as large, and epsilon follows from it.",
+    "Several persons: a group of k people is protected with k^2 times the rho, from which epsilon follows.",
 )
 NOT_PROMISED = (
     "Facts about groups: what follows about a person from everybody else's data can be learned with or without them.",
     "The operator: nothing holds against whoever can read the data, or the ledger together with its secret.",
     "Other data sets: the same people under another name, or in another ledger, have another budget, and the sum of both counts.",
-    "Other ways: data may get out by a log, a letter or somebody who talks; that is not counted here.",
+    "Other ways: data can leak through logs, letters or people who talk; that is not counted here.",
     "That epsilon is small enough: that is a decision, not a theorem.",
 )
 _UNITS = (
@@ -91,7 +91,7 @@ _UNITS = (
     ("a person", "a unit"),
     ("somebody who is known", "a unit that is known"),
     ("that they took part", "that it took part"),
-    ("Several persons: for k people who change together", "Several units: for k units that change together"),
+    ("Several persons: a group of k people", "Several units: a group of k units"),
     ("with or without them", "with or without it"),
     ("from the same people", "from the same units"),
     ("the same people under", "the same units under"),

@@ -49,7 +49,7 @@ def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
         if not m.outputs.is_ordered:
             return _by_name(m.outputs, row, told, what, "probability")
         reports = m.outputs.floats(len(row))
-        return plot.law(reports, row, told, what, mark=truth if m.inputs.is_ordered else None)
+        return plot.distribution(reports, row, told, what, mark=truth if m.inputs.is_ordered else None)
     if channel.rows > _BARS:
         raise SizeError(f"{channel.rows} true values have no picture; use a coarser grid.")
     losses, name = loss_per_value(m, loss), loss_of(loss, m.inputs, m.outputs).name

@@ -19,6 +19,7 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from ..exact import given
 from ..exact.arithmetic import parse_entry, show
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import Grid
-from ..exact.small_files import Sheet, did_you_mean_file, file_name, is_file, read_small
+from ..exact.small_files import Sheet, did_you_mean_file, each_once, file_name, is_file, read_small
 from .loss import PRIORS
 
 Floats = NDArray[np.float64]
@@ -183,20 +184,24 @@ def _of_sheet(sheet: Sheet, name: str) -> tuple[Any, bool]:
     if len(names) == 1:
         return numbers, kind == "weight"
     values = [line[names.index("value")] for line in sheet.lines]
-    if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise PriorError(f"{name} has the value {show(twice)} twice; name each value once.")
-    return dict(zip(values, numbers, strict=True)), kind == "weight"
+    return dict(zip(each_once(values, values, name, "value", PriorError), numbers, strict=True)), kind == "weight"
 
 
 def _called(function: Callable[[Any], Any], values: Sequence[Any]) -> Prior:
     """The weights that a function gives the values."""
+    try:
+        inspect.signature(function).bind(0)
+    except TypeError:
+        raise PriorError("A prior is a function of one value, which gives its weight; this one is not.") from None
+    except ValueError:  # some of Python's own do not say what they take
+        pass
     weights = []
     for value in values:
-        weight = parse_entry(function(value))
+        found = function(value)
+        weight = parse_entry(found)
         if weight is None or weight < 0:
             raise PriorError(
-                f"The prior's weight of the value {value} is {show(function(value))}; a function gives each value a number of 0 or "
+                f"The prior's weight of the value {value} is {show(found)}; a function gives each value a number of 0 or "
                 "more."
             )
         weights.append(weight)

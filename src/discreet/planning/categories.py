@@ -46,7 +46,7 @@ NAMED = (RESPONSE, PROJECTIVE)  # the families for answers without an order
 _MISSED = 0.05  # how often one of all shares is farther off than is said
 _ALIKE = Fraction(21, 20)  # a variance up to so many times the least: the simpler mechanism stays
 _ANY_TWO = "any two values"
-_BOUND = "the optimum in mean squared error of rare shares, for comparison: no mechanism of discreet"
+_BOUND = "the optimum in mean squared error of rare shares, for comparison: not available in discreet"
 
 
 def named_answers(n: Any) -> Grid:
@@ -115,17 +115,17 @@ def plan_shares(n: Any, level: Level, goal: Goal, prior: Any = None, families: S
     chosen.sort(key=lambda choice: (choice[0] == OPTIMUM, choice[0] != first))
     question = f"{grid.size} answers without an order, {level} between {_ANY_TWO}"
     plan = _side_by_side(question, grid, chosen, goal, prior, ())
-    return replace(plan, notes=(advice(known, _times(plan, goal, prior)), _meaning(prior)))
+    return replace(plan, notes=(advice(known), *_times(plan, goal, prior), _meaning(prior)))
 
 
-def _times(plan: Plan, goal: Goal, prior: Any) -> str:
+def _times(plan: Plan, goal: Goal, prior: Any) -> tuple[str, ...]:
     """How many times the reports of projective response others need for what is printed, which is not about a rare share."""
     needed = {c.family: (c.reports or 0) if goal.reports is None else c.share_error**2 for c in plan}
-    if len(needed) < 3:
-        return ""
+    if len(needed) < 3 or (plan.winner or plan.choices[0]).family != PROJECTIVE:
+        return ()
     response, best = (needed[family] / needed[PROJECTIVE] for family in (RESPONSE, OPTIMUM))
     whose = "the worst shares" if prior is None else "the guessed shares"
-    return f"; for {whose}, as above, {response:.3g} and {best:.3g} times"
+    return (f"For {whose} {RESPONSE} needs {response:.3g} times as many reports, the optimum {best:.3g} times.",)
 
 
 def plan_mechanisms(grid: Grid, several: Mapping[str, Procedure], goal: Goal, prior: Any = None) -> Plan:
@@ -168,8 +168,8 @@ def _side_by_side(
 
 
 _MEANING = (
-    "Of the unbiased estimates of the people's own shares; all shares within: in 95 % of all collections. recover comes nearer "
-    "where few answers are frequent."
+    "These numbers are for unbiased estimates of the people's own shares; in 95 % of all collections every share is within the "
+    "error that is printed. recover comes nearer where few answers are frequent."
 )
 
 
@@ -178,15 +178,15 @@ def _meaning(prior: Any) -> str:
     return _MEANING if prior is not None else _MEANING + worst
 
 
-def advice(known: Mapping[str, Shares], otherwise: str = "") -> str:
-    """Which mechanism, and why: for a rare share, and `otherwise`."""
+def advice(known: Mapping[str, Shares]) -> str:
+    """Which mechanism, and why: for a rare share."""
     response, projective, best = (known[family].variance() for family in (RESPONSE, PROJECTIVE, OPTIMUM))
     if recommended(known) == RESPONSE:
         than = f"its variance of a rare share is {float(response / best):.3g} times the least"
         return f"Use {RESPONSE}: with so few answers, or so large an epsilon, {than}, and its report is an answer."
     return (
         f"Use {PROJECTIVE}: for a rare share {RESPONSE} needs {float(response / projective):.3g} times as many reports for the "
-        f"same error, the optimum {float(best / projective):.3g} times{otherwise}."
+        f"same error, the optimum {float(best / projective):.3g} times."
     )
 
 
@@ -324,9 +324,21 @@ def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = 
     notes = (
         f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share.",
         "sampled: who answers what is drawn beforehand, and depends on no answer.",
+        *_without_order(asked),
         _meaning(priors),
     )
     return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", tuple(ways), notes)
+
+
+def _without_order(asked: Mapping[str, Grid]) -> tuple[str, ...]:
+    """That numbers were taken for names, where there are any."""
+    numbers = [name for name, grid in asked.items() if grid.is_ordered]
+    if not numbers:
+        return ()
+    return (
+        f"Planned as if the values had no order: {', '.join(numbers)}. Where they are numbers in their order (ages), plan them "
+        f'by themselves, with n and neighbours="any": split with epsilon/{len(asked)}, sampled with 1/{len(asked)} of the people.',
+    )
 
 
 def _sampled(told: Variance, d: int) -> Variance:

@@ -119,7 +119,9 @@ class Choice(Result):
         if self.width is not None:
             level = f"{level}, width {self.width}"
         if self.variance is not None:
-            rare = f"{float(self.variance):.4g} / N is the variance of a rare one"
+            error = math.sqrt(self.variance)
+            points = 100 * error / math.sqrt(self.reports or 1)
+            rare = f"a rare share has standard error {error:.3g}/sqrt(N), here {points:.2g} percentage points"
             told = f"{self.family}: {self.reports} reports, {self._nearness()}; {rare}"
             parts = "".join(f"\n    {choice.note}: {choice._of_one()}" for choice in self.questions)
             return f"{told} ({self.note}){parts}" if self.note else told
@@ -143,8 +145,11 @@ class Choice(Result):
 
     def _nearness(self) -> str:
         """How near shares come; no two distributions are farther apart than 1."""
-        far = f"{self.total_variation:.3g}" if self.total_variation < 1 else "1, the farthest there is: of no use"
-        return f"all shares within {self.share_error:.3g}, total variation {far}"
+        far = f"all shares within {self.share_error:.3g}, total variation {self.total_variation:.3g}"
+        if self.total_variation < 1:
+            return far
+        above = "no share stands out" if self.share_error >= 1 / 2 else "only shares well above that error stand out"
+        return f"{far} (too noisy for the list as a whole: {above})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -51,6 +51,7 @@ from ..registry import FAMILIES, legend
 from .categories import OPTIMUM, PROJECTIVE, RESPONSE, advice, is_named, named_answers, shares_of
 from .choices import named
 
+_TIE = 1e-9  # means that differ by less than this part are alike: that is a float's rounding, or a certificate's gap
 _WRITTEN = 2**12  # values up to which a loss is written out
 _SAME_EPSILON = 0.99  # of epsilon, and more, is epsilon in words
 _ALIKE, _NEAR = "any two values alike", "near values more than far ones"
@@ -89,8 +90,11 @@ class Comparison(Result):
         rows = [
             {"name": r["mechanism"], "series": word, "value": r[key]} for r in known for key, word in series.items()
         ]
-        best = min([row for row in known if row.get("proved")] or known, key=lambda row: float(row[cost]))
-        title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
+        private = [row for row in known if row.get("proved")] or known
+        least = min(float(row[cost]) for row in private)
+        best = [row["mechanism"] for row in private if float(row[cost]) <= least * (1 + _TIE)]
+        have = f"{best[0]} has the" if len(best) == 1 else f"{', '.join(best)}:"
+        title = f"{have} least mean {self.loss}, {least:.4g}"
         sizes = [float(row["value"]) for row in rows]
         far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
         return plot.dots(rows, title, self.question, x=f"{self.loss} of a report", log=far)
@@ -179,8 +183,16 @@ def compare(
     if any(m.is_concentrated for m in found.values()) and between.is_plain:
         each = zip(rows, found.values(), strict=True)
         rows = tuple(MappingProxyType(_with_rho(row, m, between, level)) for row, m in each)
+    if known and "WM" in found:
+        same = "; here it is the geometric mechanism, which is weakly honest itself" if found["WM"] == found["GM"] else ""
+        notes.append(f"WM is the best weakly honest mechanism for L0 and a uniform prior, whatever is asked here{same}")
     notes.append(
-        f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
+        f"epsilon <=: between neighbours; local <=: between any two values; proved: whether the level of the "
+        f"{'mechanism' if level is None else 'title'} is; rescaled: L0 times (n+1)/n, 1 for guessing"
+    )
+    notes.append(
+        f"L0, L1, L2: means under the prior; worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best "
+        "remap"
     )
     weaker = [row["mechanism"] for row in rows if not row["proved"]] if level is not None else []
     if weaker:
@@ -293,7 +305,7 @@ def compare_names(n: Any, level: Level) -> Comparison:
     )
     notes = (
         advice(known),
-        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; no mechanism of discreet",
+        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; not available in discreet",
     )
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
     made = {RESPONSE: randomized_response(grid, alpha=level), PROJECTIVE: projective_response(grid, alpha=level)}

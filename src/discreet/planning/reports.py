@@ -27,7 +27,6 @@ up to four times nearer than predicted.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,7 +40,7 @@ from ..channels.contract import MATRIX_ENTRIES
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import show
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
@@ -49,6 +48,7 @@ from ..measure.prior import PriorLike, prior_of
 from ..mechanism import Mechanism, Procedure
 from ..mechanisms.wave import square_wave, usual_width, wave_channel
 from ..progress import Progress, part, tell
+from ..recovery.indicators import indicator
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .categories import is_named, plan_names
@@ -57,7 +57,6 @@ from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
 
-_AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
 _DESIGNED = 128  # steps of a grid up to which the best mechanism for one report stands beside the others
 _LONGEST = 2**16  # values for which distances are predicted
 _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of itself above a whole number
@@ -90,10 +89,10 @@ def plan_reports(
     seed: Rational | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """How many reports a recovery needs, fewest first; or how near it comes with so many, nearest first.
+    """How many reports you need for a precision, or the precision that a number of reports gives; the best mechanism first.
 
-    At a level, for each family; or for one `mechanism` of your own, or several. Randomised response and square wave hide
-    any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
+    At a level, for each family; or for one `mechanism` of your own, or several, as they are. Randomised response and square wave
+    hide any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
         standard_error  the standard error to reach, of a recovered mean, or of every share where answers are
@@ -116,7 +115,8 @@ def plan_reports(
 
         ordered         whether the values are numbers in their order (the default for n) or only names: False
         questions       several questions of each person in place of n, as a list of n or of names, or by name: whether to split
-                        epsilon among them or to ask each person one, and how near the shares come with so many `reports`
+                        epsilon among them or to ask each person one, and how near the shares come with so many `reports`.
+                        All are planned without an order: plan a mean, or a distribution of ages, by itself
 
     What is simulated is recover:
 
@@ -187,7 +187,9 @@ def plan_reports(
     way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way, progress)
-    return plan_distance(*made, reports, prior, None if stray is None else way, progress)
+    return plan_distance(
+        *made, reports, prior, None if stray is None else way, progress, is_given=mechanism is not None
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,22 +209,15 @@ def functional_of(of: Any, grid: Grid) -> Functional:
             f"Reports can be planned for on a finite grid of up to 2^24 values, not {grid}; give both ends."
         )
     if isinstance(of, str):
-        place = np.arange(size)
         if of.strip() == "mean":
-            return Functional("the mean", place.astype(np.float64), grid.step)
-        match = _AT.fullmatch(of)
-        number = parse_exact(match[2]) if match else None
-        if match is None or number is None:
+            return Functional("the mean", np.arange(size, dtype=np.float64), grid.step)
+        found = indicator(of, grid, DiscreetError)
+        if found is None:
             raise DiscreetError(
                 f'of = {show(of)} is not known; use "mean", "cell(3)" or "cdf(3)" with a value of the grid, a function of a '
                 "value, or an array with one number for each."
             )
-        position = (number - grid.anchor) / grid.step
-        if not 0 <= position < size or (match[1] == "cell" and position.denominator != 1):
-            raise DiscreetError(f"of = {show(of)}: the value {number} is not on {grid}; name one that is.")
-        if match[1] == "cell":
-            return Functional(f"Pr[value = {number}]", (place == int(position)).astype(np.float64))
-        return Functional(f"Pr[value <= {number}]", (place <= math.floor(position)).astype(np.float64))
+        return Functional(*found)
     if callable(of):
         of = [of(grid.value(k)) for k in range(size)]
     try:
@@ -337,8 +332,10 @@ def plan_distance(
     prior: Any,
     way: Simulation | None = None,
     progress: Progress | None = None,
+    is_given: bool = False,
 ) -> Plan:
-    """How near the distribution recovered from so many reports comes, predicted, nearest first; a square wave by its best width.
+    """How near the distribution recovered from so many reports comes, predicted, nearest first; a square wave by its best width,
+    unless the mechanisms are given: then they are taken as they are.
 
     With a way to simulate it, also the mean distance over its runs, when the truth is the prior.
     """
@@ -354,12 +351,20 @@ def plan_distance(
         if isinstance(m, str):
             chosen.append(Choice(name, refused=m))
             continue
-        width = best_width(grid, m.claim, law.floats, number) if name == "square_wave" else None
+        width = None if is_given or name != "square_wave" else best_width(grid, m.claim, law.floats, number)
         best = m if width is None else square_wave(grid, alpha=m.claim, width=width)
         distance = unit * predicted_distance(best.finite(), law.floats, number)
         seen = None if way is None else recovered_distance(best, law.floats, number, way)
         chosen.append(
-            Choice(name, m.claim, hidden=hidden_by(m), reports=number, distance=distance, width=width, simulated=seen)
+            Choice(
+                name,
+                m.claim,
+                hidden=hidden_by(m),
+                reports=number,
+                distance=distance,
+                width=_width(best),
+                simulated=seen,
+            )
         )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
     question = (
@@ -375,6 +380,11 @@ def plan_distance(
     if way is not None:
         notes = [f"{predicted}; simulated by {way}, {way.times} runs, when the truth is {law} itself."]
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
+
+
+def _width(m: Procedure) -> int | None:
+    """That of a square wave."""
+    return ((m.outputs.size or 0) - (m.inputs.size or 0)) // 2 if m.recipe.family == "square_wave" else None
 
 
 def _same_promise(able: list[Choice]) -> tuple[str, ...]:

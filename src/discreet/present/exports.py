@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Exports:
     """`to_pandas()`, `to_csv()` and `to_latex()` of whatever has a table."""
 
+    _instead = "print it for its words, or take its numbers from to_dict()"  # of what has none
+
     @abstractmethod
     def _exported(self) -> View:
         """The whole table with its title and its notes."""
@@ -29,9 +31,7 @@ class Exports:
     def _table(self) -> View:
         table = self._exported()
         if not table.columns:
-            raise DiscreetError(
-                f"This {type(self).__name__} has no table; print it for its words, or take its numbers from to_dict()."
-            )
+            raise DiscreetError(f"This {type(self).__name__} has no table; {self._instead}.")
         return table
 
     def to_pandas(self) -> Any:

@@ -21,6 +21,6 @@ def save_bytes(path: str | os.PathLike[str], content: bytes) -> None:
             os.replace(temporary, real)
         finally:
             temporary.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a circle of links, before Python 3.13
         why = error.strerror if isinstance(error, OSError) else "it is no path"
         raise FileError(f"{os.fspath(path)!r} cannot be written ({why}); choose another.", kind="missing") from None

@@ -247,7 +247,9 @@ class RealRows:
     rows: tuple[RealAlias, ...]
 
     @classmethod
-    def of(cls, floors: Sequence[Sequence[int]], balls: Callable[[int], Sequence[flint.arb]], word_bits: int = 64) -> RealRows:
+    def of(
+        cls, floors: Sequence[Sequence[int]], balls: Callable[[int], Sequence[flint.arb]], word_bits: int = 64
+    ) -> RealRows:
         """`floors` as for RealAlias, row by row, all of one length; `balls` computes the probabilities of a row."""
         most = (1 << word_bits) - min(map(sum, floors))  # words of the widest gap
         rows = []

@@ -90,6 +90,9 @@ class Source(Stream):
     def more(self, items: NDArray[np.int64]) -> Words:
         return self.words(len(items))
 
+    def more_for(self, item: int) -> int:
+        return self.word()
+
 
 def _keystream(cipher: CipherContext, count: int, out: Words | None = None) -> Words:
     """`count` words from a cipher in counter mode; anything but a full answer is an error."""

@@ -35,6 +35,7 @@ from ..present import plot
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
+from .indicators import indicator
 from .likelihood import Floats, Trace
 from .shares import ShareDifferences, Shares
 
@@ -167,9 +168,10 @@ class Estimate(Frozen, Result):
         """An unbiased estimate from the reports alone, and its standard error.
 
         `of` is "mean" or "variance" of the true distribution, its "cells" (the probability of each value) or "cdf" (of each value
-        or less), a function of a true value, or an array with its numbers: then the mean of that function. The variance is
-        E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
-        again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
+        or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of
+        that function. The variance is E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of
+        that estimate, which is taken off again, so it is unbiased too (it can be negative); its standard error is by the delta
+        method, for many reports.
         """
         return Direct(*self._direct(of)[:2])
 
@@ -192,9 +194,13 @@ class Estimate(Frozen, Result):
                 case "cells" | "cdf":
                     parts = [self._linear(block) for block in self._blocks(of == "cdf")]
                     return _Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
-            raise RecoveryError(
-                f'of = {show(of)} is not known; use "mean", "variance", "cells", "cdf", a function or an array.'
-            )
+            named = indicator(of, self.mechanism.inputs, RecoveryError) if self.mechanism.inputs.is_ordered else None
+            if named is None:
+                raise RecoveryError(
+                    f'of = {show(of)} is not known; use "mean", "variance", "cells", "cdf", "cell(3)" or "cdf(3)" with a value '
+                    "of the grid, a function or an array."
+                )
+            return self._linear(named[1])
         return self._linear(self._function(of))
 
     def interval(self, confidence: Any = 0.95, of: Any = "mean") -> tuple[Any, Any]:

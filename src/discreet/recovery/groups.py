@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from ..errors import RecoveryError
+from ..errors import DiscreetError, RecoveryError
 from ..exact.arithmetic import show
+from ..exact.given import share
 from ..present.views import Result, View
 from .estimate import Estimate
 from .shares import ShareDifferences
 
 _LISTED = 3  # answers that are shown of each group
+_USUAL = Fraction(19, 20)  # the confidence that people want of all groups together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,26 +57,30 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
             for row in estimate.rows()
         ]
 
-    def view(self) -> View:
-        rows = tuple((*_values(key), e.reports, _often(e)) for key, e in self.estimates)
-        return View(self._title(), (*self.by, "reports", "in short"), rows, self._words())
+    def view(self, confidence: Any = "0.95") -> View:
+        rows = tuple((*_values(key), e.reports, _in_short(e, confidence)) for key, e in self.estimates)
+        return View(self._title(), (*self.by, "reports", "in short"), rows, self._words(confidence))
 
-    def _words(self) -> tuple[str, ...]:
-        g = len(self.estimates)
-        if g < 2:
-            return ()
-        return (
-            f"Intervals hold together within each group; for all {g} groups together ask for confidence {20 * g - 1}/{20 * g} "
-            f"(1 - 0.05/{g}).",
+    def _words(self, confidence: Any) -> tuple[str, ...]:
+        g, sure = (
+            len(self.estimates),
+            share(confidence, "confidence", "how often the intervals cover", error=RecoveryError),
         )
+        each = f"Intervals have confidence {float(sure):.4g} within each group"
+        if g < 2:
+            return (f"{each}.",)
+        if 1 - g * (1 - sure) >= _USUAL:
+            return (f"{each}, so at least 0.95 for all {g} groups together (Bonferroni's bound).",)
+        wanted = f"confidence {20 * g - 1}/{20 * g} (1 - 0.05/{g})"
+        return (f"{each}; for all {g} groups together ask for {wanted}.",)
 
     def _title(self) -> str:
         return f"{len(self.estimates)} groups by {', '.join(self.by)}, an estimate each"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
         return {
             "by": list(self.by),
-            "groups": [{"group": list(_values(key)), "estimate": e.to_dict()} for key, e in self.estimates],
+            "groups": [{"group": list(_values(key)), "estimate": e.to_dict(confidence)} for key, e in self.estimates],
         }
 
 
@@ -85,8 +92,17 @@ def _words(key: Any) -> str:
     return ", ".join(map(str, _values(key)))
 
 
-def _often(e: Estimate) -> str:
-    if e.ordered:
-        return f"median {e.quantile('1/2')}"
-    places = e.most_frequent(_LISTED)
-    return ", ".join(f"{e.mechanism.inputs.value(place)} {e.distribution[place]:.1%}" for place in places)
+def _in_short(e: Estimate, confidence: Any) -> str:
+    """The mean, or the most frequent answers, with intervals where the reports give any."""
+    try:
+        if e.ordered:
+            low, high = e.interval(confidence)
+            return f"mean {e.mean():.4g} ({low:.4g} to {high:.4g}), median {e.quantile('1/2')}"
+        top = e.top(_LISTED, confidence)
+        told = zip(top.answers, top.share, top.low, top.high, strict=True)
+        return ", ".join(f"{name} {found:.1%} ({low:.1%} to {high:.1%})" for name, found, low, high in told)
+    except DiscreetError:  # a single report, or reports that this mechanism did not make
+        if e.ordered:
+            return f"median {e.quantile('1/2')}"
+        places = e.most_frequent(_LISTED)
+        return ", ".join(f"{e.mechanism.inputs.value(place)} {e.distribution[place]:.1%}" for place in places)

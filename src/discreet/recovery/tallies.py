@@ -133,7 +133,12 @@ def _tally(data: Any) -> Any:
 
 
 def _columns(data: Any) -> list[Any] | None:
-    """The names of a table's columns; None for what is no table."""
+    """The names of a table's columns; None for what is no table. A Spark DataFrame is not read."""
+    if any(kind.__module__.startswith("pyspark.sql") for kind in type(data).__mro__):
+        raise RecoveryError(
+            "This is a Spark DataFrame, whose rows are not here; count its reports and bring the counts, with "
+            "table.groupBy(...).count().toArrow()."
+        )
     names = getattr(data, "column_names", getattr(data, "columns", None))
     return None if names is None or callable(names) else list(names)
 

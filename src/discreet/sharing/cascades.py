@@ -395,7 +395,8 @@ class Cascade(Result):
     def coalition(self, members: Any = None, *, epsilons: Any = None) -> Verdict:
         """How private the reports of a coalition are together, by default everyone's; asked at the level of its least
         private member. On small grids every entry of the joint distribution is looked at; else it is the theorem of Gupte and
-        Sundararajan: the reports of all others are drawn from that member's."""
+        Sundararajan: the reports of all others are drawn from that member's (proved in Coq:
+        proofs/Cascade.v, coalition_private)."""
         places = self._members(members, epsilons)
         mine = self.mechanisms[places[0]]
         found = self._joint(places)

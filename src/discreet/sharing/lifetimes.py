@@ -47,8 +47,8 @@ class Lifetime(Result):
     """One row for each question, and one for all of them together; every number is an epsilon, never below the truth.
 
     The columns: `reports`, how many; `each <=`, what one of them keeps; `fresh <=`, with fresh noise every time, and with a delta
-    where one was given; `memo <=`, where each value's report is kept; `permanent <=`, where a permanent answer is, and `of it <=`,
-    what one report from it keeps.
+    where one was given; `memo <=`, where each value's report is kept; `permanent <=`, where a permanent answer is, and
+    `one report <=`, what one report from it keeps.
     """
 
     question: str
@@ -187,7 +187,7 @@ def _row(one: _Asked, delta: Fraction | None) -> dict[str, Any]:
         row["permanent <="] = min(
             row["fresh <="], _shown(values * one.permanent.charge), _after(one, one.times, values)
         )
-        row["of it <="] = _after(one, 1, 1)
+        row["one report <="] = _after(one, 1, 1)
     return row
 
 
@@ -248,12 +248,13 @@ def _notes(asked: list[_Asked], delta: Fraction | None) -> tuple[str, ...]:
         )
     if any(one.most is not None for one in asked):
         notes.append(
-            "memo: once for each different value, up to most; between histories that change and come back at the same moments. "
-            "That a report changes tells that the value did; a lost memo, or a second device, counts as new values"
+            "memo: once for each different value, up to most. This compares two people whose values change, and come back, at the "
+            "same moments; it does not hide when a value changes. A lost memo, or a second device, counts as new values"
         )
     if any(one.permanent is not None for one in asked):
         notes.append(
-            "permanent: whatever is drawn from a permanent answer tells no more than that answer, its epsilon, times most, if "
-            "given; between histories that change at other moments, fresh; of it: what a single report tells"
+            "permanent: whatever is drawn from a permanent answer reveals no more than that answer, its epsilon, times most, if "
+            "given. Where values change at different moments, only the bound for fresh reports is proved. one report: what a "
+            "single one reveals"
         )
     return tuple(notes)

@@ -286,7 +286,7 @@ def cell(asked: CellForm) -> Explained:
 
 def _about(x: Fraction) -> str:
     exact = show_rational(x)
-    return exact if len(exact) <= 9 else f"{float(x):.4g}"
+    return exact if len(exact) <= 9 else f"{float(x):.4g}".replace("e-0", "e-")  # as the page writes it
 
 
 @router.post("/file", response_class=Response, responses={200: {"content": {"application/json": {}}}})

@@ -118,9 +118,9 @@ def _users(k: int) -> str:
 
 def _finding(first: Learnt, last: Learnt) -> str:
     """The finding, as the numbers have it."""
-    keep = f"epsilon {show_above(last.epsilon)}"
+    spent = f"epsilon {show_above(last.epsilon)}"
     if last.k == 1:
-        return f"One user alone is off by {last.loss:.3g} on average. The report keeps {keep}; let more users share, and see."
+        return f"One user alone is off by {last.loss:.3g} on average. The report has {spent}; let more users share, and see."
     gain = (
         "noise that is drawn anew for everybody is averaged away"
         if last.loss < 0.99 * first.loss
@@ -128,7 +128,7 @@ def _finding(first: Learnt, last: Learnt) -> str:
     )
     return (
         f"{_users(last.k)} with reports of their own are off by {last.loss:.3g} on average, one alone by {first.loss:.3g}: {gain}. "
-        f"Together their reports keep {keep}."
+        f"Together their reports have {spent}."
     )
 
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from .. import files
 from ..errors import DiscreetError, RecoveryError
+from ..exact.arithmetic import show_above
 from ..exact.grid import Grid
-from ..exact.level import Level
 from ..exact.names import Names
 from ..measure.description import describe
 from ..mechanism import Mechanism
@@ -119,15 +119,18 @@ def _kept(held: HeldMechanism) -> Dropped:
 
 def _short(m: Mechanism) -> str:
     """What it is, and its level; the rest is told where mechanisms are chosen."""
-    return "\n".join(describe(m).headline.splitlines()[:2])
+    what, level, *_ = describe(m).headline.splitlines()
+    if not m.claim.alpha:
+        return f"{what}\n{level}"
+    family, places = what.split(" on ", 1)
+    return f"{family.replace('_', ' ')} on {places}: epsilon {show_above(m.claim.epsilon)} between {m.neighbours.words(m.inputs)}"
 
 
 @router.post("/recover/make")
 @as_job(quick=True)
 def make(asked: MakingForm) -> Dropped:
     """A mechanism by its family, its answers and its level; what is wrong is said at its field."""
-    with _at("alpha" if asked.epsilon is None else "epsilon"):
-        Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
+    asked.level()  # is one
     if asked.names is not None and asked.family not in _OF_NAMES:
         raise FieldRefusedError(
             "Categories have no order, and this mechanism needs one; choose another.", field="family"
@@ -136,8 +139,7 @@ def make(asked: MakingForm) -> Dropped:
     answers, spelt = _answers(asked)
     with _at("names" if asked.names is not None else "high"):
         m = _MAKERS[asked.family](answers, **level)
-        shown = ", ".join(f"{name}={text!r}" for name, text in level.items())
-        return _kept(HeldMechanism(m, f"dt.{asked.family}({spelt}, {shown})"))
+        return _kept(HeldMechanism(m, f"dt.{asked.family}({spelt}, {asked.spelt()})"))
 
 
 def _answers(asked: MakingForm) -> tuple[Any, str]:

@@ -46,7 +46,7 @@ ROOMS = (
     ),
     Page("release", "Release", "From a file to counts that may be published, paid for from a budget."),
     Page("recover", "Recover", "From many noisy reports back to the distribution behind them."),
-    Page("collude", "Collude", "What several people learn who put their reports together."),
+    Page("collude", "Collude", "What people learn when they put their reports together."),
 )
 
 _CHARTS: Mapping[str, Callable[[], Any]] = {

@@ -56,6 +56,20 @@ _DOORWAY_PAGE = """<!doctype html>
 <body><p><a href="{address}">Open the studio</a></p></body></html>
 """
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_WHOLE = "write a whole number"
+_EXPECTED = {  # what a field should hold, where a person may have written it
+    "int_parsing": _WHOLE,
+    "int_parsing_size": _WHOLE,
+    "int_from_float": _WHOLE,
+    "int_type": _WHOLE,
+    "finite_number": _WHOLE,
+    "greater_than_equal": "write a number from {ge}",
+    "less_than_equal": "write a number up to {le}",
+    "string_too_long": "write at most {max_length} characters",
+    "too_long": "give at most {max_length}",
+    "string_type": "a text is missing here",
+}
+_KIND = re.compile(r"constrained-str|list\[.*\]")  # how a choice of kinds is named within a place
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     code: {"model": Refusal} for code in (400, 401, 403, 404, 413, 421, 422, 429)
 }
@@ -159,11 +173,13 @@ def _without_folders(text: str, place: release_room.Place) -> str:
 async def _not_understood(request: Request, error: Exception) -> Response:
     """Where the first thing stands that was not understood, and what was expected; never what was sent."""
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
+    first = max(error.errors(), key=lambda found: len(found["loc"]))  # of a choice, the way that went furthest
     if first["type"] == "json_invalid":
         return _refusal(400, "The body is no JSON.")
-    place = ".".join(str(part) for part in first["loc"] if part != "body")
-    return _refusal(422, f"{place or 'body'}: {first['msg']}.", place or None)
+    place = ".".join(str(part) for part in first["loc"] if part != "body" and not _KIND.fullmatch(str(part)))
+    told = _EXPECTED.get(first["type"])
+    words = first["msg"] if told is None else told.format(**first.get("ctx", {}))
+    return _refusal(422, in_fields(f"{place or 'body'}: {words}."), place or None)
 
 
 async def _problem(request: Request, error: Exception) -> Response:

@@ -112,7 +112,7 @@ def release(
         confidence  how often the intervals cover. "0.95"
         simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
         supersedes  the version whose release this one corrects; record and page say so
-        reason      why it was corrected. "late registrations"
+        reason      why it was corrected, published as you write it: put no number from the data in it. "late registrations"
 
     Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
 

@@ -6,6 +6,8 @@ report's probabilities over the true values) has
 
     (1 + a^2) x_j >= a (x_{j-1} + x_{j+1})  for 0 < j < n,   x_0 >= a x_1,   x_n >= a x_{n-1}.
 
+(Proved in Coq: proofs/Cascade.v, remap_of_noise.)
+
 These are, up to positive factors, the entries of T = G^-1 M, since G^-1 is tridiagonal with the rows [1, -a]/(1-a),
 [-a, 1+a^2, -a]/(1-a)^2 and [-a, 1]/(1-a). Rows of T sum to 1 because those of G and M do. The conditions at the ends are
 part of privacy; those between are more than privacy asks, so there are private mechanisms that are no remap of G.

@@ -4,7 +4,7 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 """
 
 from .chart_files import KINDS, inline, kind_of, save, svg
-from .charts import curves, dots, heat_map, law, live_curves, network, recovered, tracks
+from .charts import curves, distribution, dots, heat_map, live_curves, network, recovered, tracks
 from .looks import beside, can_draw
 from .recovery_charts import live_distribution, live_intervals, live_reports
 
@@ -13,11 +13,11 @@ __all__ = [
     "beside",
     "can_draw",
     "curves",
+    "distribution",
     "dots",
     "heat_map",
     "inline",
     "kind_of",
-    "law",
     "live_curves",
     "live_distribution",
     "live_intervals",

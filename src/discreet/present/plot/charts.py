@@ -87,7 +87,7 @@ def heat_map(
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, size + 90), width=size, height=height))
 
 
-def law(
+def distribution(
     values: Numbers, shares: Numbers, title: str, subtitle: str = "", *, x: str = "report", mark: Any = None
 ) -> Chart:
     """A distribution as bars; the bar at `mark` stands out."""

@@ -123,7 +123,7 @@ function numbers() {
     COLUMNS.forEach((name, k) => { if (TERMS[name]) head.cells[k].replaceChildren(term(name), ...(k === 3 || k === 4 ? [" ≤"] : [])); });
     head.lastChild.replaceWith(element("td")); // of buttons, which name themselves
     rows = new Map(Object.entries(NAMES).map(([name, short]) => {
-      const row = element("tr", {}, element("th", { scope: "row", text: short }), ...COLUMNS.slice(2).map((_, k) => element("td", { class: k < 4 ? "n" : k === 6 ? "wrap" : null })), element("td"));
+      const row = element("tr", {}, element("th", { scope: "row", text: short }), ...COLUMNS.slice(2).map((_, k) => element("td", { "data-name": `${COLUMNS[k + 1]}:`, class: k < 4 ? "n" : k === 6 ? "wrap" : null })), element("td"));
       const say = (what) => ({ "aria-label": `${what} of ${short}` });
       row.lastChild.append(element("button", { type: "button", text: "File", ...say("Mechanism file"), onclick: () => download(name) }),
         copyButton("Python", () => shownOf(name)?.found.python, $("#code"), say("Python")), copyButton("Command", () => shownOf(name)?.found.command, $("#code"), say("Command")));

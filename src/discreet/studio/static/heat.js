@@ -28,14 +28,14 @@ function rgb([l, a, b]) {
   return seen.map((c) => Math.round(255 * Math.min(1, Math.max(0, c <= 0.0031308 ? 12.92 * c : 1.055 * c ** (1 / 2.4) - 0.055))));
 }
 
-// 256 shades of each scheme, with the ink that is read best on each.
+// 256 shades of each scheme, with the ink that is read best on each: black or white, one of which has a contrast of 4.5 on any colour.
 const STEPS = 255, ramps = {};
 function ramp(of) {
   return ramps[of] ??= Array.from({ length: STEPS + 1 }, (_, k) => {
     const stops = SHADES[of].map(lab), at = (k / STEPS) * (stops.length - 1), low = Math.min(Math.floor(at), stops.length - 2);
     const colour = rgb(stops[low].map((x, c) => x + (at - low) * (stops[low + 1][c] - x)));
     const bright = times([[0.2126, 0.7152, 0.0722]], colour.map((c) => linear(c / 255)))[0];
-    return { fill: `rgb(${colour})`, ink: (bright + 0.05) / 0.0666 > 1.05 / (bright + 0.05) ? "#1d2430" : "#ffffff" };
+    return { fill: `rgb(${colour})`, ink: (bright + 0.05) / 0.05 > 1.05 / (bright + 0.05) ? "#000000" : "#ffffff" };
   });
 }
 

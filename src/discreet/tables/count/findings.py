@@ -81,7 +81,9 @@ def about_dates(column: Column, form: str, untyped: bool) -> list[Finding]:
 
 def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
     """The findings about one column by itself."""
-    findings = _finding(column, "missing", column.missing, "declare null as a key to count them")
+    findings = _finding(
+        column, "missing", column.missing, "if you group by this column, declare null as a key to count them"
+    )
     findings = (
         [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in findings]
         if cells

@@ -96,16 +96,16 @@ class Audiences(Result):
             }
             for (name, release), record in zip(self.audiences.items(), records, strict=True)
         ]
+        title = one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences")
         paid = (
             "The same question was asked before: these are the stored answers, at no charge."
             if first["repeated"]
             else (f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")
         )
         return replace(
-            View.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
+            View.of("\n".join([*unread_note(self.unread, first), title]), lines),
             notes=(
                 paid,
-                *unread_note(self.unread, first),
                 "Give each audience its own release alone: together they reveal what the least private one reveals.",
             ),
         )

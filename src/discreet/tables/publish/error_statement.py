@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from ...present.html import page, section
+from ...present.html import page
 from ...present.views import Result, View, one_line, plain
 from ...present.words import cell, moment
 from ...questions.margins import TOTAL, margin_name
@@ -70,7 +71,20 @@ class ErrorStatement(Result):
 
     def to_html(self) -> str:
         """One page, in one text that needs nothing else."""
-        return page(self._title(), section(self.view()))
+        record, title = self.record, f"{self.record['dataset']}, version {self.record['version']}"
+        parts = {
+            "What was done": [_counted(record), _noise(record)],
+            "How far off the numbers can be": [
+                *error_sentences(record, self.reaches),
+                *_fitted(record),
+                *_relative(record),
+            ],
+            "What this says, and what it does not cover": [*_not_covered(record), *record["beware"]],
+        }
+        body = f"<h1>{TITLE}</h1><p class='lead'>{escape(one_line(title))}</p>"
+        for heading, sentences in parts.items():
+            body += f"\n<h2>{heading}</h2><ul>{''.join(f'<li>{escape(one_line(x))}</li>' for x in sentences)}</ul>"
+        return page(self._title(), body)
 
 
 def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -107,7 +121,13 @@ def error_sentences(record: Mapping[str, Any], reaches: Reaches = MappingProxyTy
     sentences = [_sentence(row, record, reaches.get((row["statistic"], row["of"]))) for row in shown]
     if any(" at once" in sentence for sentence in sentences):
         sentences.append(
-            f"At once: every number of this release together, in {_cases(record)}, whatever the true numbers are."
+            f"At once: in {_cases(record)} every number of this release is within its wider limit at the same time, whatever the "
+            "true numbers are."
+        )
+    if any(mechanism["family"] == "explicit_fair" for mechanism in record["mechanisms"]):
+        sentences.append(
+            "Some reports of the explicit fair mechanism have intervals that reach farther: these limits are about all reports "
+            "together."
         )
     return sentences
 
@@ -246,7 +266,7 @@ def _differs(record: Mapping[str, Any], is_total: bool) -> str:
 
 
 def _all(numbers: int) -> str:
-    return {1: "with all others", 2: "both"}.get(numbers, f"all {numbers:,}")
+    return {1: "it and all other numbers", 2: "both"}.get(numbers, f"all {numbers:,}")
 
 
 def _labels(record: Mapping[str, Any]) -> Mapping[str, str]:
@@ -314,7 +334,9 @@ def _counted(record: Mapping[str, Any]) -> str:
     labels = _labels(record)
     by = f" by {', '.join(labels.get(name, name) for name in record['by'])}" if record["by"] else ""
     when = f", released {moment(str(record['released']))}" if record["released"] else ""
-    return f"What was counted: {asked_in_words(record)}{by}, {record['groups']:,} groups{when}."
+    own = [labels[statistic["name"]] for statistic in record["statistics"] if statistic["name"] in labels]
+    asked = f"{', '.join(own)} ({asked_in_words(record)})" if own else asked_in_words(record)
+    return f"What was counted: {asked}{by}, {record['groups']:,} group{'' if record['groups'] == 1 else 's'}{when}."
 
 
 def _noise(record: Mapping[str, Any]) -> str:
@@ -323,7 +345,7 @@ def _noise(record: Mapping[str, Any]) -> str:
         return "Nothing was drawn: all groups are empty, which is public, and their zeros are exact."
     return (
         f"Random noise was added to every number before anyone saw it ({families}; "
-        f"{charged_words(record)} in all). From which distribution is public; which noise was drawn is not."
+        f"{charged_words(record)} in all). The distribution of the noise is public. The noise actually drawn is not."
     )
 
 
@@ -346,8 +368,8 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
         if row["of"] == GROUPS and kinds[row["statistic"]] == "count" and row["each"]:
             name = _labels(record).get(row["statistic"], row["statistic"])
             sentences.append(
-                f"{name}: an error of {words(row['each'])} is a tenth of a count of {words(10 * row['each'])}, and "
-                f'all of a count of {words(row["each"])}. Read smaller counts as "few".'
+                f"{name}: for a count of {words(10 * row['each'])} an error of {words(row['each'])} is 10 %, for a count of "
+                f'{words(row["each"])} it is 100 %. Read smaller counts as "few".'
             )
     sizes = [n for n in record.get("answer", {}).get("sizes", ()) if n > 0]
     if record["relation"] == "change-one" and sizes:
@@ -360,6 +382,6 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
 def _not_covered(record: Mapping[str, Any]) -> list[str]:
     return [
         f"What the table's intervals say: {record['interval']}.",
-        "What this does not cover: errors in the data themselves (wrong, missing or double entries), and people whose keys were "
-        "not declared, who are not counted.",
+        "What this does not cover: errors in the data themselves (wrong, missing or double entries), and people in none of the "
+        "groups listed, who are not counted.",
     ]

@@ -43,12 +43,10 @@ def statement(record: Mapping[str, Any], mark: str = ".") -> str:
     """What the people in the data should know, in plain words; `mark` is the decimal mark."""
     epsilon, plus = promised(record)
     bound = _marked(times_at_most(epsilon), mark)
-    otherwise = (
-        "with any other data of yours" if record["relation"] == "change-one" else "if you were not in the data at all"
-    )
+    otherwise = "with any other data of yours" if record["relation"] == "change-one" else "without"
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
-        f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
+        f"before anyone saw them. {escape(str(record['protects']))} Any conclusion that someone draws about you from this table "
         f"is at most {bound} times as likely with your data as {otherwise}{_marked(plus, mark)}. "
         f"{escape(str(record['person']))}</p>"
         + "".join(

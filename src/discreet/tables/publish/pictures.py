@@ -41,7 +41,7 @@ def release_picture(release: Release) -> Any:
         raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
     at_once = ", all at once" if record["simultaneous"] else ""
-    interval = f"Dots are the published numbers, whiskers their {Confidence.of(record['confidence']).words()} intervals{at_once}"
+    interval = f"Dots: published numbers; whiskers: {Confidence.of(record['confidence']).words()} intervals{at_once}"
     return plot.beside(
         *panels, title=title, subtitle=interval, columns=min(1 + len(release.margins), _IN_A_ROW, len(panels))
     )

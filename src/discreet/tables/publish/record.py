@@ -209,8 +209,8 @@ def _protects(terms: Terms, question: Question) -> str:
 
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
-        less = "half as well" if terms.delta is None else "as if four times the rho had been spent"
-        return f"A person is assumed to be one row: somebody with two rows is protected {less}."
+        more = "epsilon is twice" if terms.delta is None else "rho is four times"
+        return f"We assume one row for each person: for a person with two rows {more} as large."
     unit = f"A unit is one value of {terms.unit} with all its rows."
     if question.max_rows is None:
         most = "one group" if question.max_groups == 1 else f"{question.max_groups} groups"

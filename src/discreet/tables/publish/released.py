@@ -260,7 +260,7 @@ class Release(Result):
     def presented(self, **words: Unpack[PresentationParts]) -> Release:
         """The same release with words of your own on its page, and with other marks in its CSVs. They cost nothing.
 
-        title      the heading of the page
+        title      the heading of the page; it is published as you write it, as are notes: no number from the data belongs there
         source     where the data come from. "Register of residents, 1 January 2026"
         notes      a text, or a list of texts, for the reader of the page
         labels     what the page calls columns and statistics. {"sex": "Sex at birth"}
@@ -337,7 +337,8 @@ class Release(Result):
     def _title(self) -> str:
         what = asked_in_words(self.record)
         by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
-        return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} report{'' if self.size == 1 else 's'}")
+        title = one_line(f"{self.record['dataset']}: {what}{by}; {self.size} report{'' if self.size == 1 else 's'}")
+        return "\n".join([*unread_note(self.unread, self.record), title])
 
     def view(self) -> View:
         """The first rows in the columns for people, the totals, what protects them and what they cost."""
@@ -391,7 +392,6 @@ class Release(Result):
             cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
-        notes.extend(unread_note(self.unread, record))
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
         whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
         most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
@@ -478,7 +478,7 @@ def of_which(record: Mapping[str, Any]) -> str:
     """Of which groups totals are: of all where nothing can be left out, whatever the data."""
     if not record["left_out"]:
         return OF_ALL
-    return "of all groups" if record["question"]["pool_other"] else "of the declared groups"
+    return "of all groups" if record["question"]["pool_other"] else "of the groups listed"
 
 
 def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:

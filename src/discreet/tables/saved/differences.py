@@ -9,6 +9,7 @@ beside it are those that were published; an interval is stretched to hold their 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +104,8 @@ def difference(
     }
     lost = len(new.places) + len(old.places) - 2 * len(common)
     titles = {margin: totals_title(margin, records[0]) for margin in margins}
-    return Difference(columns, margins, {**_record(records, Confidence(level), lost), "totals": titles})
+    intervals = len(common) + sum(map(len, margins.values()))
+    return Difference(columns, margins, {**_record(records, Confidence(level), lost, intervals), "totals": titles})
 
 
 def _rebuilt(record: Mapping[str, Any], level: Fraction) -> Rebuilt:
@@ -286,14 +288,20 @@ def _totals(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, A
     return rows
 
 
-def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int) -> dict[str, Any]:
+def _record(records: Sequence[Mapping[str, Any]], confidence: Confidence, lost: int, intervals: int) -> dict[str, Any]:
     """What was compared, for people and machines."""
     told = ("dataset", "version", "part", "released", "ledger_line")
     said = [{name: record[name] for name in told} for record in records]
     notes = [
         f"low to high covers the difference of the true numbers with a probability of at least {confidence.words()}, "
-        "whatever they are; where it holds 0, the reports do not show a change."
+        "whatever they are. If it contains 0, the reports do not show a change."
     ]
+    misses = math.ceil(10 * intervals * (1 - confidence.level)) / 10  # on average, at most
+    if misses >= 1:
+        notes.append(
+            f"Each of these {intervals:,} intervals covers by itself, not all of them at once: on average up to {misses:,g} of "
+            "them miss by chance, and may show a change where there is none."
+        )
     if lost:
         notes.append(f"{lost} rows are in one of the releases only, and were left out.")
     if records[0]["relation"] != records[1]["relation"] or records[0]["unit"] != records[1]["unit"]:

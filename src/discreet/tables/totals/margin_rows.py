@@ -542,7 +542,11 @@ def left_out_of(question: Question, terms: Terms) -> list[str]:
 
 def left_out_words(left_out: Sequence[str]) -> list[str]:
     """The sentence that stands beside totals."""
-    return [f"Totals leave out {' and '.join(left_out)}, whether or not there are any."] if left_out else []
+    return (
+        [f"Totals leave out {' and '.join(left_out)}. This is always stated, whether or not there are any."]
+        if left_out
+        else []
+    )
 
 
 def _digits(value: float) -> str:
