@@ -388,6 +388,20 @@ Proof.
   rewrite !pow_S in P; simpl Z.of_nat in P; rewrite !Z.pow_0_r, !Z.mul_1_r in P; exact P.
 Qed.
 
+(** The weights of no class beyond the last matter: these are the same table as that of [fair_exact_has]. *)
+Theorem fair_exact_same p q n :
+  let last := Nat.div2 (n + 1) in
+  fair (fun e => power p q (Nat.max e last) e) n = fair (fun e => power p q last (Nat.min e last)) n.
+Proof.
+  intros last; unfold fair, written; apply map_ext_in; intros i Hi; apply map_ext_in; intros j Hj.
+  apply in_seq in Hi, Hj.
+  assert (fair_class n i j <= last)%nat.
+  { unfold fair_class, last, apart.
+    generalize (div2_spec (n + 1)), (div2_spec (i - j + (j - i) + Nat.min i (n - i) + 1)).
+    destruct (Nat.ltb_spec (i - j + (j - i)) (Nat.min i (n - i))); lia. }
+  rewrite Nat.max_r, Nat.min_l by lia; reflexivity.
+Qed.
+
 (** ** The square wave
 
     Reports 0..n+2w stand for -w..n+w. Those at most [w] from the truth have the weight q, all others p

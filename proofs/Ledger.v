@@ -6,7 +6,7 @@
 
     Charges are elements of any additive group with a set of elements that are "at least nothing"; a function [f] gives the
     level of a charge. It turns sums into products, is positive, and is at most 1 where a charge is at least nothing.
-    Charges of epsilon are real numbers with f(x) = e^-x. Charges that count how often a level such as 9/10 is spent are integers,
+    Real charges of epsilon with f(x) = e^-x would be such a group; no such instance is made here. Charges that count how often a level such as 9/10 is spent are integers,
     and all levels rational: the instance at the end. *)
 
 From Coq Require Import ZArith List Lia.
@@ -96,7 +96,7 @@ move=> hs x y [|[r|] t] hxy /=; first by rewrite mulr0.
 - by move: hs; case: ifP => _ hs; [rewrite mulr0 | apply: IH].
 Qed.
 
-(** Theorem 5.7: and so is every event, a set of transcripts. *)
+(** Theorem 5.7: and so is every event, a finite list of transcripts. *)
 Theorem ledger_event b s : nonneg b -> honest b s ->
   forall x y (E : seq (seq (option nat))), neighbour x y ->
   f b * (\sum_(t <- E) transcript b s x t) <= \sum_(t <- E) transcript b s y t.

@@ -365,6 +365,29 @@ Proof.
       destruct IH as [|y y' t t' Hy IH]; simpl; constructor; [nia|apply IHv; exact IH].
 Qed.
 
+(** Theorem 1.7a: what follows a law by laws of one total is a law. *)
+Theorem through_law T U m r M : length M = length r -> Forall (law U m) M -> law T (length r) r ->
+  law (U * T) m (through m r M).
+Proof.
+  intros HL HM (_ & Hr & Hs).
+  assert (main : law (U * sum r) m (through m r M)).
+  { clear T Hs. revert M HL HM; induction Hr as [|w r Hw _ IH]; intros [|v M] HL HM; try discriminate; simpl.
+    - unfold law; rewrite repeat_length; split; [reflexivity|]. split.
+      + apply Forall_forall; intros x Hx; apply repeat_spec in Hx; lia.
+      + replace (sum (repeat 0 m)) with 0; [lia|]. clear; induction m; simpl; lia.
+    - inversion HM as [|? ? Hv HM']; subst. injection HL as HL. destruct (IH M HL HM') as (L2 & N2 & S2).
+      destruct Hv as (L1 & N1 & S1). revert L2 N2 S2; generalize (through m r M); intros t L2 N2 S2.
+      assert (A : forall v t, length v = length t -> Forall (Z.le 0) v -> Forall (Z.le 0) t ->
+        length (add_rows (map (Z.mul w) v) t) = length v /\ Forall (Z.le 0) (add_rows (map (Z.mul w) v) t) /\
+        sum (add_rows (map (Z.mul w) v) t) = w * sum v + sum t).
+      { clear -Hw. induction v as [|x v IHv]; intros [|y t] L V W; try discriminate; simpl.
+        - repeat split; [constructor|lia].
+        - inversion V; inversion W; subst. destruct (IHv t ltac:(simpl in L; lia) ltac:(assumption) ltac:(assumption)) as (a & b & c).
+          repeat split; [lia|constructor; [nia|exact b]|lia]. }
+      destruct (A v t ltac:(lia) N1 N2) as (a & b & c). unfold law; repeat split; [lia|exact b|rewrite c, S1, S2; lia]. }
+  rewrite Hs in main; exact main.
+Qed.
+
 (** ** Sequences and parts *)
 
 (** Two reports one after the other: the second row may depend on the first report,

@@ -609,6 +609,46 @@ Proof.
     apply edges_sound; assumption.
 Qed.
 
+(** Theorem 6.8: an accepted document is well formed: as many rows as values, at least two; alpha a fraction from 0 to 1, epsilon
+    positive, and neighbours that are there. So no denominator in the other statements is read as another number, and no statement is
+    about a table without rows. *)
+Theorem accepted_formed d : check d = Holds ->
+  Z.of_nat (length (rows_of (the_channel d))) = size (the_channel d) /\ 2 <= size (the_channel d) /\
+  0 < den (alpha d) /\ 0 <= num (alpha d) <= den (alpha d) /\
+  match epsilon d with
+  | None => True
+  | Some (f, b) => 0 < den f /\ 0 < num f /\ match b with None => True | Some b => 0 < den b < num b end
+  end /\
+  match the_neighbours d with
+  | Steps k => 1 <= k
+  | Any => True
+  | Pairs pairs => pairs <> [] /\ forall i k x, In (i, k, x) pairs -> 0 <= i < k /\ k < size (the_channel d) /\ 0 < den x /\ 0 <= num x
+  end.
+Proof.
+  intros H; destruct (check_parts d H) as (Hc & Ha & He & Hl & _); apply alpha_ok_sound in Ha.
+  destruct (channel_ok_table _ Hc) as (_ & HL & H2).
+  repeat (split; [tauto || exact HL|]). split.
+  - destruct (epsilon d) as [[f b]|]; [|exact I]. unfold epsilon_ok, need, fraction_ok in He.
+    destruct b as [b|].
+    + destruct ((0 <? den f) && (0 <? num f) && (0 <? den b) && (den b <? num b)) eqn:E; [|discriminate].
+      rewrite !andb_true_iff, !Z.ltb_lt in E; tauto.
+    + destruct ((0 <? den f) && (0 <? num f)) eqn:E; [|discriminate].
+      rewrite !andb_true_iff, !Z.ltb_lt in E; tauto.
+  - unfold level_ok, need in Hl. destruct (the_neighbours d) as [k| |pairs]; [|exact I|].
+    + destruct (1 <=? k) eqn:E; [apply Z.leb_le, E|discriminate].
+    + destruct (pairs_ok (size (the_channel d)) pairs) eqn:E; [|discriminate].
+      unfold pairs_ok, fraction_ok in E; rewrite !andb_true_iff in E; destruct E as [[E0 E] _]. split; [intros ->; discriminate|].
+      intros i k x Hi; rewrite forallb_forall in E; specialize (E _ Hi); simpl in E.
+      rewrite !andb_true_iff, !Z.ltb_lt, !Z.leb_le in E; tauto.
+Qed.
+
+(** Theorem 6.9: and so is its certificate: the problem has the size and the level of the document, and its prior is a law. *)
+Theorem accepted_problem d c : check d = Holds -> proof d = Some c ->
+  length (rows_of (the_channel d)) = length (losses c) /\ (2 <= length (losses c))%nat /\
+  num (own_alpha c) * den (alpha d) = num (alpha d) * den (own_alpha c) /\ 0 < num (own_alpha c) < den (own_alpha c) /\
+  0 < per c /\ 0 < den (bound c) /\ 0 < den (objective c) /\ law_ok (length (losses c)) (prior c) = true.
+Proof. intros H Hp; destruct (certificate_parts d c H Hp) as (A & B & _ & D & E & F1 & G & _ & I1 & J & _); tauto. Qed.
+
 (** Theorem 6.5: of an accepted document the loss is the one that it is called: l0, l1, l2, lp, a tail, a threshold or an
     asymmetric loss of the distance between the values of its grids. *)
 Theorem accepted_loss d c : check d = Holds -> proof d = Some c ->

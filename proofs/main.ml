@@ -1,6 +1,7 @@
 (* Reads mechanism files into the document of the proved checker, and says what it answers.
-   Trusted, not proved: this reader puts the integers and texts of a file where they belong, refuses what has no such place, and
-   decides nothing about them.
+   Trusted, not proved: this reader puts the integers and texts of a file where they belong and refuses what has no such place: another
+   format or version, a rho, a recipe's distance outside 0 to 1. It decides which names of losses, priors and limits mean something
+   (those in canonical form), and which parts of the recipe are compared with the certificate. Everything else is decided in Coq.
 
      discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
      discreet-checker --lines      a document in each line of standard input, an answer in each line of the output
@@ -411,16 +412,47 @@ let words_of_fault = function
   | Bad_multipliers -> "the multipliers of the certificate are not of its constraints"
   | Bound_differs -> "the bound in the certificate is not the one that its multipliers prove"
 
+(* Names that say nothing about numbers, which the checker therefore does not compare with them: such a name fits whatever
+   stands beside it, so that it fits two things of which a telling name fits at most one. *)
+let only_called whole d =
+  let quoted what holder =
+    let name = match field "a part" "name" holder with Json.String s -> s | _ -> "" in
+    Printf.sprintf "; %s given by its numbers, and called '%s'" what (String.sub name 0 (min 58 (String.length name))) in
+  let ends law = List.mapi (fun i _ -> if i = 0 then Whole.one else Whole.zero) law in
+  let prior holder (called, law) =
+    if prior_fits called (ends law) && prior_fits called (List.rev (ends law)) then quoted "prior" holder else "" in
+  let limit holder l =
+    let fits x = limit_fits d.inputs { l with coefficients = [ x ] } in
+    if fits Whole.zero && fits Whole.one then quoted "limit" holder else "" in
+  match d.proof with
+  | None -> ""
+  | Some c ->
+      let part = field "the file" "certificate" whole in
+      let here = field "the certificate" in
+      let value = grid_value d.inputs O in
+      let loss = if loss_meant c.loss_called value value = None then quoted "loss" (here "loss" part) else "" in
+      let priors =
+        match c.kind with
+        | Average -> [ prior (here "prior" part) (c.prior_called, c.prior) ]
+        | Worst _ -> []
+        | Largest (Hull (members, _)) ->
+            List.map2 prior
+              (items (field "the set" "priors" (here "family" part)))
+              (List.combine c.members_called members)
+        | Largest (Limits (limits, _, _)) -> List.map2 limit (items (field "the set" "limits" (here "family" part))) limits in
+      String.concat "" (loss :: priors)
+
 let answer text =
   try
-    let d, left_out = document (Json.parse text) in
+    let whole = Json.parse text in
+    let d, left_out = document whole in
     match (check d, left_out) with
     | Fails why, _ -> (1, "does not hold: " ^ words_of_fault why)
     | Open Too_long, _ -> (3, "not covered: numbers too long to be written out")
     | Open Undecided_epsilon, _ -> (3, "not covered: alpha is too close to epsilon")
     | Holds, Some what -> (3, "not covered: " ^ what)
-    | Holds, None when promises_nothing d -> (0, "holds, but promises no privacy: alpha is 0")
-    | Holds, None -> (0, "holds")
+    | Holds, None when promises_nothing d -> (0, "holds, but promises no privacy: alpha is 0" ^ only_called whole d)
+    | Holds, None -> (0, "holds" ^ only_called whole d)
   with
   | Json.Unreadable why -> (2, "cannot be read: " ^ why)
   | Refused why -> (1, "does not hold: " ^ why)

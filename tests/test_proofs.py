@@ -607,6 +607,36 @@ def test_the_name_of_a_prior_must_be_true_whatever_the_risk_is(proved):
         assert proved(documents) == [0, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "says"),
+    [
+        ("loss", "l2", False),
+        ("loss", "lp(2)", False),
+        *(("loss", name, True) for name in ("lp(65)", "lp(1/2)", "lp(4/2)", "lp(01)", "l1()", "L1", "l1 ")),
+        ("prior", "uniform", False),
+        ("prior", "maximum(9000)", True),
+        ("prior", "Binomial(1/2)", True),
+        ("prior", "binomial(1/" + "9" * 2000 + ")", True),
+    ],
+)
+def test_a_name_that_says_nothing_is_told_apart_by_both(part, name, says, proved, tmp_path, capsys):
+    """Of a design for l2 and the uniform prior; `says` is whether the numbers stand alone."""
+
+    def call(d: Document) -> None:
+        d["certificate"][part]["name"] = d["recipe"]["parameters"][part] = name
+
+    made = dt.design(3, alpha="4/5", loss="l2", require={"WH"}).mechanism
+    path = tmp_path / "called.json"
+    path.write_bytes(bytes_of(resigned(document(made), call)))
+    words = f"{part} given by its numbers, and called '{name[:50]}"
+    assert verify.main([str(path)]) == 0
+    assert (words in capsys.readouterr().out) is says
+    done = subprocess.run([CHECKER, path], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert (words in done.stdout) is says
+    assert done.stdout.endswith(": holds\n") is not says
+
+
 def test_grids_are_the_same_however_they_are_written(proved):
     """Properties are listed where true values and reports have one grid; whether they do is decided by both, and alike."""
     d = document(dt.explicit_fair(4, alpha="1/2"))
@@ -922,12 +952,34 @@ def test_a_theorem_that_says_less_stops_the_build(proved, tmp_path):
     """With what is built already, and a list in which one theorem says something else: the build shows the difference."""
     folder = shutil.copytree(PROOFS, tmp_path / "proofs")
     held = folder / "statements.txt"
-    weaker = held.read_text().replace(
-        "Certificates.risk_is (R:=R) c (length", "Certificates.risk_at_most (R:=R) c (length"
-    )
+    weaker = held.read_text().replace("@Certificates.risk_is R c (@length", "@Certificates.risk_at_most R c (@length")
     assert weaker != held.read_text()
     held.write_text(weaker)
     done = subprocess.run(["make", "-C", folder], capture_output=True, text=True)
     assert done.returncode != 0
-    assert "+       Certificates.risk_is (R:=R) c (length" in done.stdout
+    assert "+       @Certificates.risk_is R c (@length" in done.stdout
     assert "a theorem or a definition is not as in proofs/statements.txt" in done.stdout
+
+
+def test_a_definition_that_says_something_else_stops_the_build(proved, tmp_path):
+    """The name of a level in a cascade is in several statements; what it means is compared too."""
+    folder = shutil.copytree(PROOFS, tmp_path / "proofs")
+    held = folder / "statements.txt"
+    kept = held.read_text()
+    place = kept.index("\nCascade.is_level = ")
+    held.write_text(kept[:place] + kept[place:].replace("a < 1", "a <= 1", 1))
+    done = subprocess.run(["make", "-C", folder], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "a theorem or a definition is not as in proofs/statements.txt" in done.stdout
+
+
+def test_a_checker_that_is_extracted_again_is_compiled_again(proved, tmp_path):
+    """Else the program of before answers, while the build names it as the proved one."""
+    folder = shutil.copytree(PROOFS, tmp_path / "proofs")
+    with (folder / "Extract.v").open("a") as extract:
+        extract.write("(* once more *)\n")
+    first, second = (
+        subprocess.run(["make", "-C", folder], capture_output=True, text=True, check=True).stdout for _ in range(2)
+    )
+    assert "ocamlopt" in first
+    assert "ocamlopt" not in second
