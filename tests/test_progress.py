@@ -29,7 +29,7 @@ def test_nobody_needs_to_listen():
 @pytest.mark.parametrize(
     "work",
     [
-        lambda tell: dt.design(30, alpha="9/10", loss="l2", require="WH", progress=tell),
+        lambda tell: dt.design(40, alpha="99/100", loss="l2", require="WH", progress=tell),
         lambda tell: dt.recover(
             [40, 30, 20, 30], dt.geometric(3, alpha="1/2"), "ibu", kind="counts", iterations=5, progress=tell
         ),

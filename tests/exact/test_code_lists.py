@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 
-import pyarrow as pa
 import pytest
 
 import discreet as dt
@@ -200,6 +199,7 @@ def test_a_list_of_a_hundred_thousand_codes_takes_no_time(tmp_path):
 
 def test_codes_match_texts_and_whole_numbers_by_the_type_of_the_column(tmp_path):
     pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
     from discreet.engines.duckdb import count_each
 
     (tmp_path / "plain.csv").write_text("code,label\n1,a\n20,b\n")
@@ -218,6 +218,7 @@ def test_codes_match_texts_and_whole_numbers_by_the_type_of_the_column(tmp_path)
 
 def test_a_release_has_totals_by_the_lists_parents_and_its_page_the_labels(tmp_path, in_memory):
     pytest.importorskip("duckdb")
+    pa = pytest.importorskip("pyarrow")
     path = tmp_path / "g.csv"
     path.write_text(LIST.replace("Sindelfingen", "<Sindelfingen>"), encoding="latin-1")
     people = pa.table({"Gemeinde": KEYS * 10})

@@ -3,9 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +10,8 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import DiscreetError, GridError, LossError, MetricError, OutOfRangeError, RemapError
 from discreet.exact.names import LONGEST_NAME, MOST_NAMES, answers_of
+
+pd, pl, pa = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))  # answers come as their columns, too
 
 BRANDS = ["Fiat", "Opel", "VW"]
 M = dt.randomized_response(BRANDS, epsilon=2)

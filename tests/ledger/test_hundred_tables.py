@@ -9,19 +9,20 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import discreet as dt
 from discreet import verify
 from discreet.errors import BudgetError
 
+pa = pytest.importorskip("pyarrow")
+
 EACH, TABLES = Fraction(1, 800), 100
 DISTRICTS = [f"district {k}" for k in range(8)]
 
 
 @pytest.fixture(scope="module")
-def people() -> pa.Table:
+def people():
     rng = np.random.default_rng(7)
     return pa.table(
         {

@@ -17,7 +17,7 @@ def studio(
     port: Annotated[Number, entry("The port on 127.0.0.1; 0 is any free one, which is safer.")] = "0",
     open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
 ) -> int:
-    """Open the studio: a page in your browser that only this computer can reach.
+    """Open the studio in your browser; only this computer can reach it.
 
     Mechanisms side by side, releases, recovery, and what people learn who share. It runs until Ctrl+C.
 

@@ -199,6 +199,8 @@ def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     if scale is None:
         kind = object if grid.is_integer else np.float64
         return np.array([grid.value(k) for k in places.tolist()], dtype=kind)
+    if scale == (0, 1, 1):
+        return places
     return _scaled(scale, np.array(places, dtype=np.int64))
 
 
