@@ -131,7 +131,7 @@ def _searched(chromium, site, words):
             found[word] = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
         page.goto((site / "index.html").as_uri())
         page.evaluate("copy = async (text) => { window.copied = text; }")
-        page.locator("#ten-lines button.copy").click()
+        page.locator("#a-first-release button.copy").click()
         copied = page.evaluate("window.copied")
         browser.close()
     return found, copied
