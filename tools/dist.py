@@ -155,6 +155,7 @@ def test() -> None:
             "requirements",
             "benchmarks",
             "tools",
+            "proofs",  # pages and docstrings name its theorems
             "Makefile",
             ".github",
         ):
