@@ -83,4 +83,5 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
+    app.connect("doctree-read", _beside("formulas").let_lines_end)
     app.connect("build-finished", _copy_mathjax)

@@ -185,3 +185,25 @@ def _looked_at(chromium, paths):
             page.close()
         browser.close()
     return found
+
+
+@pytest.mark.outside("site")
+def test_long_formulas_end_lines_where_a_book_does():
+    """After a relation or a sign, never within brackets or bars; put together, the pieces are the formula."""
+    spec = importlib.util.spec_from_file_location("formulas", ROOT / "docs" / "formulas.py")
+    assert spec is not None
+    assert spec.loader is not None
+    formulas = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(formulas)
+    long = r"a x^2 + (1-a)(x-d)^2 = (x + (a-1)d)^2 - a(a-1)d^2"
+    assert formulas.pieces(long) == ["a x^2 + (1-a)(x-d)^2 ={}", " (x + (a-1)d)^2 -{}", " a(a-1)d^2"]
+    for whole in (
+        r"n = 6",
+        r"\Pr[x_1 + x_2 = y_1 + y_2 + z]",
+        r"|x_1 + x_2 + x_3 - y_1 - y_2|",
+        r"\sum_{i = 1, i \ne j}^{n + m} x_i",
+    ):
+        assert formulas.pieces(whole) == [whole]
+    for path in (ROOT / "docs" / "theory").glob("*.md"):
+        for formula in re.findall(r"(?<!\$)\$([^$\n]+)\$(?!\$)", path.read_text(encoding="utf-8")):
+            assert "".join(part.removesuffix("{}") for part in formulas.pieces(formula)) == formula, path

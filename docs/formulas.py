@@ -1,0 +1,50 @@
+"""Formulas within sentences end lines as words do: MathJax 3 breaks none, and a phone is narrower than many of them.
+
+A long formula becomes several, side by side, between which a line may end, after a relation, a comma or a sign as in a printed
+book. And the bracket or comma that touches a formula stays on its line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from docutils import nodes
+
+TOKENS = re.compile(r"\\(?:left|right)\s*(?:\\.|.)|\\[a-zA-Z]+|\\.|\s+|\S")
+RELATIONS = {"=", "<", ">", r"\le", r"\ge", r"\in", r"\to", r"\propto", ","}
+SIGNS = {"+", "-"}
+OPEN, CLOSE = re.compile(r"[{(\[]|\\\{|\\left"), re.compile(r"[})\]]|\\\}|\\right")
+SHORT = 8  # fewer tokens than these are not put on a line of their own
+
+
+def pieces(formula: str) -> list[str]:
+    """A formula in pieces between which a line may end. Nothing is cut within brackets, bars or what is above or below."""
+    tokens = TOKENS.findall(formula)
+    found, first, visible, depth, bars, before = [], 0, 0, 0, 0, ","
+    for place, token in enumerate(tokens):
+        if token.isspace():
+            continue
+        depth += bool(OPEN.match(token)) - bool(CLOSE.match(token))
+        bars += token == "|"
+        visible += token not in "{}^_"
+        enough = 6 if token in RELATIONS else 10 if token in SIGNS and before not in RELATIONS else len(tokens)
+        if depth == 0 == bars % 2 and visible > enough and len(tokens) - place > SHORT:
+            found.append("".join(tokens[first : place + 1]) + "{}")  # which keeps the space after the relation
+            first, visible = place + 1, 0
+        before = token
+    return [*found, "".join(tokens[first:])]
+
+
+def let_lines_end(app: Any, page: nodes.document) -> None:
+    for formula in list(page.findall(nodes.math)):
+        line, place = formula.parent, formula.parent.index(formula)
+        before, after = (line[i] if 0 <= i < len(line) else None for i in (place - 1, place + 1))
+        parts: list[nodes.Node] = [nodes.math(part, part) for part in pieces(formula.astext())]
+        if isinstance(after, nodes.Text) and (touching := re.match(r"\S+", after)):
+            line[place + 1] = nodes.Text(after[touching.end() :])
+            parts[-1] = nodes.inline("", "", parts[-1], nodes.Text(touching[0]), classes=["formula"])
+        if isinstance(before, nodes.Text) and (touching := re.search(r"\S+$", before)):
+            line[place - 1] = nodes.Text(before[: touching.start()])
+            parts[0] = nodes.inline("", "", nodes.Text(touching[0]), parts[0], classes=["formula"])
+        line[place : place + 1] = parts
