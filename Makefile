@@ -75,7 +75,7 @@ campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/re
 	mkdir -p $(RESULTS)
 	HYPOTHESIS_PROFILE=campaign DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
 
-dist: $(VENV)/.dist-stamp  ## wheel and sdist, tested; bill of materials and licences: dist/
+dist: $(VENV)/.dist-stamp proofs  ## wheel and sdist, tested; bill of materials and licences: dist/
 	$(BIN)/python tools/dist.py build
 	$(BIN)/python tools/dist.py bill
 	$(BIN)/python tools/dist.py test

@@ -27,6 +27,7 @@ html_css_files = ["site.css"]
 html_js_files = ["copy.js"]
 html_show_copyright = False
 html_copy_source = False
+html_use_index = False  # the pages of the reference list every name
 templates_path: list[str] = []
 mathjax_path = "tex-svg.js"  # MathJax 3, copied below: the fonts are in it
 highlight_language = "text"

@@ -12,6 +12,7 @@ from typing import Any
 
 import discreet
 from discreet.cli.app import COMMANDS, app
+from discreet.present.views import Result
 
 FACES = ("measure", "designs", "queries", "sharing", "theory", "traditional", "noise", "results", "errors")
 _GROUPS = {
@@ -98,7 +99,8 @@ def _listed(names: list[str], before: str) -> Iterator[str]:
 
 def _described(name: str, thing: Any, heading: str) -> Iterator[str]:
     yield from (f"({anchor(name)})=", f"{heading} dt.{name}", "")
-    yield from ("```python", _called(f"dt.{name}", thing), "```", "")
+    if not (_is_result(thing) and givers().get(thing.__name__)):  # nobody calls these: their fields are listed below
+        yield from ("```python", _called(f"dt.{name}", thing), "```", "")
     yield _words(inspect.getdoc(thing) or "")
     yield ""
     if inspect.isclass(thing):
@@ -131,15 +133,25 @@ def _members(thing: type) -> Iterator[str]:
     }
     for name, kind in fields.items():
         yield f"- `.{name}: {kind}`"
+    inherited = list[str]()
     for name, member in inspect.getmembers(thing, _is_member):
         told = inspect.getdoc(member)
         if name.startswith("_") or name in fields or not told:
+            continue
+        if _is_result(thing) and hasattr(Result, name) and told == inspect.getdoc(getattr(Result, name)):
+            inherited.append(f"`.{name}()`")
             continue
         call = _function(member)
         is_call = not isinstance(member, property | cached_property)
         given = _signature(call, skip=1) if is_call else _annotation(call)
         yield f"- `.{name}{given}`: {_escaped(' '.join(told.split(chr(10) * 2)[0].split()))}"
+    if inherited:
+        yield f"- {', '.join(inherited)}: as every {_linked('Result')} has them"
     yield ""
+
+
+def _is_result(thing: Any) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, Result) and thing is not Result
 
 
 def _is_member(member: Any) -> bool:

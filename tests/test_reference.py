@@ -104,6 +104,9 @@ def test_results_say_which_call_gives_them():
     entry = page("results").partition("(dt.results.Verdict)=")[2].partition("\n(dt.")[0]
     assert "Given by [`dt.check_privacy`](#dt.check_privacy)" in entry
     assert "`.witness: Witness | None`" in entry
+    assert "`.to_csv()`" in entry.partition("as every [`dt.results.Result`]")[0]  # told once, there
+    assert ".to_csv(path: " not in entry
+    assert ".to_csv(path: " in page("results").partition("(dt.results.Result)=")[2].partition("\n(dt.")[0]
     call = page("").partition("(dt.check_privacy)=")[2].partition("\n(dt.")[0]
     assert "Returns [`dt.results.Verdict`](#dt.results.Verdict)" in call
 

@@ -365,10 +365,10 @@ def test_settings_are_saved_and_opened_in_another_studio(guest, tmp_path, room):
         with page.expect_file_chooser() as choosing:
             page.get_by_role("button", name="Open settings").click()
         choosing.value.set_files(path)
-        page.wait_for_selector("#problem:visible")
+        page.wait_for_selector("#share .problem:visible")
         assert page.evaluate("() => location.search") == before  # nothing of it was taken
         assert_sound(page)
-        page.evaluate("() => { document.querySelector('#problem').hidden = true }")
+        page.evaluate("() => { document.querySelector('#share .problem').hidden = true }")
 
 
 @WIDE

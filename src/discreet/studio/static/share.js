@@ -21,18 +21,23 @@ export function sharing(place, { room, read, write, python, example }) {
   const code = element("pre", { class: "scroll", tabindex: "0", "aria-label": "The same in Python" });
   const chosen = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "A file of settings" });
   chosen.addEventListener("change", async () => { const file = chosen.files[0]; chosen.value = ""; if (file) take(file); });
+  const refused = element("p", { class: "problem", role: "alert", hidden: true }); // its own place: a room that finishes computing clears the room's
+  const refuse = (text = "") => { refused.textContent = text; refused.hidden = !text; };
   async function take(file) {
-    try { write(opened(file.size > LARGEST ? "" : await file.text(), room, Object.keys(read()))); say(); } catch (error) {
+    try {
+      write(opened(file.size > LARGEST ? "" : await file.text(), room, Object.keys(read())));
+      say();
+      refuse();
+    } catch (error) {
       if (!(error instanceof Unfit)) throw error;
-      say(error.message);
-      document.querySelector("#problem").scrollIntoView({ block: "nearest" });
+      refuse(error.message);
     }
   }
   place.append(
-    element("button", { type: "button", text: "Use the example", title: example.told, onclick: () => { say(); write(example.settings); } }),
+    element("button", { type: "button", text: "Use the example", title: example.told, onclick: () => { say(); refuse(); write(example.settings); } }),
     copyButton("Copy as Python", python, code),
     element("button", { type: "button", text: "Save the settings", onclick: () => save(`${room}-settings.json`, `${JSON.stringify({ kind: KIND, version: VERSION, room, settings: read() }, null, 1)}\n`) }),
-    element("button", { type: "button", text: "Open settings", onclick: () => chosen.click() }), chosen, code);
+    element("button", { type: "button", text: "Open settings", onclick: () => chosen.click() }), chosen, refused, code);
 }
 
 class Unfit extends Error {}

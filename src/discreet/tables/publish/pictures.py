@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .released import Release
 
 _MOST = 40  # rows of one panel: beyond, the first ones are drawn and the title says so
-_IN_A_ROW = 4
+_IN_A_ROW = 2  # more than two would be too small to read on a page
 
 
 def release_picture(release: Release) -> Any:
