@@ -89,7 +89,7 @@ WINDOW, THEN, LAPLACE = (
 FLOORS = {  # what a family does beside what the geometric mechanism does
     WINDOW: "the report is turned around the circle by the truth",
     THEN: "the table of a row for every truth, and the words that decide nothing are looked for",
-    LAPLACE: "true values are placed on the grid, a place within a block is added, reports become floats",
+    LAPLACE: "true values are placed on the grid, what windows leave is drawn with further words, reports become floats",
 }
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import OutOfRangeError
 from discreet.exact import grid as grids
-from discreet.exact.positions import positions, values_at
+from discreet.exact.positions import positions, values_at, values_in_place
 from tests.profiles import examples
 
 
@@ -236,6 +236,21 @@ def test_the_value_at_a_position_is_that_of_the_grid(grid, data):
         assert all(type(x) is int for x in found)
     else:
         assert found == [x.numerator / x.denominator for x in expected]  # Python rounds once
+
+
+@pytest.mark.parametrize("step", ["1/1024", "1/2", "3/8", "1/10", "7/30", Fraction(1, 2**899)], ids=str)
+def test_floats_are_made_in_place_up_to_the_largest_number(step):
+    """Numerators up to 2^51 become floats by their bits, larger ones by conversion; both round once."""
+    numerator = Fraction(step).numerator
+    for largest in (2**51, 2**51 + numerator, 2**52):
+        last = largest // numerator
+        grid = dt.Grid(-last * Fraction(step), last * Fraction(step), step)
+        places = np.array([0, 1, last - 1, last, last + 1, 2 * last - 1, 2 * last])
+        expected = [x.numerator / x.denominator for x in (grid.anchor + k * grid.step for k in places.tolist())]
+        assert values_at(grid, places).tolist() == expected
+        in_place = values_in_place(grid)
+        assert in_place is None or in_place(places.copy()).tolist() == expected
+        assert in_place is None or in_place(places + 1).tolist() != expected
 
 
 def test_the_tie_that_floats_cannot_see():

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import stats
 
 import discreet as dt
 from discreet.randomness import Job
-from discreet.randomness.blocks import _LARGEST, _ODD, BlockDraws
+from discreet.randomness.alias import Cells
+from discreet.randomness.blocks import _LARGEST, _ODD, BlockDraws, BlockRest, _windows
 from discreet.randomness.source import Source, insecure_source
 from tests.randomness.test_alias import law_of_alias
 from tests.randomness.test_digits import explored, first_of, two_sided
+from tests.streams import Scripted
 
 ALARM = 1e-7
 FINE = dt.laplace(100, epsilon="ln(2)/10")  # in steps of 1/1024
@@ -27,53 +34,129 @@ def saturated(decided: Counter, reach: int) -> Counter:
     return found
 
 
+def starts_of(cells: Cells) -> list[int]:
+    """The first value of every cell's window."""
+    return [start + (cell << cells.digit) for cell, start in enumerate(cells.starts.tolist())]
+
+
+def one_of(rest: BlockRest, place: int, stream: Scripted) -> int:
+    return rest.noise(*rest.one(stream), place, stream)
+
+
+def all_words(draws: BlockDraws, bits: int) -> tuple[Counter, Counter, Fraction]:
+    """What every word of the cells leads to, and every pair of words of the rest, with each place; and the share of pairs that
+    ask for more."""
+    windows: Counter = Counter()
+    size, width = len(draws.cells.starts), 1 << draws.rest.shift
+    for start in starts_of(draws.cells):
+        for place in range(1 << draws.cells.digit) if start < _ODD else ():
+            windows[start + place] += Fraction(1, size << draws.cells.digit)
+    rest: Counter = Counter()
+    for place in range(width):
+        found, undecided = explored(partial(one_of, draws.rest, place), bits, 2)
+        for x, share in found.items():
+            rest[x] += share * draws.left / (size * width)
+    return windows, rest, undecided
+
+
 @pytest.mark.parametrize("a", [Fraction(1, 2), Fraction(3, 4), Fraction(19, 20)])
-@pytest.mark.parametrize(("reach", "shift"), [(1, 1), (4, 1), (7, 2), (9, 3)])
-def test_every_word_of_noise_by_blocks(a, reach, shift):
-    draws = BlockDraws.of(a, reach, shift, word_bits=5 + shift)
-    found, left = explored(draws.one, 5 + shift, 2)
-    decided = saturated(found, reach)
+@pytest.mark.parametrize(
+    ("reach", "shift", "window"), [(1, 1, 0), (4, 1, 1), (7, 2, 1), (9, 3, 1), (9, 1, 2), (3, 2, 3)]
+)
+def test_every_word_of_noise_by_blocks(a, reach, shift, window):
+    draws = BlockDraws.of(a, reach, shift, 5, cell_bits=5, window_bits=window)
+    windows, rest, undecided = all_words(draws, 5)
+    assert a == Fraction(1, 2) or min(map(sum, (windows.values(), rest.values()))) > 0
+    decided, left = saturated(windows + rest, reach), undecided * draws.left / len(draws.cells.starts)
     assert 1 - left == sum(decided.values()) > Fraction(1, 2)
     for x in range(-reach, reach + 1):
         assert decided[x] <= two_sided(x, a, reach) <= decided[x] + left
-    if (reach, shift) == (4, 1):
-        assert explored(lambda stream: first_of(draws, stream), 5 + shift, 2) == (found, left)
+
+
+def test_every_word_of_whole_draws():
+    """The word of the cells, then two of the rest, whoever needs them; one by one and as an array."""
+    draws = BlockDraws.of(Fraction(3, 4), 3, 1, 4, cell_bits=2, window_bits=1)
+    assert draws.cells.bits == 4
+    windows, rest, undecided = all_words(draws, 4)
+    decided, left = explored(draws.one, 4, 3)
+    assert decided == rest + Counter({x: share * (1 - undecided) for x, share in windows.items()})
+    assert left == undecided
+    assert explored(partial(first_of, draws), 4, 3) == (decided, left)
 
 
 def test_a_wrong_level_is_noticed_word_by_word():
     """The negative control."""
-    found, left = explored(BlockDraws.of(Fraction(3, 4), 9, 2, word_bits=8).one, 8, 2)
-    decided = saturated(found, 9)
-    assert not all(decided[x] <= two_sided(x, Fraction(4, 5), 9) <= decided[x] + left for x in range(-9, 10))
+    draws = BlockDraws.of(Fraction(3, 4), 9, 2, 6, cell_bits=5, window_bits=1)
+    windows, rest, undecided = all_words(draws, 6)
+    decided, left = saturated(windows + rest, 9), undecided * draws.left / len(draws.cells.starts)
+    for a, holds in ((Fraction(3, 4), True), (Fraction(4, 5), False)):
+        assert holds == all(decided[x] <= two_sided(x, a, 9) <= decided[x] + left for x in range(-9, 10))
 
 
-@pytest.mark.parametrize("a", [Fraction(3, 4), Fraction(9, 10)])
-@pytest.mark.parametrize(("reach", "shift"), [(20, 2), (None, 3)])
-def test_words_blocks_and_places_are_the_exact_distribution(a, reach, shift):
+@pytest.mark.parametrize(
+    ("a", "reach", "shift"),
+    [
+        (Fraction(3, 4), 20, 2),
+        (Fraction(9, 10), 20, 2),
+        (Fraction(99, 100), 20, 2),
+        (Fraction(3, 4), None, 3),
+        (Fraction(9, 10), None, 3),
+    ],
+)
+@pytest.mark.parametrize("window", [0, 2])
+def test_words_windows_and_places_are_the_exact_distribution(a, reach, shift, window):
     """All 2^64 words, counted from the structure: with what the gap and the blocks farther out add, every chance is met."""
-    draws = BlockDraws.of(a, reach, shift)
-    width, count, table = 1 << shift, draws.count, draws.table
-    owned = Counter()
-    for outcome, words in law_of_alias(table.table, 1)[0].items():
-        assert words % width == 0  # every place in a block has as many
-        owned[(outcome - _ODD if outcome >= _ODD else outcome) >> shift, outcome >= _ODD] += words // width
+    draws = BlockDraws.of(a, reach, shift, window_bits=window)
+    width, count, table, cells = 1 << shift, draws.rest.count, draws.rest.table, len(draws.cells.starts)
+    given: Counter = Counter()  # what windows give to blocks, and to all below and above, of the draws
+    for start in starts_of(draws.cells):
+        for block in range(start >> shift, (start >> shift) + (1 << window)) if start < _ODD else ():
+            given[max(-count - 1, min(block, count))] += Fraction(1, cells << window)
+    assert 1 - sum(given.values()) == Fraction(draws.left, cells)
     zero, ratio = (1 - a) / (1 + a), a**width
-    chances: dict[tuple[int, bool], Fraction] = {}
-    for j in range(-count, count):
-        chances[j, False] = width * min(zero * a ** abs(k) for k in range(j * width, (j + 1) * width))
+    chances = [width * min(zero * a ** abs(k) for k in range(j * width, (j + 1) * width)) for j in range(-count, count)]
+    chances = [chance - given[j - count] for j, chance in enumerate(chances)]
+    places = [zero * (a**place - a ** (width - 1)) / (1 - ratio) for place in range(width - 1)]
     upper = zero * width * a ** (width - 1) * ratio**count / (1 - ratio)
-    ends = ((-count - 1, False), (count, False)) if reach is not None else ((2 * count, True), (2 * count + 1, True))
-    chances[ends[0]], chances[ends[1]] = a * upper, upper
-    for place in range(width - 1):
-        beyond = zero * (a**place - a ** (width - 1)) / (1 - ratio)
-        chances[2 * count + 2 + place, True], chances[2 * count + 1 + width + place, True] = beyond, a * beyond
-    assert sum(chances.values()) == 1
-    words = 2 ** (64 - shift)
-    for outcome, chance in chances.items():
-        assert 0 <= chance * words - owned[outcome] < 2
-    assert sum(owned.values()) == words
-    assert owned[2 * count + 2 * width, True] == table.gap < 2 * len(chances)
-    assert draws.farther.floors[:2] == tuple(int((1 - ratio) * ratio**h * 2**64) for h in (0, 1))
+    chances += [*places, *(a * place for place in places), a * upper - given[-count - 1], upper - given[count]]
+    assert min(chances) >= 0
+    assert sum(chances) == Fraction(draws.left, cells)
+    owned = law_of_alias(table.table, 1)[0]
+    for outcome, chance in enumerate(chances):
+        assert 0 <= chance * cells / draws.left * 2**64 - owned[outcome] < 2
+    assert sum(owned.values()) == 2**64
+    assert owned[len(chances)] == table.gap < 2 * len(chances)
+    assert draws.rest.farther.floors[:2] == tuple(int((1 - ratio) * ratio**h * 2**64) for h in (0, 1))
+
+
+def test_windows_never_take_more_room_than_there_is():
+    room = np.array([0, 1, 3, 4, 9, 12, 9, 5, 2, 2, 0])
+    windows = _windows(room.tolist(), 3)
+    covered = np.convolve(windows, [1, 1, 1])
+    assert (covered <= room).all()
+    assert (sliding_window_view(room - covered, 3).min(axis=1) == 0).all()  # no further one fits
+    assert windows.sum() >= 12
+
+
+def test_beyond_all_blocks_noise_is_drawn_anew(monkeypatch):
+    """On an open grid, where the geometric distribution goes on: 17 more blocks are added, on the side that was drawn."""
+    closed = BlockDraws.of(Fraction(19, 20), 9, 2, 5, cell_bits=5, window_bits=1).rest
+    rest = replace(closed, ends=False)  # by itself, it has so many blocks that hardly a word leads beyond
+    inside, beyond = set(), set()
+    for pair in product(range(32), repeat=2):
+        monkeypatch.setattr("discreet.randomness.blocks.slow_geometric", lambda a, word, bits, power: 0)
+        try:
+            near = one_of(rest, 3, Scripted(pair))
+        except IndexError:
+            continue  # a word of the gap
+        monkeypatch.setattr("discreet.randomness.blocks.slow_geometric", lambda a, word, bits, power: 17)
+        noise = one_of(rest, 3, Scripted(pair))
+        assert rest.draw(np.array([3]), 1, Scripted(pair)).tolist() == [noise]
+        is_beyond = not -rest.count <= near >> 2 < rest.count
+        assert noise == near + (17 * 4 if near >= 0 else -17 * 4) * is_beyond
+        (beyond if is_beyond else inside).add(near)
+    assert min(beyond) < 0 < max(beyond)
+    assert len(inside) > len(beyond)
 
 
 def test_blocks_are_for_fine_grids():
@@ -84,7 +167,7 @@ def test_blocks_are_for_fine_grids():
     assert BlockDraws.fitting(1 - Fraction(1, 2**1074), None) is None
     unbounded = BlockDraws.fitting(fine, None)
     assert unbounded is not None
-    assert unbounded.count <= _LARGEST
+    assert unbounded.rest.count <= _LARGEST
 
 
 class _Counted(Source):
@@ -110,7 +193,17 @@ def test_the_number_of_words_depends_on_the_size_alone(size):
         FINE.channel._draws.draw(source, np.empty(size, dtype=np.int64))
         taken.add(source.taken)
     assert len(taken) == 1
-    assert taken.pop() == size + min(size, 64 + size // 128)
+    draws = FINE.channel._draws
+    share = Fraction(draws.left, len(draws.cells.starts))
+    assert taken.pop() == (size + 1) // 2 + 2 * min(size, 128 + math.floor(size * share * 5 / 4))
+
+
+@pytest.mark.parametrize("size", [100, 1000, 20_000, 2**17, 10**7])
+def test_the_rest_is_hardly_ever_needed_by_more(size):
+    share = FINE.channel._draws.left / len(FINE.channel._draws.cells.starts)
+    assert share < 0.01
+    assert stats.binom.sf(FINE.channel._draws.slots(size), size, share) < 2**-64
+    assert size == 100 or stats.binom.sf(round(size * share), size, share) > 0.1  # so many would be too few
 
 
 def test_a_record_draws_the_same_alone_or_among_others():
@@ -141,7 +234,7 @@ def test_noise_by_blocks_follows_its_distribution():
     """Each bar has a false-alarm rate of 1e-7; a scale wrong by one per cent and a place that is never drawn are noticed."""
     draws = FINE.channel._draws
     a = FINE.channel.noise.a
-    noise = BlockDraws.of(a, None, draws.shift).draw(insecure_source(1), np.empty(2_000_000, dtype=np.int64))
+    noise = BlockDraws.of(a, None, draws.rest.shift).draw(insecure_source(1), np.empty(2_000_000, dtype=np.int64))
     assert min(_p_values(a, noise)) > ALARM
     assert abs((noise >= 0).mean() - 0.5) < 5.5 * 0.5 / len(noise) ** 0.5
     assert _p_values(a * (1 - (1 - a) / 100), noise)[0] < ALARM

@@ -97,7 +97,10 @@ def _whole_nearest(grid: Grid, values: NDArray[Any]) -> Indices:
     d, b, t = grid.terms
     each, left = divmod(d, 2 * t)
     if not left and max(abs(end) for end in grid.reach) * each + abs(b) < 2**62:  # whole numbers lie whole steps apart
-        return np.asarray(values.astype(np.int64, copy=False) * each + (t - b) // (2 * t))
+        places = np.multiply(values.astype(np.int64, copy=False), each)
+        if start := (t - b) // (2 * t):
+            places += start
+        return places
     quotient, rest = (part.astype(np.int64, copy=False) for part in np.divmod(values, values.dtype.type(2 * t)))
     return np.asarray(d * quotient - b // (2 * t) + (d * rest - b % (2 * t) + t) // (2 * t))
 
@@ -199,7 +202,7 @@ def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     if scale is None:
         kind = object if grid.is_integer else np.float64
         return np.array([grid.value(k) for k in places.tolist()], dtype=kind)
-    if scale == (0, 1, 1):
+    if scale[:3] == (0, 1, 1):
         return places
     return _scaled(scale, np.array(places, dtype=np.int64))
 
@@ -214,21 +217,33 @@ def values_in_place(grid: Grid) -> Callable[[Indices], NDArray[Any]] | None:
     return None if scale is None else partial(_scaled, scale)
 
 
-def _scale(grid: Grid, farthest: int) -> tuple[int, int, int] | None:
-    """Anchor, step and the denominator of both, where values up to `farthest` steps away need no more than 64-bit numbers."""
+def _scale(grid: Grid, farthest: int) -> tuple[int, int, int, bool] | None:
+    """Anchor, step and the denominator of both, where values up to `farthest` steps away need no more than 64-bit numbers; and
+    whether those numbers are at most 2^51."""
     anchor, step, common = grid.whole_terms
     largest = abs(anchor) + step * farthest
     halves = common.bit_count() == 1 and common < 2**900  # a power of two (or 1): dividing by it rounds nothing
-    return (anchor, step, common) if largest < 2**63 and (halves or max(common, largest) < 2**53) else None
+    if largest >= 2**63 or not (halves or max(common, largest) < 2**53):
+        return None
+    return anchor, step, common, largest <= 2**51
 
 
-def _scaled(scale: tuple[int, int, int], places: Indices) -> NDArray[Any]:
+def _scaled(scale: tuple[int, int, int, bool], places: Indices) -> NDArray[Any]:
     """(anchor + place * step) / common with one rounding, in the memory of the places."""
-    anchor, step, common = scale
+    anchor, step, common, short = scale
     if step != 1:
         places *= step
     if anchor:
         places += anchor
     if common == 1:
         return places
-    return np.divide(places.astype(np.float64), float(common), out=places.view(np.float64))
+    values = places.view(np.float64)
+    halves = common.bit_count() == 1
+    if short:
+        # The last place of the float 3 * 2^51 * unit is worth one unit: adding k to its bits adds k units to it, for |k| <= 2^51.
+        middle = 3.0 * 2.0**51 / (common if halves else 1)
+        places += int(np.float64(middle).view(np.int64))
+        values -= middle
+        return values if halves else np.divide(values, float(common), out=values)
+    floats = places.astype(np.float64)
+    return np.multiply(floats, 1 / common, out=values) if halves else np.divide(floats, float(common), out=values)

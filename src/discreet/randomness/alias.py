@@ -1,13 +1,14 @@
 """Exact drawing from integer words: alias tables whose every probability is right to the last word.
 
-All kinds spend one 64-bit word on an item, the same operations whatever the outcome. Further words are drawn only
-for items whose word fell on the few (out of 2^64) that decide nothing; that happens independently of the outcome's
-row, with a probability that is stated.
+All kinds spend one 64-bit word on an item (Cells at most 32 bits), the same operations whatever the outcome. Further words are
+drawn only for items whose word fell on the few (out of 2^64) that decide nothing; that happens independently of the
+outcome's row, with a probability that is stated.
 
     Alias          rows of integer weights; words beyond the largest multiple of the total are drawn again
     RealAlias      one row of real probabilities, known to any precision; words in the gap between their sum of
                    floors and 2^64 are settled by more words, exactly
     RealRows       rows of them
+    Cells          one row whose outcomes own whole cells: a look-up, and nothing to compare
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, final
 
 import flint
@@ -97,15 +98,13 @@ class Alias(Frozen):
     A word w in cell w mod `cells` takes the cell's own outcome if w < threshold, else the other one. With weights times
     `multiple`, the words of a cell below its threshold are exactly as many as the own share says. Words from
     total * multiple up are drawn again: `limit` is the first of them, None when there are none. `outcomes` holds the
-    other outcome of every cell, then every cell's own. The `digit` bits above those that choose the cell decide nothing, since
-    thresholds are multiples of what lies above them: as a uniform number, they are added to the outcome.
+    other outcome of every cell, then every cell's own.
     """
 
     thresholds: Words
     outcomes: Indices
     cells: int
     limit: int | None
-    digit: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thresholds", frozen(self.thresholds))
@@ -146,10 +145,6 @@ class Alias(Frozen):
         own = np.less(words, threshold, out=scratch.own[:size])
         place += np.multiply(own, len(self.thresholds), out=threshold.view(np.int64))
         looked_up(self.outcomes, place, out)
-        if self.digit:
-            words >>= np.uint64(self.cells.bit_length() - 1)
-            words &= np.uint64((1 << self.digit) - 1)
-            out += words.view(np.int64)
         _shelf.kept = scratch
         return out
 
@@ -159,8 +154,7 @@ class Alias(Frozen):
             word = stream.more_for(0)
         place = row * self.cells + (word & (self.cells - 1))
         own = word < int(self.thresholds.item(place))
-        digit = (word >> self.cells.bit_length() - 1) & ((1 << self.digit) - 1)
-        return int(self.outcomes.item(place + own * len(self.thresholds))) + digit
+        return int(self.outcomes.item(place + own * len(self.thresholds)))
 
 
 def _redraw(words: Words, limit: int, stream: Stream) -> None:
@@ -278,6 +272,50 @@ class RealRows:
     def one(self, place: int, stream: Stream) -> int:
         outcome, row = self.table.one(place, stream), self.rows[place]
         return outcome if outcome != len(row.floors) else row.settle(partial(stream.more_for, 0))
+
+
+@final
+@dataclass(frozen=True)
+class Cells(Frozen):
+    """One row of outcomes that own whole cells, drawn with a few bits and one look-up each.
+
+    The lowest `digit` bits are a uniform number that is added to the outcome, those above them choose the cell. `starts` holds
+    for every cell its outcome less 2^digit times its number: added to all these bits, that is outcome plus digit.
+    """
+
+    starts: Indices
+    digit: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", frozen(self.starts))
+
+    @classmethod
+    def of(cls, outcomes: Indices, digit: int) -> Cells:
+        """`outcomes` of the cells, of which there are a power of two."""
+        return cls(outcomes - (np.arange(len(outcomes)) << digit), digit)
+
+    @cached_property
+    def bits(self) -> int:
+        """So many are drawn for an item."""
+        return self.digit + len(self.starts).bit_length() - 1
+
+    def draw(self, stream: Stream, out: Indices) -> Indices:
+        size = len(out)
+        if size > CHUNK:
+            for start in range(0, size, CHUNK):
+                self.draw(stream, out[start : start + CHUNK])
+            return out
+        scratch = _shelf.take()
+        drawn = stream.bits(size, self.bits, scratch.words)
+        cell = np.right_shift(drawn, np.uint64(self.digit), out=scratch.cell[:size])
+        looked_up(self.starts, cell.view(np.int64), out)
+        out += drawn.view(np.int64)
+        _shelf.kept = scratch
+        return out
+
+    def one(self, stream: Stream) -> int:
+        drawn = stream.word() & ((1 << self.bits) - 1)
+        return int(self.starts.item(drawn >> self.digit)) + drawn
 
 
 def uniform_integers(size: int, stream: Stream, out: Indices, word_bits: int = 64) -> Indices:

@@ -40,7 +40,7 @@ def floor_of(x: flint.arb) -> int:
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
-def _powers_below(first: flint.arb, ratio: flint.arb, count: int, bits: int) -> list[int]:
+def powers_below(first: flint.arb, ratio: flint.arb, count: int, bits: int) -> list[int]:
     """Integers not above 2^bits * first * ratio^x for x < count: a recursion in integers that always rounds down."""
     carry = bits + _GUARD
     term, factor = floor_of(first * flint.arb(2) ** carry), floor_of(ratio * flint.arb(2) ** carry)
@@ -72,7 +72,7 @@ def low_digit(a: Fraction, position: int, width: int, word_bits: int = 64) -> Re
         return (1 - ratio) / (1 - ratio ** (2**width)), ratio
 
     with precision(PRECISION + a.denominator.bit_length()):
-        floors = _powers_below(*law(), 2**width, word_bits)
+        floors = powers_below(*law(), 2**width, word_bits)
     return RealAlias.of(floors, lambda: powers(*law(), 2**width), word_bits=word_bits)
 
 
@@ -96,7 +96,7 @@ def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signe
     with precision(PRECISION + a.denominator.bit_length()):
         zero, first, ratio, tail = law()
         scale = flint.arb(2) ** word_bits
-        side = [*_powers_below(first, ratio, count, word_bits), floor_of(tail * scale)]
+        side = [*powers_below(first, ratio, count, word_bits), floor_of(tail * scale)]
         floors = [*side[::-1], floor_of(zero * scale), *side] if signed else side
     return RealAlias.of(floors, balls, -(count + 1) if signed else 0, word_bits)
 

@@ -65,6 +65,12 @@ class Stream(ABC):
     def words(self, count: int, out: Words | None = None) -> Words:
         """One word for each of the `count` items; made in `out` where that is given and helps; it has room for SPARE more."""
 
+    def bits(self, count: int, width: int, out: Words | None = None) -> Words:
+        """A uniform number of `width` bits, at most 32, for each of the `count` items; made in `out` as words are."""
+        made = self.words(count, out)
+        made &= np.uint64((1 << width) - 1)
+        return made
+
     @abstractmethod
     def more(self, items: NDArray[np.int64]) -> Words:
         """One further word for some of the items, each named once (redraws and ties)."""
@@ -86,6 +92,15 @@ class Source(Stream):
     @abstractmethod
     def describe(self) -> str:
         """What is written beside results drawn from this source."""
+
+    def bits(self, count: int, width: int, out: Words | None = None) -> Words:
+        """The lowest bits of a word for one item, the highest for another."""
+        made: Words = np.empty(count + SPARE, dtype=np.uint64) if out is None else out
+        half = (count + 1) // 2
+        words = self.words(half, made)
+        np.right_shift(words[: count - half], np.uint64(64 - width), out=made[half:count])
+        np.bitwise_and(words, np.uint64((1 << width) - 1), out=made[:half])
+        return made[:count]
 
     def more(self, items: NDArray[np.int64]) -> Words:
         return self.words(len(items))
