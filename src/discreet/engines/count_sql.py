@@ -183,7 +183,10 @@ class CountQuery:
     def row_by_row(self, elsewhere: Sequence[int]) -> str:
         """Every row: its keys, whole numbers, k0, k1, ... (`elsewhere` has one for those that are missing); for each condition
         whether it counts (c0), for each sum whether it is meant (w0) and its steps (v0)."""
-        read = [f"coalesce({sql}, {key}) AS k{k}" for k, ((sql, _), key) in enumerate(zip(self.groups.whole or [], elsewhere, strict=True))]
+        read = [
+            f"coalesce({sql}, {key}) AS k{k}"
+            for k, ((sql, _), key) in enumerate(zip(self.groups.whole or [], elsewhere, strict=True))
+        ]
         flags = [*(f"c{k}" for k in range(len(self.conditions))), *(f"w{j}" for j in self.meant)]
         read += [f"coalesce({name}, FALSE)::UTINYINT AS {name}" for name in flags]
         return f"SELECT {', '.join([*read, *(f'v{one.number}' for one in self.adding)])} FROM {self.rows()}"

@@ -63,6 +63,7 @@ _asked = itemgetter(
     "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
 )
 _BATCH = 2**17  # rows that the engine hands on at a time
+_MANY = 10_000  # groups, from which on the engine's own table of them is the slower one
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 
@@ -382,7 +383,7 @@ class _EngineRun:
             tell(self.progress, "counting", percent / 100)
 
     def batches(self, sql: str) -> Iterator[Any]:
-        """The rows of an answer as Arrow batches, as the engine finds them; meanwhile the share of the source that was read is told."""
+        """The rows of an answer as Arrow batches, as the engine finds them; meanwhile is told how much of the source was read."""
         for batch in self.connection.sql(sql).to_arrow_reader(_BATCH):
             yield batch
             self.tell(min(self._read, 0.99))
@@ -415,9 +416,9 @@ class _EngineRun:
 
 
 def _by_place(run: _EngineRun, query: CountQuery) -> dict[str, NDArray[Any]] | None:
-    """What is found where keys are whole numbers that lie close together, and nobody needs digests of rows; None elsewhere."""
+    """What is found where many keys are whole numbers that lie close together, and nobody needs digests of rows; else None."""
     whole = query.groups.whole
-    if whole is None or query.digests or query.often is not None or not run.source.is_repeatable:
+    if whole is None or query.size < _MANY or query.digests or query.often is not None or not run.source.is_repeatable:
         return None
     places = KeyPlaces.of([keys for _, keys in whole], np.arange(query.size))
     if places is None:
