@@ -1,7 +1,7 @@
 """Rows that are grouped by whole numbers, counted without a hash table: a row's keys say where its group stands in an array.
 
 The engine reads the rows, their conditions and their steps, as everywhere, and hands them on. Sizes, counts and sums of all groups
-are then added up in arrays of 64-bit integers: from some ten thousand groups on that takes half of the time in which the engine puts
+are then added up in arrays of 64-bit integers: from ten thousand groups on that takes half of the time in which the engine puts
 the rows of each key together. The numbers are the same. Where 64 bits might not hold a sum, the engine is asked (`NotHeldError`).
 """
 
