@@ -69,6 +69,7 @@ TESTED_IN = {
     "engines.reading": "engines/test_reading.py engines/test_lines.py engines/test_duckdb.py",
     "engines.settling": "engines/test_arrow_types.py engines/test_arrow_columns.py engines/test_guard.py",
     "engines.count_sql": "engines/test_duckdb.py engines/test_values.py engines/test_kept.py tables/test_parts.py",
+    "engines.key_places": "engines/test_key_places.py",
     "engines.count_people": "engines/test_kept.py engines/test_duckdb.py engines/test_adding.py",
     "engines.bounds": "engines/test_adding.py",
     "errors": "test_errors.py",

@@ -237,6 +237,23 @@ def test_the_least_decimal_stops_nothing():
         assert count_groups(table, predicate="x is null", unit="x", **asked).sizes.tolist() == [1], kind
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [pa.decimal64(5, 2), pa.decimal64(18, 0), pa.decimal128(18, 2), pa.decimal128(19, 0), pa.decimal128(21, 2)],
+    ids=str,
+)
+def test_a_decimal_of_one_digit_too_many_is_missing(kind):
+    """Whatever stands beside it, in 64 bits or more, on either side of zero."""
+    most, each = 10**kind.precision, kind.byte_width
+    for within in ([7], [most - 1, 1 - most], [-1, min(2 ** (8 * each - 1), most) - 1]):
+        for beyond in ([], [most], [-most], [most + 2**62] if each == 16 else [], [-(2 ** (8 * each - 1))]):
+            data = b"".join(n.to_bytes(each, "little", signed=True) for n in (*within, *beyond))
+            column = pa.Array.from_buffers(kind, len(within) + len(beyond), [None, pa.py_buffer(data)])
+            asked = {"by": ["g"], "domain": Domain.of({"g": ["a"]}), "predicate": "x >= 0 or x < 0"}
+            found = count_groups(pa.table({"x": column, "g": ["a"] * len(column)}), **asked)
+            assert found.counts.tolist() == [len(within)], (within, beyond)
+
+
 def test_ctrl_c_is_no_damage():
     """DuckDB makes an error of its own of it; that must not be taken for one of the table's."""
     with pytest.raises(KeyboardInterrupt) as caught, Guarded(lambda: TableInputError("damaged")):

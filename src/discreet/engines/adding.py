@@ -19,7 +19,7 @@ from ..questions.statistic import SumOf
 FARTHEST = 2**62  # steps of a row, either way, and of a sum
 _PLACES = 18  # of texts, after the point
 _WIDEST = 2**125
-_BITS = {
+WHOLE_BITS = {
     "TINYINT": 7,
     "SMALLINT": 15,
     "INTEGER": 31,
@@ -73,8 +73,8 @@ class SumSql:
         if self.type_name.startswith("DECIMAL"):
             return self._from_whole(low, high, self._decimal[1], 10 ** self._decimal[0], in_floats)
         return (
-            self._from_whole(low, high, 0, 2 ** _BITS[self.type_name], in_floats)
-            if self.type_name in _BITS
+            self._from_whole(low, high, 0, 2 ** WHOLE_BITS[self.type_name], in_floats)
+            if self.type_name in WHOLE_BITS
             else in_floats
         )
 

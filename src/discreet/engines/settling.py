@@ -14,7 +14,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, TypeVar
 
@@ -48,7 +48,8 @@ class TableSource(ABC):
 
     `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
     whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words, or Ctrl+C. `at_once` is
-    how many rows are handed over at a time, where the reader can choose.
+    how many rows are handed over at a time, where the reader can choose. `coded` are used columns of texts of which the engine
+    gets each different one once, and codes.
     """
 
     names: Sequence[str]
@@ -65,6 +66,7 @@ class TableSource(ABC):
         self.done = 0
         self.dates: dict[str, str] = {}
         self.used: list[str] = []
+        self.coded: frozenset[str] = frozenset()
         self.failure: DiscreetError | KeyboardInterrupt | None = None
 
     def declare_dates(self, dates: Iterable[tuple[str, str]]) -> None:
@@ -91,7 +93,16 @@ class TableSource(ABC):
         self.flags = {name: str(fields[name]) for name, (_, is_flag) in kinds.items() if is_flag}
         self.untyped |= {name for name, kind in fields.items() if pa.types.is_null(inner(kind))}
         ids = [] if person is None else [(self.ids, settled_type(person, fields[person], as_id=True)[0])]
-        self.schema = pa.schema([*((name, kind) for name, (kind, _) in kinds.items()), *ids])
+        coded = {name for name, kind in fields.items() if is_text(kinds[name][0]) and self._is_coded(name, kind)}
+        self.coded = frozenset(coded)
+        handed = {name: pa.dictionary(pa.int32(), kind) if name in coded else kind for name, (kind, _) in kinds.items()}
+        self.schema = pa.schema([*handed.items(), *ids])
+
+    def _is_coded(self, name: str, kind: Any) -> bool:
+        """Is a used column read as different values and codes? By its type, or by what a file says of it."""
+        import pyarrow.types as kinds
+
+        return bool(kinds.is_dictionary(kind))
 
     @abstractmethod
     def fields(self) -> list[tuple[str, Any]]:
@@ -115,8 +126,12 @@ class TableSource(ABC):
             for start, end, arrays in self._handed(columns, len(numbers)):
                 yield numbers[start:end], arrays
 
-    def _handed(self, columns: Sequence[Any], size: int) -> Iterator[tuple[int, int, list[Any]]]:
-        columns_settled = [settled(column) for column in columns]
+    def _handed(
+        self, columns: Sequence[Any], size: int, coded: Collection[str] = ()
+    ) -> Iterator[tuple[int, int, list[Any]]]:
+        columns_settled = [
+            replace(settled(column), is_coded=name in coded) for name, column in zip(self.used, columns, strict=True)
+        ]
         for k, name in enumerate(self.used):
             if name in self.dates:
                 days = days_of(columns_settled[k].values, self.dates[name], self.has_iso_days)
@@ -131,7 +146,8 @@ class TableSource(ABC):
         self.done = 0
         try:
             for batch in self.batches():
-                for _, _, arrays in self._handed([batch.column(name) for name in self.used], batch.num_rows):
+                columns = [batch.column(name) for name in self.used]
+                for _, _, arrays in self._handed(columns, batch.num_rows, self.coded):
                     yield pa.record_batch(arrays, schema=self.schema)
         except (DiscreetError, KeyboardInterrupt) as error:  # the engine would make an error of its own of either
             self.failure = error
@@ -195,23 +211,40 @@ def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
 
 @dataclass(frozen=True)
 class Settled:
-    """A column: its values, and where among them each row's stands (-1: missing), where they are not simply in order."""
+    """A column: its values, and where among them each row's stands (-1: missing), where they are not simply in order.
+
+    `is_coded`: rows are handed over as a dictionary, so that each different text is there once."""
 
     values: Any
     places: Indices | None = None
+    is_coded: bool = False
 
     def rows(self, start: int, end: int) -> Any:
         """Some of the rows as an Arrow array."""
         import pyarrow as pa
 
+        if self.is_coded:
+            return self._coded_rows(start, end)
         if self.places is None:
             return self.values.slice(start, end - start)
         places = self.places[start:end]
         return self.values.take(pa.array(places, mask=places < 0))
 
+    def _coded_rows(self, start: int, end: int) -> Any:
+        import pyarrow as pa
+
+        values, places = self.values, np.arange(len(self.values)) if self.places is None else self.places
+        places = places[start:end]
+        if len(values) > len(places):
+            used, places = np.unique(places, return_inverse=True)
+            values = values.take(pa.array(used, mask=used < 0))
+        none, codes = places < 0, places.astype(np.int32)
+        codes = pa.array(np.where(none, 0, codes), mask=none) if none.any() else pa.array(codes)
+        return pa.DictionaryArray.from_arrays(codes, values)
+
     def weights(self) -> NDArray[np.int64] | None:
-        """The bytes of each row's text; None where there are no texts."""
-        if not _is_text(self.values.type):
+        """The bytes of each row's text; None where there are no texts, or few different ones that are handed over once."""
+        if not _is_text(self.values.type) or (self.is_coded and self.values.nbytes <= _AT_ONCE):
             return None
         sizes = np.append(_lengths(self.values), 0)
         return sizes[:-1] if self.places is None else sizes[self.places]
@@ -389,6 +422,8 @@ def _decimals(column: Any, as_id: bool) -> Any:
         words = np.frombuffer(column.buffers()[1], dtype="<u4" if kind.byte_width == 4 else "<u8")
         words = words[column.offset * each :][: count * each].reshape(count, -1)
     most = 10**kind.precision
+    if width <= _DIGITS and _all_within(words, most):
+        return column.cast(pa.decimal128(width, scale))
     held = _less(words, most) & ~_less(words, -most + 1) & column.is_valid().to_numpy(zero_copy_only=False)
     if width <= _DIGITS:
         if count and not held.all():
@@ -407,6 +442,17 @@ def _nearest(top: int, bottom: int) -> float:
         return top / bottom
     except OverflowError:
         return math.inf if top > 0 else -math.inf
+
+
+def _all_within(words: NDArray[Any], end: int) -> bool:
+    """Are all numbers, given as words, of 64 bits and nearer to zero than another? Most columns are, and it is seen at once."""
+    if words.dtype.itemsize < 8 or not len(words):
+        return False
+    low = words[:, 0].view(np.int64)
+    signs = low >> 63
+    return bool(-end < low.min() and low.max() < end) and all(
+        (words[:, k].view(np.int64) == signs).all() for k in range(1, words.shape[1])
+    )
 
 
 def _less(words: NDArray[Any], end: int) -> NDArray[np.bool_]:

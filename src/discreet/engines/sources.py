@@ -26,11 +26,13 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
+from .arrow_columns import is_text
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
 from .reading import Reading, check_wide, has_mark, likely_encodings, read_lines, skip_to_header
 from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
 
+_FEW_TEXTS = 2**16  # bytes of a Parquet file's list of different texts, as they are packed, up to which they are few
 _LOOK = 0.2  # seconds between two looks at the reader
 # what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
 _CHILD = """
@@ -300,7 +302,7 @@ class _Parquet(TableSource):
         self.file = file
         try:
             with self._opened() as opened:
-                self.whole, self.total = opened.schema_arrow, opened.metadata.num_rows
+                self.whole, self.total, self.metadata = opened.schema_arrow, opened.metadata.num_rows, opened.metadata
         except TableInputError:
             raise
         except Exception:  # whatever the library says: it may quote what it found
@@ -308,10 +310,23 @@ class _Parquet(TableSource):
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
-        return open_parquet(self.file.seekable())
+        return open_parquet(self.file.seekable(), sorted(self.coded))
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
+
+    def _is_coded(self, name: str, kind: Any) -> bool:
+        """Has each row group a list of few different texts? What a file says of this decides how it is read, and no more."""
+        if super()._is_coded(name, kind):
+            return True
+        place = self.metadata.schema.names.index(name) if self.metadata.schema.names.count(name) == 1 else None
+        if place is None or not is_text(kind):
+            return False
+        chunks = (self.metadata.row_group(k).column(place) for k in range(self.metadata.num_row_groups))
+        return all(
+            chunk.has_dictionary_page and 0 < chunk.data_page_offset - chunk.dictionary_page_offset <= _FEW_TEXTS
+            for chunk in chunks
+        )
 
     def batches(self) -> Iterator[Any]:
         with self._opened() as file:
@@ -320,11 +335,11 @@ class _Parquet(TableSource):
                 self.done += batch.num_rows
 
 
-def open_parquet(file: Any) -> Any:
-    """A Parquet file, by its path or open, as all of this house read it."""
+def open_parquet(file: Any, coded: Sequence[str] = ()) -> Any:
+    """A Parquet file, by its path or open, as all of this house read it; some columns of texts as different ones and codes."""
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=False)
+    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=False, read_dictionary=list(coded))
 
 
 class _ArrowFile(TableSource):
