@@ -18,9 +18,7 @@ from .adding import FARTHEST
 from .arrow_columns import missing, stored
 from .count_sql import CountQuery, Indices
 
-_LARGEST_KEY = (
-    2**62
-)  # a key this far from zero, less another one, is never taken for a third, though 64 bits may overflow
+_LARGEST_KEY = 2**62  # of declared keys: less one of them, no other number becomes a place, though 64 bits may overflow
 _PLACES = 2**20  # that an array of places may have in any case, and for each declared key
 _PLACES_KEY = 16
 
