@@ -128,6 +128,7 @@ def test_what_is_not_said_of_all_questions_has_no_sum(some, first):
         ({"questions": 1, "times": 0}, "times = 0"),
         ({"questions": 1, "most": "some"}, "most = 'some'"),
         ({"questions": {"a": 1, "b": 1}, "times": {"a": 2}}, "one for each question: a, b"),
+        ({"questions": {"a": 1, "b": 1}, "most": {"a": 2}}, "each question: a, b, or None where there is none"),
         ({"questions": 1, "delta": 2}, "delta = 2"),
         ({"questions": dt.uniform(3)}, "reveals nothing"),
         ({"questions": dt.traditional.suppression(8)}, "does not hide"),
