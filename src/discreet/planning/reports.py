@@ -402,7 +402,7 @@ def plan_distance(
         f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    predicted = "Predicted: the mean over truths that scatter around the guess"
+    predicted = "Predicted, on average, for truths that are bumpier than the guess"
     notes = [
         f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
         "simulated as well."
