@@ -61,7 +61,7 @@ def test_reports_from_a_permanent_answer_keep_what_is_said(n, first, second, k):
 
 
 def test_a_permanent_answer_costs_as_many_reports_as_the_page_says():
-    """docs/howto/lifetime.md: about 5 times as many reports, and about 400; by the best linear estimate when all shares are alike."""
+    """docs/howto/lifetime.md says 5 times as many reports, and 400: by the best linear estimate, when all shares are alike."""
 
     def variance(*stages):
         chances = np.eye(500)
