@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -319,8 +319,8 @@ def plan_error_of(grid: Grid, where: str, made: Compared, reports: Any, of: Any,
             chosen.append(Choice(name, refused=str(reason)))
             continue
         error = spread / math.sqrt(number)
-        found = {"reports": number, "spread": spread, "standard_error": error, "width": _width(m)}
-        chosen.append(Choice(name, m.claim, hidden=hidden_by(m), **found))
+        found = Choice(name, m.claim, hidden=hidden_by(m), reports=number, spread=spread, standard_error=error)
+        chosen.append(replace(found, width=_width(m)))
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.standard_error) else choice.standard_error)
     able = [choice for choice in chosen if not choice.refused]
     return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), _same_promise(able))
