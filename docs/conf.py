@@ -61,7 +61,7 @@ def _write_pages(app: Any) -> None:
 def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     """Files of the project that are no pages of the site: programs and notebooks are downloaded, of others the name is said."""
     text[0] = re.sub(r"\n\n```$", "\n```", text[0], flags=re.MULTILINE)  # the blank line that ends a session
-    downloaded = r"(?:\.\./)*(?:src/[^)]*\.py|[^)/]*\.ipynb)"
+    downloaded = r"(?:\.\./)*(?:src/[^)]*\.(?:py|mjs)|[^)/]*\.ipynb)"
     text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
     elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
     text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])

@@ -42,15 +42,19 @@ def test_few_answers_or_a_large_epsilon_keep_randomised_response(n, epsilon):
     assert "Use randomized_response" in str(plan)
     least = min(choice.variance for choice in plan if not choice.is_bound)
     assert plan.winner.variance <= Fraction(21, 20) * least
+    optimum = plan["subset_selection"]
+    assert optimum.is_bound
+    assert "subset_selection:" not in str(plan)  # it cannot be used
+    assert ("as small as can be" in str(plan)) == (float(plan.winner.variance / optimum.variance) < 1.005)
 
 
 @pytest.mark.parametrize("prior", [None, [0.9, *[0.1 / 99] * 99]])
 def test_the_sentence_has_the_ratios_of_a_rare_share_and_of_what_is_printed(prior):
     plan = dt.plan_reports(99, epsilon=1, ordered=False, standard_error="0.005", prior=prior)
-    first, other, best = (plan[name] for name in ("projective_response", "randomized_response", "subset_selection"))
+    first, other = (plan[name] for name in ("projective_response", "randomized_response"))
     rare = f"needs {float(other.variance / first.variance):.3g} times as many reports for the same error"
     whose = "worst" if prior is None else "guessed"
-    times = f"{other.reports / first.reports:.3g} times as many reports, the optimum {best.reports / first.reports:.3g} times."
+    times = f"{other.reports / first.reports:.3g} times as many reports."
     assert f"for a rare share randomized_response {rare}" in plan.notes[0]
     assert plan.notes[1] == f"For the {whose} shares randomized_response needs {times}"
     assert ("worst shares" in plan.notes[2], "guessed as listed" in plan.question) == (prior is None, prior is not None)

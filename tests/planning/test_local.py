@@ -167,7 +167,7 @@ def test_longer_grids_are_looked_at_in_cells():
 
 
 def test_a_plan_answers_one_question():
-    for wrong in ({"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "of": "mean"}, {}):
+    for wrong in ({"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "of": "age"}, {}):
         with pytest.raises(DiscreetError):
             dt.plan_reports(8, prior="uniform", epsilon=1, **wrong)
     for wrong in ({"families": "square_wave"}, {"neighbours": [(0, 1)]}, {"neighbours": "any", "sensitivity": 2}):
@@ -175,6 +175,10 @@ def test_a_plan_answers_one_question():
             dt.plan_epsilon(8, prior="uniform", error=1, **wrong)
         with pytest.raises(DiscreetError):
             dt.plan_error(8, prior="uniform", epsilon=1, **wrong)
+    alone = "This is for one report, read by itself"
+    for plan in (dt.plan_epsilon(8, error=1, neighbours="any"), dt.plan_error(8, epsilon=1, neighbours="any")):
+        assert alone in str(plan)
+    assert alone not in str(dt.plan_epsilon(8, error=1))
     assert dt.plan_epsilon(8, error=1, neighbours=2) == dt.plan_epsilon(8, error=1, sensitivity=2)
     halves = dt.plan_reports(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]
     whole = dt.plan_reports(8, epsilon=1, reports=100, families=["square_wave"])["square_wave"]

@@ -295,6 +295,35 @@ def test_a_number_of_reports_is_for_people():
     )
 
 
+@pytest.mark.parametrize("prior", [None, "binomial(0.3)"])
+def test_the_error_of_so_many_reports_is_the_plan_turned_round(prior):
+    """The number of reports that a standard error needs has that standard error, and one report fewer a larger one."""
+    band = [float(3 <= value < 6) for value in range(11)]
+    asked = {"epsilon": 1, "neighbours": "any", "of": band, "prior": prior}
+    for choice in dt.plan_reports(10, standard_error="0.01", **asked):
+        if choice.refused:  # the design for one report: it says nothing about bands
+            continue
+        enough, fewer = (
+            dt.plan_reports(10, reports=choice.reports - less, **asked)[choice.family].standard_error for less in (0, 1)
+        )
+        assert enough <= 0.01 < fewer
+        assert choice.width == (
+            None if choice.family != "square_wave" else dt.square_wave(10, epsilon=1).outputs.high - 10
+        )
+    plan = dt.plan_reports(10, reports=20_000, **asked)
+    errors = [choice.standard_error for choice in plan if not choice.refused]
+    assert errors == sorted(errors)
+    assert f"95 % interval +- {1.96 * errors[0]:.3g}" in str(plan.winner)
+    assert plan.winner.to_dict()["standard_error"] == errors[0]
+
+
+def test_mechanisms_of_one_family_are_told_apart_by_their_width():
+    waves = [dt.square_wave(20, epsilon=2, width=width) for width in (1, 4)]
+    plan = dt.plan_reports(mechanism=waves, standard_error="0.1")
+    assert {choice.width for choice in plan} == {1, 4}
+    assert all(f", width {choice.width}" in str(choice) for choice in plan)
+
+
 def test_refusals_say_the_next_move():
     m = dt.geometric(8, alpha="1/2")
     for given, words in (
@@ -303,8 +332,8 @@ def test_refusals_say_the_next_move():
         ({"standard_error": 1, "kantorovich": 1, "epsilon": 1}, "one question"),
         ({"standard_error": 0, "epsilon": 1}, "write for example standard_error"),
         ({"standard_error": "x", "epsilon": 1}, "write for example standard_error"),
-        ({"standard_error": 1, "epsilon": 1, "method": "mle"}, "method is for kantorovich and reports; leave it out"),
-        ({"standard_error": 1, "epsilon": 1, "runs": 3}, "runs is for kantorovich"),
+        ({"standard_error": 1, "epsilon": 1, "method": "mle"}, "method is for what is simulated"),
+        ({"standard_error": 1, "epsilon": 1, "runs": 3}, "runs is for what is simulated"),
         ({"standard_error": 1, "epsilon": 1, "of": "variance"}, 'use "mean"'),
         ({"standard_error": 1, "epsilon": 1, "of": "cdf(x)"}, 'use "mean"'),
         ({"standard_error": 1, "epsilon": 1, "of": "cell(9)"}, "name one that is"),
@@ -317,7 +346,9 @@ def test_refusals_say_the_next_move():
         ({"standard_error": 1, "mechanism": "geometric"}, "make one first"),
         ({"standard_error": 1, "mechanism": []}, "make one first"),
         ({"standard_error": 1, "mechanism": dt.geometric(9, alpha="1/2")}, "leave n out"),
-        ({"epsilon": 1, "seed": 1}, "one question"),
+        ({"epsilon": 1, "seed": 1}, "total_variation.: one plan answers one question"),
+        ({"reports": 9, "epsilon": 1, "of": "mean", "runs": 3}, "runs is for what is simulated"),
+        ({"reports": 0, "epsilon": 1, "of": "mean"}, "of 1 or more"),
         ({"kantorovich": 1, "epsilon": 1}, "give a guess"),
         ({"kantorovich": -1, "epsilon": 1, "prior": "uniform"}, "write for example kantorovich"),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "of": "mean"}, "of is for a standard_error"),

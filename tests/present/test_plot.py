@@ -82,6 +82,10 @@ def test_a_long_channel_is_put_together_without_losing_anything():
 def test_the_pictures_of_a_mechanism():
     assert [row["share"] for row in values(G.plot("distribution", at=1))] == pytest.approx(G.matrix[1], rel=1e-14)
     assert [row["here"] for row in values(G.plot("distribution", at=1))] == [False, True, False, False, False]
+    assert "most often 0<" in words(G.plot("distribution", at=1))
+    assert "most often 24 to 50, all alike" in words(dt.square_wave(100, epsilon=2).plot("distribution", at=37))
+    listed = dt.projective_response(19, epsilon=1)  # a set of reports that are apart from each other
+    assert "more alike" in words(listed.plot("distribution", at=7))
     loss = [sum(G.matrix[i, j] * abs(i - j) for j in range(5)) for i in range(5)]
     assert [row["share"] for row in values(G.plot("loss", loss="l1"))] == pytest.approx(loss, rel=1e-12)
     assert "true value" in words(dt.staircase(dt.Grid(0, 2, "1/4"), epsilon=1, sensitivity="1/2").plot())

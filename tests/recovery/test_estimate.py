@@ -428,6 +428,17 @@ def test_it_is_told_in_a_few_lines(e):
     assert len(text.splitlines()) <= 6
 
 
+def test_too_few_reports_are_called_too_few():
+    wave = dt.square_wave(100, epsilon=2)
+    few, many = dt.recover([30, 35], wave, kind="reports"), dt.recover([30, 35] * 1000, wave, kind="reports")
+    low, high = few.interval(0.95)
+    assert high - low > 50
+    assert f"Too few reports: they leave the mean anywhere from {low:.4g} to {high:.4g}" in str(few)
+    assert "Too few" not in str(many)
+    assert "log-likelihood" not in str(many)
+    assert "log-likelihood" in str(dt.recover([30, 35] * 1000, wave, "mle", kind="reports"))
+
+
 def test_it_becomes_json():
     e = dt.recover(COUNTS, FOUR, "ibu", iterations=20)
     again = json.loads(json.dumps(e.to_dict(), allow_nan=False))

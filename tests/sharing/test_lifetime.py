@@ -7,6 +7,7 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import discreet as dt
@@ -57,6 +58,23 @@ def test_reports_from_a_permanent_answer_keep_what_is_said(n, first, second, k):
         assert exact > 0.9 * row["one report <="] or n > 1
     else:
         assert exact > row["one report <="]  # the control: one report's epsilon does not cover several
+
+
+def test_a_permanent_answer_costs_as_many_reports_as_the_page_says():
+    """docs/howto/lifetime.md says 5 times as many reports, and 400: by the best linear estimate, when all shares are alike."""
+
+    def variance(*stages):
+        chances = np.eye(500)
+        for m in stages:
+            chances = chances @ m.matrix
+        return np.linalg.inv(chances / chances.mean(axis=0) @ chances.T).diagonal().mean()
+
+    alone = variance(dt.projective_response(499, epsilon=1))
+    response = variance(dt.randomized_response(499, epsilon=6), dt.projective_response(499, epsilon=1))
+    twice = variance(dt.projective_response(499, epsilon=2), dt.projective_response(584, epsilon=1))
+    assert 4.5 < response / alone < 5.5
+    assert 350 < twice / alone < 450
+    assert lifetime({"brand": 1}, times=52, permanent=6)["brand"]["permanent <="] == 6
 
 
 def test_fresh_reports_of_several_questions_add_up():
@@ -128,6 +146,7 @@ def test_what_is_not_said_of_all_questions_has_no_sum(some, first):
         ({"questions": 1, "times": 0}, "times = 0"),
         ({"questions": 1, "most": "some"}, "most = 'some'"),
         ({"questions": {"a": 1, "b": 1}, "times": {"a": 2}}, "one for each question: a, b"),
+        ({"questions": {"a": 1, "b": 1}, "most": {"a": 2}}, "each question: a, b, or None where there is none"),
         ({"questions": 1, "delta": 2}, "delta = 2"),
         ({"questions": dt.uniform(3)}, "reveals nothing"),
         ({"questions": dt.traditional.suppression(8)}, "does not hide"),

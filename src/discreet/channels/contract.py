@@ -301,7 +301,10 @@ class Finite(Channel):
     def _solved(self, q: Floats) -> Floats:
         """q C^-1 by a dense matrix."""
         if self.rows != self.reports:
-            raise SingularError(f"A channel of {self.rows} true values and {self.reports} reports has no inverse.")
+            raise SingularError(
+                f"A channel of {self.rows} true values and {self.reports} reports has no inverse; recover by "
+                'method="auto" or "mle".'
+            )
         if self.rows > _DENSE:
             raise SizeError(f"Solving for {self.rows} values needs too much memory; use a coarser grid.")
         from scipy.linalg import lapack  # a slow import, kept out of the way of those who do not need it

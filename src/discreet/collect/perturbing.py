@@ -60,7 +60,7 @@ def perturb(
     (.parquet, .csv, .arrow) in constant memory, which appears whole or not at all, and the tally is returned. Other columns
     stay beside rows only where `keep` names them, with a warning: then rows stand in the table's order.
 
-    `on_bad` says what happens to missing values, of what is not a number, and of numbers that are not on the grid: "error"
+    `on_bad` says what happens to missing values, to what is not a number, and to numbers that are not on the grid: "error"
     (with the row's number), "clamp" (numbers to the nearest value), "map=VALUE", "clamp,map=VALUE", or "drop", which is not
     private. With `dataset` and `ledger` the data set is charged the level between any two values, times `max_rows` (rows of a
     person; see docs/collect.md). Whoever holds the table sees it as before: what is protected is what the recipients of the

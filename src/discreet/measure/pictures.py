@@ -16,6 +16,7 @@ from .utility import loss_per_value
 
 KINDS = ("channel", "distribution", "loss")
 _CELLS = 2**21  # entries of a channel that are put together into a picture: about 1400 values
+_SAME = 1e-9  # two probabilities that differ by this part of themselves are alike
 _NAMED = 60  # names that a picture has room for
 _BARS = 2000  # reports of a distribution, or values of a curve, that a picture has room for
 
@@ -45,7 +46,7 @@ def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
             raise SizeError(
                 f"A distribution over {len(row)} reports is too large for a picture; truncate the mechanism, or use a coarser grid."
             )
-        told = title or f"Reports when the truth is {truth}: most often {m.outputs.value(int(row.argmax()))}"
+        told = title or f"Reports when the truth is {truth}: most often {_likeliest(m.outputs, row)}"
         if not m.outputs.is_ordered:
             return _by_name(m.outputs, row, told, what, "probability")
         reports = m.outputs.floats(len(row))
@@ -65,6 +66,17 @@ def _by_name(grid: Grid, numbers: Any, title: str, what: str, x: str) -> Any:
         raise SizeError(f"{len(numbers)} names have no picture; look at the numbers.")
     rows = [{"name": str(grid.value(k)), "series": x, "value": float(v)} for k, v in enumerate(numbers)]
     return plot.dots(rows, title, what, x=x, what="name")
+
+
+def _likeliest(reports: Grid, row: Any) -> str:
+    """The report with the largest probability, or those that share it."""
+    places = np.flatnonzero(row > row.max() * (1 - _SAME)).tolist()
+    first, last = reports.value(places[0]), reports.value(places[-1])
+    if len(places) == 1:
+        return str(first)
+    if reports.is_ordered and places[-1] - places[0] == len(places) - 1:
+        return f"{first} to {last}, all alike"
+    return f"{first}, and {len(places) - 1} more alike"
 
 
 def _honesty(shares: Any, truths: int) -> str:

@@ -45,6 +45,7 @@ RESPONSE, PROJECTIVE, OPTIMUM = "randomized_response", "projective_response", "s
 NAMED = (RESPONSE, PROJECTIVE)  # the families for answers without an order
 _MISSED = 0.05  # how often one of all shares is farther off than is said
 _ALIKE = Fraction(21, 20)  # a variance up to so many times the least: the simpler mechanism stays
+_SAME = 1.005  # a ratio that is printed as 1
 _ANY_TWO = "any two values"
 _BOUND = "the optimum in mean squared error of rare shares, for comparison: not available in discreet"
 
@@ -123,9 +124,9 @@ def _times(plan: Plan, goal: Goal, prior: Any) -> tuple[str, ...]:
     needed = {c.family: (c.reports or 0) if goal.reports is None else c.share_error**2 for c in plan}
     if len(needed) < 3 or (plan.winner or plan.choices[0]).family != PROJECTIVE:
         return ()
-    response, best = (needed[family] / needed[PROJECTIVE] for family in (RESPONSE, OPTIMUM))
+    response = needed[RESPONSE] / needed[PROJECTIVE]
     whose = "the worst shares" if prior is None else "the guessed shares"
-    return (f"For {whose} {RESPONSE} needs {response:.3g} times as many reports, the optimum {best:.3g} times.",)
+    return (f"For {whose} {RESPONSE} needs {response:.3g} times as many reports.",)
 
 
 def plan_mechanisms(grid: Grid, several: Mapping[str, Procedure], goal: Goal, prior: Any = None) -> Plan:
@@ -182,11 +183,13 @@ def advice(known: Mapping[str, Shares]) -> str:
     """Which mechanism, and why: for a rare share."""
     response, projective, best = (known[family].variance() for family in (RESPONSE, PROJECTIVE, OPTIMUM))
     if recommended(known) == RESPONSE:
-        than = f"its variance of a rare share is {float(response / best):.3g} times the least"
+        times = float(response / best)
+        least = "as small as can be" if times < _SAME else f"{times:.3g} times the least possible"
+        than = f"its variance of a rare share is {least}"
         return f"Use {RESPONSE}: with so few answers, or so large an epsilon, {than}, and its report is an answer."
     return (
         f"Use {PROJECTIVE}: for a rare share {RESPONSE} needs {float(response / projective):.3g} times as many reports for the "
-        f"same error, the optimum {float(best / projective):.3g} times."
+        f"same error, the optimum (subset selection, not available in discreet) {float(best / projective):.3g} times."
     )
 
 

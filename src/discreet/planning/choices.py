@@ -21,6 +21,7 @@ from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
+_NORMAL = 1.96  # standard errors that a 95 % interval reaches to either side
 LARGE = 2**24  # values beyond which nothing is looked at value by value
 
 Make = Callable[[Level], Mechanism]
@@ -34,8 +35,9 @@ class Choice(Result):
     of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
     estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
     from: (reports, mean distance, its standard error). Where a number of reports was given, `distance` is the mean one that
-    is predicted, and `simulated` the mean of some runs with its standard error, where runs were asked for. `hidden` says
-    which values the level hides from each other; `width` is that of a square wave.
+    is predicted, and `simulated` the mean of some runs with its standard error, where runs were asked for; or
+    `standard_error` that of what was asked for with `of`. `hidden` says which values the level hides from each other; `width`
+    is that of a square wave.
 
     For answers without an order `variance` is N times that of the estimate of a rare share, exact; `share_error` what all shares
     are within in 95 % of all collections, and `total_variation` the mean distance, of the unbiased estimates. `is_bound` says that
@@ -63,6 +65,7 @@ class Choice(Result):
     total_variation: float = math.nan
     is_bound: bool = False
     questions: tuple[Choice, ...] = ()
+    standard_error: float = math.nan
 
     @property
     def alpha(self) -> Fraction | None:
@@ -97,6 +100,7 @@ class Choice(Result):
                 else dict(zip(("simulated", "simulated_error"), self.simulated, strict=True))
             ),
             **({} if math.isnan(self.spread) else {"spread": self.spread}),
+            **({} if math.isnan(self.standard_error) else {"standard_error": self.standard_error}),
             **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
             **({} if self.variance is None else self._shares()),
         }
@@ -128,6 +132,9 @@ class Choice(Result):
         if not math.isnan(self.distance):
             seen = "" if self.simulated is None else f", simulated {self.simulated[0]:.3g} +- {self.simulated[1]:.1g},"
             return f"{self.family}: Kantorovich distance {self.distance:.3g}{seen} at {level}"
+        if not math.isnan(self.standard_error):
+            within = _NORMAL * self.standard_error
+            return f"{self.family}: standard error {self.standard_error:.3g}, 95 % interval +- {within:.3g} at {level}"
         if self.reports is None:
             return (
                 f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
@@ -176,7 +183,8 @@ class Plan(Result):
         return iter(self.choices)
 
     def view(self) -> View:
-        return View(self.question, notes=(*(f"  {choice}" for choice in self.choices), *self.notes))
+        usable = (f"  {choice}" for choice in self.choices if not choice.is_bound)
+        return View(self.question, notes=(*usable, *self.notes))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each family, as `to_dict` has it."""
@@ -216,6 +224,11 @@ def span_of(grid: Grid, sensitivity: Any, neighbours: Any) -> Any:
     if grid.n is None:
         raise DiscreetError(f"No noise hides any two values of {grid} from each other; give both ends.")
     return grid.n * grid.step
+
+
+def is_any_two(neighbours: Any) -> bool:
+    """Are any two values neighbours?"""
+    return isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
 
 
 def _maker(name: str, grid: Grid, sensitivity: Any, known: Mapping[str, Family]) -> Make:

@@ -307,7 +307,7 @@ def compare_names(n: Any, level: Level) -> Comparison:
     )
     notes = (
         advice(known),
-        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; not available in discreet",
+        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N",
     )
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
     made = {RESPONSE: randomized_response(grid, alpha=level), PROJECTIVE: projective_response(grid, alpha=level)}

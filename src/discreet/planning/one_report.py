@@ -29,7 +29,7 @@ from ..exact.neighbours import NeighboursLike
 from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from .choices import LARGE, Choice, Make, Plan, hidden_by, makers_for, span_of
+from .choices import LARGE, Choice, Make, Plan, hidden_by, is_any_two, makers_for, span_of
 
 BITS = 40  # levels are multiples of 2^-40
 _MORE = 3  # steps of a search beyond those of halving, at most
@@ -63,7 +63,7 @@ def plan_epsilon(
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     reach = reach_of(error, goal.grid)
     chosen = [least_level(name, make, reach, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen))
+    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen), _one_alone(neighbours))
 
 
 def plan_error(
@@ -88,7 +88,7 @@ def plan_error(
     level = Level.of(alpha=alpha, epsilon=epsilon)
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     chosen = [least_error(name, make, level, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen))
+    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen), _one_alone(neighbours))
 
 
 def _asked(
@@ -98,6 +98,13 @@ def _asked(
     grid = Grid.of(n)
     goal = Goal(grid, _confidence(confidence), None if prior is None else prior_of(prior, grid))
     return goal, makers_for(grid, families, span_of(grid, sensitivity, neighbours))
+
+
+def _one_alone(neighbours: Any) -> tuple[str, ...]:
+    """Under local privacy nobody reads one report alone: the next move."""
+    if not is_any_two(neighbours):
+        return ()
+    return ("This is for one report, read by itself; for what many people's reports say together, use plan_reports.",)
 
 
 def _confidence(value: Any) -> Fraction:

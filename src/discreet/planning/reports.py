@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -43,7 +43,7 @@ from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
-from ..exact.neighbours import Neighbours, NeighboursLike
+from ..exact.neighbours import NeighboursLike
 from ..measure.prior import PriorLike, prior_of
 from ..mechanism import Mechanism, Procedure
 from ..mechanisms.wave import square_wave, usual_width, wave_channel
@@ -52,7 +52,7 @@ from ..recovery.indicators import indicator
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .categories import is_named, plan_names
-from .choices import Choice, Plan, guessed, hidden_by, makers_for, named, number_of, positive_goal, span_of
+from .choices import Choice, Plan, guessed, hidden_by, is_any_two, makers_for, named, number_of, positive_goal, span_of
 from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
@@ -104,7 +104,8 @@ def plan_reports(
         kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
                         mean distance, simulated at up to 6 numbers of reports
         reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
-                        Predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
+                        With `of`, the standard error that this has, by the formula of `standard_error` turned round. Else
+                        predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
                         wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
                         the truth is the guess itself is simulated beside it: it may be up to four times smaller
         total_variation  the mean total variation distance to reach, of shares of answers without an order
@@ -169,21 +170,26 @@ def plan_reports(
             "total_variation is for answers without an order; say ordered=False, or ask for kantorovich."
         )
     if sum(question is not None for question in (standard_error, kantorovich, reports)) != 1:
-        raise DiscreetError("Give one of standard_error, kantorovich and reports: one plan answers one question.")
+        raise DiscreetError(
+            "Give one of standard_error, kantorovich and reports (of shares without an order also total_variation): one plan "
+            "answers one question."
+        )
     simulates = {"method": method, "iterations": iterations, "runs": runs, "seed": seed}
     stray = next((name for name, value in simulates.items() if value is not None), None)
-    if standard_error is None and of is not None:
-        raise DiscreetError("of is for a standard_error; leave it out, or ask for that.")
-    if standard_error is not None and stray is not None:
-        raise DiscreetError(f"{stray} is for kantorovich and reports; leave it out, or ask for one of them.")
+    if kantorovich is not None and of is not None:
+        raise DiscreetError("of is for a standard_error or a number of reports; leave it out, or ask for one of these.")
+    by_formula = standard_error is not None or of is not None
+    if by_formula and stray is not None:
+        raise DiscreetError(f"{stray} is for what is simulated, and a standard error is not; leave it out.")
     if mechanism is None:
         sensitivity = span_of(Grid.of(n), sensitivity, neighbours)
     elif neighbours is not None:
         raise DiscreetError("A mechanism has neighbours of its own; leave neighbours out.")
-    any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
-    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior, progress)
+    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, is_any_two(neighbours), prior, progress)
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
+    if of is not None:
+        return plan_error_of(*made, reports, of, prior)
     way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way, progress)
@@ -294,15 +300,39 @@ def _designed(grid: Grid, level: Level, prior: Any, progress: Progress | None) -
 
 def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of: Any, prior: Any) -> Plan:
     goal = positive_goal(wanted, "standard_error")
-    f, law = functional_of(of, grid), None if prior is None else prior_of(prior, grid)
-    whom = (
-        "over the people themselves, whatever their values are"
-        if law is None
-        else f"of the distribution they come from, {guessed(law)}"
-    )
+    f, law, whom = _estimated(of, grid, prior)
     question = f"{where}: reports for a standard error of {goal} of {f.name} {whom}"
-    floats = None if law is None else law.floats
-    return _ranked(question, made, lambda m: for_standard_error(m, f, goal, floats))
+    return _ranked(question, made, lambda m: for_standard_error(m, f, goal, law))
+
+
+def plan_error_of(grid: Grid, where: str, made: Compared, reports: Any, of: Any, prior: Any) -> Plan:
+    """The standard error that so many reports give, the smallest first."""
+    number = number_of(reports)
+    f, law, whom = _estimated(of, grid, prior)
+    chosen = []
+    for name, m in made:
+        try:
+            if isinstance(m, str):
+                raise DiscreetError(m)
+            spread = for_standard_error(m, f, Fraction(1), law).spread
+        except DiscreetError as reason:
+            chosen.append(Choice(name, refused=str(reason)))
+            continue
+        error = spread / math.sqrt(number)
+        found = Choice(name, m.claim, hidden=hidden_by(m), reports=number, spread=spread, standard_error=error)
+        chosen.append(replace(found, width=_width(m)))
+    chosen.sort(key=lambda choice: math.inf if math.isnan(choice.standard_error) else choice.standard_error)
+    able = [choice for choice in chosen if not choice.refused]
+    return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), _same_promise(able))
+
+
+def _estimated(of: Any, grid: Grid, prior: Any) -> tuple[Functional, Floats | None, str]:
+    """What is estimated; the guess of the distribution, where there is one; and whose mean it is."""
+    f = functional_of(of, grid)
+    if prior is None:
+        return f, None, "over the people themselves, whatever their values are"
+    law = prior_of(prior, grid)
+    return f, law.floats, f"of the distribution they come from, {guessed(law)}"
 
 
 def plan_kantorovich(
@@ -372,7 +402,7 @@ def plan_distance(
         f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    predicted = "Predicted: the mean over truths that scatter around the guess"
+    predicted = "Predicted, on average, for truths that are bumpier than the guess"
     notes = [
         f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
         "simulated as well."
@@ -418,6 +448,7 @@ def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], pr
                 monte_carlo=found.monte_carlo,
                 curve=found.curve,
                 note=note,
+                width=_width(m),
             )
         )
     chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)

@@ -181,8 +181,8 @@ def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: 
     search.run(None)
     law, _, models = search.law()
     note = (
-        f"An average of {len(models)} models by their evidence, the same for every numbering of the values. It is "
-        "regularised, so its gap need not be 0."
+        f"A regularised estimate, the same for every numbering of the values: an average of {len(models)} models, weighed by "
+        "how well each explains the reports."
     )
     return _fit(channel, q, law, search.steps, note)
 
@@ -193,8 +193,8 @@ def _words_of_names(best: Model, models: int) -> str:
     else:
         kind = "all values are about equally frequent" if best.shape >= 1 else "a few values have most of the mass"
     return (
-        f"The nearest to {models} models by their evidence, the same for every numbering of the values; in the best of them "
-        f"{kind}. It is regularised, so its gap need not be 0."
+        f"A regularised estimate, the same for every numbering of the values: the nearest to {models} models, weighed by how "
+        f"well each explains the reports; in the best of them {kind}."
     )
 
 
@@ -222,15 +222,18 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alon
         else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
     )
     if alone is None:
-        how = f"An average of {models} models by their evidence; the best is {atoms}{rest}, and "
+        how = (
+            f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports; the best is "
+            f"{atoms}{rest}, and "
+        )
         weight = f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight"
     else:
         how = (
-            f"The median of {models} curves and of models without an order by their evidence; the best curve is "
-            f"{atoms}{rest}, and "
+            f"A regularised estimate: the median of {models} curves and of models without an order, weighed by how well each "
+            f"explains the reports; the best curve is {atoms}{rest}, and "
         )
         weight = f"models without an order have {alone:.0%} of the weight"
-    return f"{how}{weight}.{where} It is regularised, so its gap need not be 0."
+    return f"{how}{weight}.{where}"
 
 
 class _Cells(Operator):

@@ -218,8 +218,11 @@ class Estimate(Frozen, Result):
         miss = 1 - share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
         if miss < _CLOSEST:
             raise RecoveryError(f"confidence = {show(confidence)} is too near 1 for a float; use 0.999999.")
-        z = -NormalDist().inv_cdf(float(miss) / 2)
-        found = self._direct(of)
+        return self._around(self._direct(of), float(miss))
+
+    def _around(self, found: _Direct, miss: float) -> tuple[Any, Any]:
+        """The interval around a direct estimate that misses so often."""
+        z = -NormalDist().inv_cdf(miss / 2)
         shift = found.lean * (1 + 2 * z**2) / (6 * self.reports)
         centre = np.clip(found.estimate, found.least, found.most) + shift
         reach = np.hypot(shift, z * np.hypot(found.error, found.one_more))
@@ -382,8 +385,16 @@ class Estimate(Frozen, Result):
             + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
         ]
         try:
-            estimate, error = self.direct("mean")
-            lines.append(f"the mean directly from the reports: {estimate:.6g} +- {error:.2g} (standard error)")
+            found = self._direct("mean")
+            lines.append(
+                f"the mean directly from the reports: {found.estimate:.6g} +- {found.error:.2g} (standard error)"
+            )
+            low, high = self._around(found, 0.05)
+            if high - low > (found.most - found.least) / 2:
+                lines.append(
+                    "Too few reports: they leave the mean anywhere "
+                    f"from {low:.4g} to {high:.4g} (95 % confidence), and the distribution is hardly more than a guess"
+                )
         except SingularError:
             lines.append("these reports do not determine the mean: no unbiased estimate exists")
         except DiscreetError:
@@ -415,9 +426,10 @@ class Estimate(Frozen, Result):
         lines += self._numbers() if self.ordered else [] if named and self._is_known else [self._names()]
         if self.atoms:
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
-        lines.append(
-            f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
-        )
+        if self.method != "auto":
+            lines.append(
+                f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
+            )
         if self.unique is False:
             lines.append("other distributions are as likely: the reports do not distinguish them")
         parts = (self.top(_TOP).view(),) if named and self._is_known else ()

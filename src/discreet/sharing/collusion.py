@@ -245,6 +245,8 @@ def collude(
 ) -> Collusion | Collusions:
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
+    Users are readers who got a report of one and the same answer, not people whose own values are collected.
+
         k         how many users share their reports. Several numbers, as several mechanisms by name, give a table
         strategy  what they make of the reports: the median, the likeliest value, or the best one for loss and prior. "median"
                   (of an even number the lower one in the middle), "mle" (the value that makes the reports likeliest) or

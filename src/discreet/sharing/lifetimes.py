@@ -150,7 +150,8 @@ def _of(given: Any, name: Any, named: Mapping[Any, Any], what: str) -> Any:
     if not isinstance(given, Mapping):
         return given
     if set(given) != set(named):
-        raise DiscreetError(f"{what} by name needs one for each question: {', '.join(map(str, named))}.")
+        none = "" if what == "times" else ", or None where there is none"
+        raise DiscreetError(f"{what} by name needs one for each question: {', '.join(map(str, named))}{none}.")
     return given[name]
 
 
@@ -248,8 +249,9 @@ def _notes(asked: list[_Asked], delta: Fraction | None) -> tuple[str, ...]:
         )
     if any(one.most is not None for one in asked):
         notes.append(
-            "memo: once for each different value, up to most. This compares two people whose values change, and come back, at the "
-            "same moments; it does not hide when a value changes. A lost memo, or a second device, counts as new values"
+            "memo: only between two people whose values change, and come back, at the same moments: once for each different value, "
+            "up to most. Otherwise there is no bound: it shows when a value changes. A lost memo, or a second device, counts as "
+            "new values"
         )
     if any(one.permanent is not None for one in asked):
         notes.append(
