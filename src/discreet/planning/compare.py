@@ -25,7 +25,7 @@ from ..channels.properties import LETTERS
 from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show_above
+from ..exact.arithmetic import show_above, show_below
 from ..exact.concentrated import MOST_RHO
 from ..exact.given import positive
 from ..exact.grid import Grid, GridLike
@@ -441,7 +441,7 @@ def compare_query(
     )
     notes = (
         _grid_note(grid, delta),
-        f"optimum: no mechanism of this level on this grid has a mean {cost} below {best.bound:.9g}; / optimum: mean / that",
+        f"optimum: no mechanism of this level on this grid has a mean {cost} below {show_below(Fraction(best.bound), 9)}; / optimum: mean / that",
         f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )

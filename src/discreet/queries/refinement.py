@@ -32,7 +32,7 @@ from ..designs.values import scalar_loss
 from ..errors import DesignError, GridError, LossError
 from ..exact import given
 from ..exact.aliases import Rational
-from ..exact.arithmetic import parse_entry, parse_exact, show
+from ..exact.arithmetic import parse_entry, parse_exact, show, show_above, show_below
 from ..exact.level import Level, LevelLike
 from ..measure.loss import LossLike
 from ..measure.prior import PriorLike
@@ -93,7 +93,7 @@ class ContinuousBounds(Result):
             }
             for one in self.refinements
         ]
-        title = f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}"
+        title = f"{self.title}: between {show_below(self.lower)} and {show_above(self.upper)}"
         return replace(View.of(title, rows), notes=(_COLUMNS,))
 
     def plot(self) -> Any:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, LossError, MetricError, SizeError
-from ..exact.arithmetic import show
+from ..exact.arithmetic import show, show_above, show_below
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from ..lp import Optimum, Program, dense
@@ -75,9 +75,9 @@ class Regret(Result):
         if self.is_positive:
             return View(
                 f"no mechanism serves all {told}: the best leaves some user a regret between "
-                f"{float(self.lower):.6g} and {float(self.upper):.6g}"
+                f"{show_below(self.lower)} and {show_above(self.upper)}"
             )
-        return View(f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}")
+        return View(f"one mechanism serves all {told}, up to a regret of {show_above(self.upper, 2)}")
 
     def rows(self) -> list[dict[str, Any]]:
         """What each user loses by the mechanism, and at least by the user's own best; exact."""
