@@ -118,7 +118,7 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if callable(loss):
         _takes_two(loss, "loss")
         entries = [[_called(loss, truth, report, "loss") for report in _values(outputs)] for truth in _values(inputs)]
-        return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
+        return _written(entries, given.function_name(loss))
     if not hasattr(loss, "__iter__"):
         raise LossError(f"loss = {show(loss)} is not known; {_USE}.")
     return _of_matrix(loss, (rows, reports), "The loss", "matrix")
