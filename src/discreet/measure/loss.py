@@ -81,6 +81,14 @@ class Loss(Frozen):
         return bool((np.where(beyond, step, -step) >= 0).all())
 
     @cached_property
+    def is_by_distance(self) -> bool:
+        """Is it monotone, and the same for two reports that are equally far from the true value? (Ghosh et al. 2009 ask for it.)"""
+        if not self.is_monotone:
+            return False
+        near = [(min(k, len(row) - 1 - k), k, row) for k, row in enumerate(self.numerators)]
+        return all((row[k - least : k][::-1] == row[k + 1 : k + 1 + least]).all() for least, k, row in near)
+
+    @cached_property
     def is_zero_one(self) -> bool:
         """Is it 0 for the truth and 1 for everything else?"""
         rows, reports = self.numerators.shape

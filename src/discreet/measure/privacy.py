@@ -60,8 +60,8 @@ class Witness(Result):
                 f"and impossible when it is {self.second}"
             )
         size = self.ratio.numerator.bit_length() - self.ratio.denominator.bit_length()
-        times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
-        times = times if self.power == 1 else f"({times})^{self.power}"
+        times = f"{float(self.ratio):.6g}" if size < 1000 else f"(about 2^{size})"
+        times = times.strip("()") if self.power == 1 else f"{times}^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
         told = f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
         if self.distance != 1 and self.allowed is not None:

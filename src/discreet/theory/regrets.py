@@ -1,4 +1,4 @@
-"""Can one mechanism serve every user of a query? The graph of its answers decides; how far off it is, a linear programme.
+"""Can one mechanism serve every user of a query? The graph of its answers decides; how far off it is, a linear program.
 
 The answers of a query are the vertices of a graph; two are joined when neighbouring databases have them (Brenner and
 Nissim, Impossibility of differentially private universally optimal mechanisms, FOCS 2010). If the graph is a path, as for
@@ -11,7 +11,7 @@ qualification that `graphs.tree_mechanism` shows: on a tree the 0-1 loss seems t
 rays are x = a^h for integer heights h that differ by at most 1 along edges, where the edges that differ by exactly 1
 connect all vertices. A mechanism is a choice of weights w >= 0 on the rays with sum_x w_x x = 1, and a user who remaps
 well loses sum_x w_x c(x) with c(x) = min_j sum_i p_i x_i l(i, j): linear in w. So the best mechanism for one user, and the
-one whose worst regret over many users is least, are linear programmes. A float solver suggests the answers; what is
+one whose worst regret over many users is least, are linear programs. A float solver suggests the answers; what is
 returned is proved from them in integers.
 """
 
@@ -330,7 +330,7 @@ class _Rays:
 
 
 class _Solver:
-    """The linear programmes, in floats. Nothing it says is believed before it is checked."""
+    """The linear programs, in floats. Nothing it says is believed before it is checked."""
 
     def __init__(self, rays: _Rays) -> None:
         self.rays = rays
