@@ -88,9 +88,9 @@ class Exports:
         >>> import discreet as dt
         >>> print(dt.sharing.collude(dt.geometric(8, alpha="1/2"), [1]).to_latex())  # doctest: +ELLIPSIS
         % ...
-        \begin{tabular}{lrrrrrrr}
+        \begin{tabular}{lrrrrrr}
         \toprule
-        mechanism & k & l1 & for large k & one at k eps & exact & reports' eps $\leq$ & estimate's eps $\leq$ \\
+        mechanism & k & l1 & one at k eps & exact & reports' eps $\leq$ & estimate's eps $\leq$ \\
         \midrule
         geometric & 1 & ... \\
         \bottomrule
