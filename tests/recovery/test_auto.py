@@ -103,7 +103,7 @@ def test_the_result_is_a_law_with_its_certificate_and_says_what_it_is():
     assert fit.trace[-1][2] == fit.gap
     assert "by their evidence" in fit.notes[0]
     assert "curve, and those without atoms have" in fit.notes[0]
-    assert "need not be 0" in fit.notes[0]
+    assert "does not maximise the likelihood" in fit.notes[0]
     assert fit.unique
     assert any("models" in line for line in said)
 

@@ -182,7 +182,7 @@ def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: 
     law, _, models = search.law()
     note = (
         f"An average of {len(models)} models by their evidence, the same for every numbering of the values. It is "
-        "regularised, so its gap need not be 0."
+        "regularised, and does not maximise the likelihood."
     )
     return _fit(channel, q, law, search.steps, note)
 
@@ -194,7 +194,7 @@ def _words_of_names(best: Model, models: int) -> str:
         kind = "all values are about equally frequent" if best.shape >= 1 else "a few values have most of the mass"
     return (
         f"The nearest to {models} models by their evidence, the same for every numbering of the values; in the best of them "
-        f"{kind}. It is regularised, so its gap need not be 0."
+        f"{kind}. It is regularised, and does not maximise the likelihood."
     )
 
 
@@ -230,7 +230,7 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alon
             f"{atoms}{rest}, and "
         )
         weight = f"models without an order have {alone:.0%} of the weight"
-    return f"{how}{weight}.{where} It is regularised, so its gap need not be 0."
+    return f"{how}{weight}.{where} It is regularised, and does not maximise the likelihood."
 
 
 class _Cells(Operator):
