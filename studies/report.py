@@ -75,7 +75,9 @@ def _said(claim: Claim) -> str:
 
 def _evidence(claim: Claim) -> str:
     told = otherwise(claim)
-    return escape(claim.found) + (f"<br><span class='small'>{escape(told[:1].upper() + told[1:])}.</span>" if told else "")
+    return escape(claim.found) + (
+        f"<br><span class='small'>{escape(told[:1].upper() + told[1:])}.</span>" if told else ""
+    )
 
 
 def _study(each: Findings) -> str:

@@ -210,7 +210,9 @@ def _equal(found: Mapping[str, Procedure]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for name, m in found.items():
         alike.setdefault(next((first for first in alike if found[first] == m), name), []).append(name)
-    return [f"{' and '.join(names[1:])}: here the same mechanism as {first}" for first, names in alike.items() if names[1:]]
+    return [
+        f"{' and '.join(names[1:])}: here the same mechanism as {first}" for first, names in alike.items() if names[1:]
+    ]
 
 
 def _with_rho(row: Mapping[str, Any], m: Procedure, between: Neighbours, level: Level | None) -> dict[str, Any]:

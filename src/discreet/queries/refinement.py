@@ -146,7 +146,7 @@ def continuous_bounds(
     >>> print(mean)
     the least average l1 on [0, 1]: between 0.0507171 and 0.0513578
     cells  narrowest  widest  lower bound  upper bound <=   apart
-       24     0.0112  0.3184       0.0502         0.05138  0.0241
+       24     0.0112  0.3184       0.0501         0.05138  0.0241
        32     0.0084  0.2482       0.0507         0.05136  0.0126
     narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that
     """
