@@ -3538,12 +3538,8 @@ def _print_verified(found: Verified) -> None:
     if found.rho is None:
         print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
-        risk, bound = found.risk_and_bound
-        told, least, gap = (
-            _shown(risk, ROUND_CEILING),
-            _shown(bound, ROUND_FLOOR),
-            _shown(risk - bound, ROUND_CEILING, 2),
-        )
+        (risk, bound), up = found.risk_and_bound, ROUND_CEILING
+        told, least, gap = _shown(risk, up), _shown(bound, ROUND_FLOOR), _shown(risk - bound, up, 2)
         print(f"design: risk at most {told}; no mechanism of this kind goes below {least}; the gap is at most {gap}")
         print(f"designed for: {found.asked}\nmechanisms of this kind: {found.among}")
     if found.properties is not None:

@@ -25,9 +25,18 @@ Error = type[DiscreetError]
 WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
 _CALLED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
 NAMELESS = "a function"  # a lambda, in tables and files
-_TAKEN = frozenset(
-    "l0 l1 l2 rmse mechanism proved properties rescaled worst uniform matrix numbers gain x k to exact".split()
-)
+_TAKEN = {
+    "l0",
+    "l1",
+    "l2",
+    "uniform",
+    "matrix",
+    "numbers",
+    "gain",
+    "x",
+} | {  # by losses and priors of ours, and by columns
+    *("mechanism", "proved", "properties", "rescaled", "rmse", "worst", "k", "to", "exact")
+}
 _NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumPy would turn some into whole numbers
 
 

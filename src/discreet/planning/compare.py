@@ -450,7 +450,8 @@ def compare_query(
     )
     notes = (
         _grid_note(grid, delta),
-        f"optimum: no mechanism of this level on this grid has a mean {cost} below {show_below(Fraction(best.bound), 9)}; / optimum: mean / that",
+        f"optimum: no mechanism of this level on this grid has a mean {cost} below {show_below(Fraction(best.bound), 9)}; "
+        "/ optimum: mean / that",
         f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )

@@ -119,7 +119,7 @@ def regret(
     >>> triangle = dt.theory.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2")
     >>> print(triangle)
     no mechanism serves all 4 users at alpha 1/2 (epsilon <= 0.693148): the best leaves some user a regret between \
-0.0416667 and 0.0416667
+0.0416666 and 0.0416667
     >>> triangle.is_positive, dt.theory.regret([(0, 1), (1, 2)], alpha="1/2").is_positive
     (True, False)
     """
