@@ -401,8 +401,8 @@ class Neighbours:
         """The pairs as positions, each once and in order, where nothing but pairs is meant."""
         if not self.is_plain:
             raise MetricError(
-                "Mechanisms are designed and made between neighbours, without distances other than 1; that one keeps a level by "
-                "distances (metric privacy) can only be checked: dt.check_privacy(m, epsilon=..., neighbours=...)."
+                "Mechanisms are made for neighbours, not for distances other than 1. A level by distances (metric privacy) can "
+                "only be checked: dt.check_privacy(m, epsilon=..., neighbours=...)."
             )
         return tuple(sorted({(i, k) for i, k, _ in self.demands(grid) if i < k}))
 
