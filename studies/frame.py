@@ -124,8 +124,18 @@ def counted(claims: Sequence[Claim]) -> str:
 def tally(claims: Sequence[Claim]) -> str:
     """The verdicts on the paper's claims, and apart from them those on ours."""
     papers, ours = [c for c in claims if not c.ours], [c for c in claims if c.ours]
-    parts = [counted(papers)] if papers else []
-    return "; ".join(parts + ([f"of ours {counted(ours)}"] if ours else []))
+    if not ours:
+        return counted(papers)
+    return "; ".join(([f"paper: {counted(papers)}"] if papers else []) + [f"our own claims: {counted(ours)}"])
+
+
+def otherwise(claim: Claim) -> str:
+    """What would have led to another verdict, as a sentence without its end; empty where nothing is said."""
+    if not claim.refuted_if:
+        return ""
+    plain_no = claim.verdict == "does not hold" and "(then: " not in claim.refuted_if
+    lead = "refuted if" if claim.verdict == "holds" else "would hold if" if plain_no else "another verdict if"
+    return f"{lead} {claim.refuted_if}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +205,7 @@ def _told(claim: Claim) -> list[str]:
     lines = [f"{claim.verdict.upper()}: {claim.says} ({claim.where}{', ours' if claim.ours else ''})"]
     lines += [f'"{claim.quote}"'] if claim.quote else []
     lines.append(claim.found)
-    return lines + ([f"refuted if {claim.refuted_if}"] if claim.refuted_if else [])
+    return lines + list(filter(None, [otherwise(claim)]))
 
 
 def _surprises(

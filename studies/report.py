@@ -8,7 +8,7 @@ from html import escape
 from discreet.present import plot
 from discreet.present.html import page, section, table
 
-from .frame import Claim, Findings, counted
+from .frame import Claim, Findings, counted, otherwise
 
 _MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no"}
 _STYLE = """
@@ -74,8 +74,10 @@ def _said(claim: Claim) -> str:
 
 
 def _evidence(claim: Claim) -> str:
-    refuted = f"<br><span class='small'>Refuted if {escape(claim.refuted_if)}.</span>" if claim.refuted_if else ""
-    return escape(claim.found) + refuted
+    told = otherwise(claim)
+    return escape(claim.found) + (
+        f"<br><span class='small'>{escape(told[:1].upper() + told[1:])}.</span>" if told else ""
+    )
 
 
 def _study(each: Findings) -> str:

@@ -23,7 +23,7 @@ def all_studies() -> dict[str, Study]:
 
 def _found() -> Iterator[tuple[tuple[str, int, str], Study]]:
     for folder in pkgutil.iter_modules(here, f"{__package__}."):
-        if folder.ispkg:
+        if folder.ispkg and folder.name != f"{__package__}.tests":  # tests need more than studies do
             package = importlib.import_module(folder.name)
             for module in pkgutil.iter_modules(package.__path__, f"{folder.name}."):
                 study = getattr(importlib.import_module(module.name), "STUDY", None)

@@ -441,13 +441,18 @@ def test_every_test_named_on_the_page_exists_and_every_one_here_is_named():
     assert here <= named, here - named
 
 
+def tested(line: str, text: str) -> bool:
+    """Has the row of a table a number, and the list at the end a test under that number?"""
+    number = re.match(r"\| ([A-Z]\d+) \|", line)
+    return number is not None and bool(re.search(rf"^- {number[1]}: `test_", text, re.MULTILINE))
+
+
 def test_every_row_of_the_page_has_a_test():
-    rows = [
-        line
-        for line in PAGE.read_text(encoding="utf-8").splitlines()
-        if line.startswith("| ") and not line.startswith("| where")
-    ]
+    text = PAGE.read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| | where")]
     assert len(rows) >= 30
+    assert len({row.split(" | ")[0] for row in rows}) == len(rows)
     for row in rows:
-        assert named_on(row), row
-    assert not named_on("| a row | without | any |")
+        assert tested(row, text), row
+    assert not tested("| a row | without | any |", text)
+    assert not tested("| Z9 | whose number | has | none |", text)

@@ -158,8 +158,21 @@ def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
     m.save(tmp_path / "m.json")
     told = lone(tmp_path / "m.json")
     assert (told.returncode, told.stderr) == (0, "")
-    claim = f"verified: alpha {m.claim.alpha} holds" if m.claim.alpha else "the file is whole, but it claims no privacy"
+    claim = f"verified: alpha {m.claim.alpha} " if m.claim.alpha else "the file is whole, but it claims no privacy"
     assert told.stdout.startswith(claim)
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ({"epsilon": "1/2"}, " (epsilon 1/2) holds for all"),
+        ({"epsilon": "ln(3)/2"}, " (epsilon 1/2 ln(3)) holds for all"),
+        ({"alpha": "9/10"}, "verified: alpha 9/10 holds for all"),
+    ],
+)
+def test_the_lone_script_says_the_epsilon_that_was_asked_for(lone, tmp_path, level, said):
+    dt.geometric(4, **level).save(tmp_path / "m.json")
+    assert said in lone(tmp_path / "m.json").stdout.splitlines()[0]
 
 
 def test_the_lone_script_lists_the_properties_of_the_theorem(lone, tmp_path):

@@ -1,4 +1,4 @@
-"""discreet answers "how many?" without giving anyone away.
+"""Differential privacy for counts, sums, means and shares: publish tables, collect answers, design mechanisms.
 
 What everybody uses daily is here; the rest is one dot down, in `measure`, `queries`, `sharing`, `theory`, `noise`,
 `traditional`, `results` and `errors`. The list of names is in the stub beside this file.

@@ -81,7 +81,7 @@ FAMILIES = (
         "designs.weakly_honest",
         "weakly honest (WM)",
         "dt.weakly_honest(n, alpha=...)",
-        'small groups: the truth at least as often as by guessing; `require={"CM"}` adds column monotonicity (the same)',
+        'small groups: the truth with probability at least 1/(n+1); `require={"CM"}` adds column monotonicity (the same)',
         (*LEVEL, "require"),
         compared={"WM": {}, "WM, CM": {"require": "CM"}},
     ),

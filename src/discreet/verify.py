@@ -42,6 +42,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -94,6 +95,7 @@ class Verified:
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
     asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
     among: str = ""  # of a design: the mechanisms that the bound is about
+    epsilon: str = ""  # as it was asked for: alpha is at least e^-epsilon
 
 
 class Effort:
@@ -1163,7 +1165,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
             "shape",
             "Noise must be added on one grid and saturate where that grid ends.",
         )
-    near, alpha = _neighbours(neighbours, channel.rows), _level(level, effort)
+    near, (alpha, asked_as) = _neighbours(neighbours, channel.rows), _level(level, effort)
     ratio = near.hold(channel, alpha)
     tight, listed, *_ = _fields(claims, "claims", "tight", "properties", maybe=("rho",))
     rho = _rho(claims.get("rho"), near.concentration(channel), effort)
@@ -1183,7 +1185,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
-    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words, rho)
+    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words, rho, epsilon=asked_as)
     proof = document.get("certificate")
     if proof is None:
         return found
@@ -1695,17 +1697,18 @@ def _recipe(recipe: Any, depth: int = 0) -> None:
         _recipe(of, depth + 1)
 
 
-def _level(level: Any, effort: Effort) -> Fraction:
-    """The claimed alpha, after comparing it with the epsilon that was asked for."""
+def _level(level: Any, effort: Effort) -> tuple[Fraction, str]:
+    """The claimed alpha, and the epsilon that was asked for in words, after comparing the two."""
     alpha, epsilon = _fields(level, "level", "alpha", "epsilon")
     alpha = _rational(alpha, "alpha")
     _need(0 <= alpha <= 1, "claim", f"alpha = {alpha} is not between 0 and 1.")
-    if epsilon is not None:
-        factor, base = _fields(epsilon, "epsilon", "factor", "base")
-        factor, base = _rational(factor, "epsilon"), None if base is None else _rational(base, "epsilon")
-        _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
-        _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
-    return Fraction(alpha)
+    if epsilon is None:
+        return Fraction(alpha), ""
+    factor, base = _fields(epsilon, "epsilon", "factor", "base")
+    factor, base = _rational(factor, "epsilon"), None if base is None else _rational(base, "epsilon")
+    _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
+    _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
+    return Fraction(alpha), f" (epsilon {factor})" if base is None else f" (epsilon {factor} ln({base}))"
 
 
 def _rho(claimed: Any, kept: tuple[Fraction, int] | None, effort: Effort) -> Fraction | None:
@@ -2156,10 +2159,10 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
 def _promised(told: History) -> str:
     """What the whole of a concentrated budget is worth."""
     assert told.delta is not None
-    epsilon = math.ceil(epsilon_of(told.budget, told.delta, told.effort) * 10**6)
+    epsilon = Fraction(math.ceil(epsilon_of(told.budget, told.delta, told.effort) * 10**6), 10**6)
     return (
-        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(Fraction(epsilon, 10**6))} times as "
-        f"likely if one person is changed, plus {_shown(told.delta)}"
+        f"under a budget of rho {_short_text(told.budget)} every event is at most e^{_shown(epsilon, ROUND_CEILING)} times as "
+        f"likely if one person is changed, plus {_shown(told.delta, ROUND_CEILING)}"
     )
 
 
@@ -3435,12 +3438,10 @@ _BEYOND_RELEASE = (
 # What is printed
 
 
-def _shown(x: Fraction) -> str:
-    """A number for people, also one beyond all floats."""
-    try:
-        return f"{float(x):.9g}"
-    except OverflowError:
-        return f"about 2^{x.numerator.bit_length() - x.denominator.bit_length()}"
+def _shown(x: Fraction, rounding: str = ROUND_HALF_EVEN, digits: int = 9) -> str:
+    """A number for people, also one beyond all floats: a bound from above is rounded up, one from below down."""
+    shorter = Context(prec=digits, rounding=rounding)
+    return f"{shorter.divide(Decimal(x.numerator), Decimal(x.denominator)):.{digits}g}"
 
 
 def main(arguments: list[str]) -> int:
@@ -3530,15 +3531,16 @@ def _print_verified(found: Verified) -> None:
     elif found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
-        print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
+        print(f"verified: alpha {found.alpha}{found.epsilon} holds for all {found.between}".replace("all any", "any"))
     short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
     known = f"{found.tight}{short}{power}"
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known
     if found.rho is None:
         print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
-        risk, bound = (_shown(x) for x in found.risk_and_bound)
-        print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
+        (risk, bound), up = found.risk_and_bound, ROUND_CEILING
+        told, least, gap = _shown(risk, up), _shown(bound, ROUND_FLOOR), _shown(risk - bound, up, 2)
+        print(f"design: risk at most {told}; no mechanism of this kind goes below {least}; the gap is at most {gap}")
         print(f"designed for: {found.asked}\nmechanisms of this kind: {found.among}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))

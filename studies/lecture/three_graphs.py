@@ -31,7 +31,7 @@ EXPECTED = {  # at a = 1/2 and elsewhere: a (1-a)/(2 (1+a)) on the ring of 4; 0 
     "star, right guess, 1/2": (0, 1e-12),
     "star, right guess, 9/10": (0.08 / 5.4, 1e-9),
     "star, near guesses too, 1/2": (1 / 18, 1e-9),
-    "sum of two values in 0..2, 1/2": (0.061, 5e-4),  # this and the next by a linear programme of a trial
+    "sum of two values in 0..2, 1/2": (0.061, 5e-4),  # this and the next by a linear program of a trial
     "median of three values in 0..2, 1/2": (0.042, 5e-4),
 }
 

@@ -38,7 +38,7 @@ def test_the_closed_forms_of_exercises_4_and_5(a):
 
 
 def least_regret(graph: Graph, a: float, users) -> float:
-    """A linear programme over all columns a^h, extreme or not, in floats and with another solver."""
+    """A linear program over all columns a^h, extreme or not, in floats and with another solver."""
     from scipy.optimize import linprog
 
     size = len(graph.vertices)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import re
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
 from html import escape
@@ -21,7 +23,7 @@ from discreet.present.plot import looks
 from studies import pictures
 from studies.cormode import adult, optima
 from studies.fernandes import cells
-from studies.frame import Claim, Findings, Found, Paper, Study, tally, verdict
+from studies.frame import Claim, Findings, Found, Paper, Study, otherwise, tally, verdict
 from studies.report import report
 from studies.shelf import all_studies, study
 
@@ -97,8 +99,25 @@ def test_every_claim_quotes_the_paper_and_says_what_would_have_refuted_it(name):
 
 def test_the_papers_claims_are_counted_apart_from_ours():
     claims = [Claim("here", "x", "y", word, "q", "r", ours) for word, ours in ((YES, False), (NO, False), (PART, True))]
-    assert tally(claims) == "1 holds, 1 does not hold; of ours 1 holds in part"
-    assert (tally(claims[:1]), tally(claims[2:])) == ("1 holds", "of ours 1 holds in part")
+    assert tally(claims) == "paper: 1 holds, 1 does not hold; our own claims: 1 holds in part"
+    assert (tally(claims[:1]), tally(claims[2:])) == ("1 holds", "our own claims: 1 holds in part")
+
+
+def test_what_would_have_changed_a_verdict_depends_on_the_verdict():
+    said = [otherwise(Claim("here", "x", "y", word, "q", "so (then: holds)")) for word in (YES, PART, NO)]
+    assert said == ["refuted if so (then: holds)", *(2 * ["another verdict if so (then: holds)"])]
+    assert otherwise(Claim("here", "x", "y", NO, "q", "so")) == "would hold if so"
+    assert otherwise(Claim("here", "x", "y", NO, "q")) == ""
+
+
+def test_the_studies_need_no_test_tools():
+    """Whoever installs the package alone can run them."""
+    code = (
+        "import sys; sys.modules['pytest'] = sys.modules['hypothesis'] = None; from studies.shelf import all_studies; "
+        "assert 'scores' in all_studies(); import studies.tests.test_command"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("import of pytest halted; None in sys.modules\n")  # of the tests, and not before
 
 
 def test_every_study_is_known_and_none_is_forgotten():

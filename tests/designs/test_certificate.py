@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -259,8 +260,14 @@ def test_the_lone_script_proves_designs(lone, name):
     assert (told.returncode, told.stderr) == (0, "")
     line = next(line for line in told.stdout.splitlines() if line.startswith("design: "))
     assert m.certificate is not None
-    risk, bound = float(Fraction(m.certificate["objective"])), float(Fraction(m.certificate["bound"]))
-    assert line == f"design: risk {risk:.9g}; no mechanism of this kind goes below {bound:.9g}"
+    risk, bound = Fraction(m.certificate["objective"]), Fraction(m.certificate["bound"])
+    pattern = r"design: risk at most (\S+); no mechanism of this kind goes below (\S+); the gap is at most (\S+)"
+    printed = re.fullmatch(pattern, line)
+    assert printed is not None
+    above, below, gap = (Fraction(number) for number in printed.groups())
+    assert risk <= above <= risk * (1 + Fraction(1, 10**8))  # rounded up
+    assert bound * (1 - Fraction(1, 10**8)) <= below <= bound
+    assert risk - bound <= gap <= (risk - bound) * Fraction(11, 10)
     assert risk - bound < 1e-7
 
 

@@ -992,3 +992,20 @@ def test_a_design_tells_what_it_is():
     assert "l1" in str(d)
     assert d.method in str(d)
     assert d.mechanism.recipe.family == "design"
+
+
+@pytest.mark.parametrize(
+    ("loss", "theirs"),
+    [
+        ("l1", True),
+        ("tail(1)", True),
+        (lambda truth, report: (truth + 1) * abs(truth - report), True),
+        ("asymmetric(1, 3)", False),  # 3 for one too low, 2 for two too high
+        ("threshold(2)", False),  # of two reports at one distance one may be on the right side
+    ],
+)
+def test_ghosh_and_others_are_named_for_their_own_losses_alone(loss, theirs):
+    found = dt.design(4, alpha="9/10", loss=loss, prior="binomial(0.3)")
+    assert found.method.startswith("geometric and the best remap (")
+    assert (found.method.endswith("(Ghosh et al. 2009)"), found.by_theorem) == (theirs, theirs)
+    assert found.gap < 1e-9  # proved, whoever found it

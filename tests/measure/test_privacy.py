@@ -206,6 +206,16 @@ def test_hamming_distance_of_databases_is_a_graph():
     assert dt.check_privacy(m, alpha="2/3", neighbours=hamming).tight == Fraction(2, 3)
 
 
+def test_a_witness_at_a_distance_says_what_was_allowed_there():
+    m = dt.geometric(2, alpha="1/2")
+    refuted = str(dt.check_privacy(m, alpha="1/2", neighbours={(0, 1): "1/2"}))
+    assert (
+        "is 2 times as likely when the truth is 0 as when it is 1, where 1.41421 times is allowed at distance 1/2;"
+        in refuted
+    )
+    assert "allowed" not in str(dt.check_privacy(m, alpha="2/3", neighbours={(0, 1): 1}))
+
+
 def test_the_worst_demand_decides_also_beside_levels_too_long_to_write():
     """A distance of 1/400 leaves a level of thousands of digits; the others must still be seen, in either order."""
     m = dt.geometric(2, epsilon="1/2")

@@ -94,8 +94,7 @@ def test_mechanisms_of_your_own():
 def test_a_loss_of_your_own_has_a_column():
     found = dt.compare(3, alpha="1/2", loss=lambda i, j: abs(i - j) ** 3)
     cubes = [[abs(i - j) ** 3 for j in range(4)] for i in range(4)]
-    column = next(name for name in found.rows()[0] if name.startswith("function"))
-    assert found["UM"][column] == pytest.approx(np.mean(cubes))
+    assert found["UM"]["a function"] == pytest.approx(np.mean(cubes))
 
 
 @pytest.mark.parametrize(
@@ -289,9 +288,39 @@ def test_without_a_design_the_others_are_compared_all_the_same():
 
 
 def test_two_rows_that_are_one_mechanism_say_so():
-    same = "here it is the geometric mechanism"
-    assert any(same in note for note in dt.compare(50, alpha="9/10").notes)
-    assert not any(same in note for note in dt.compare(8, alpha="9/10").notes)
+    assert "WM: here the same mechanism as GM" in dt.compare(50, alpha="9/10").notes
+    assert not any("the same mechanism" in note for note in dt.compare(8, alpha="9/10").notes)
+    mine = {"a": dt.geometric(4, alpha="1/2"), "b": dt.geometric(4, alpha="2/3"), "c": dt.staircase(4, alpha="1/2")}
+    assert "c: here the same mechanism as a" in dt.compare(mine).notes
+
+
+def test_a_loss_of_your_own_has_the_name_of_its_function():
+    def far_off(truth, report):
+        return abs(truth - report) > 1
+
+    def worst(truth, report):
+        return abs(truth - report)
+
+    named = dt.compare(3, alpha="1/2", loss=far_off)
+    assert "far_off" in named.table[0]
+    assert named.table[-1]["mechanism"] == "best far_off"
+    unnamed = dt.compare(3, alpha="1/2", loss=lambda truth, report: far_off(truth, report))
+    assert "a function" in unnamed.table[0]
+    assert unnamed.table[-1]["mechanism"] == "best"
+    ours = dt.compare(3, alpha="1/2", loss=worst)["GM"]  # a name that a column has already
+    assert ours["function worst"] == ours["L1"] != ours["worst"]
+
+
+@pytest.mark.parametrize("name", ["l1", "uniform", "L2"])
+def test_a_function_with_the_name_of_ours_does_not_pass_for_it(name, tmp_path):
+    def cost(truth, report):
+        return 2 * abs(truth - report)
+
+    cost.__name__ = name
+    found = dt.design(3, alpha="1/2", loss=cost, require="WH")
+    assert found.problem.loss.name == f"function {name}"
+    found.mechanism.save(tmp_path / "m.json")
+    assert dt.load(tmp_path / "m.json") == found.mechanism
 
 
 def test_a_picture_names_all_that_have_the_least_mean():

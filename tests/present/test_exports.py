@@ -99,6 +99,18 @@ def test_what_latex_says_of_numbers():
     assert cells[8] == f"$\\approx$ {1 / 42391158275216203514294433201:.9g}"
     assert cells[9] == "$-$7"
     assert "x $\\leq$ \\\\" in tabular(table)
+    assert tabular(View("", ("pure epsilon <=",), ((1,),))).splitlines()[2] == r"pure $\varepsilon \leq$ \\"
+
+
+def test_some_columns_of_a_table():
+    found = dt.compare([dt.geometric(4, alpha="1/2"), dt.explicit_fair(4, alpha="1/2")])
+    chosen = found.to_latex(columns=["L1", "mechanism"]).splitlines()
+    heading = next(line for line in chosen if line.endswith("\\\\"))
+    assert heading == "L1 & mechanism \\\\"
+    assert len(chosen) == len(found.to_latex().splitlines())  # all rows
+    for wrong in (["L1", "L7"], "L7", 3, []):
+        with pytest.raises(DiscreetError, match="choose among mechanism, "):
+            found.to_latex(columns=wrong)
 
 
 SPECIAL = '\\{}$&#%_^~<>|"[]`'

@@ -36,6 +36,13 @@ def test_a_bound_is_rounded_up_and_a_number_is_not():
     assert cell(Fraction(1, 3)) == "1/3"
 
 
+def test_a_bound_from_below_is_rounded_down_and_a_number_is_not():
+    rows = [{"lower bound": 1.23456, "at least": 9.87e-9 / 7, "mean": 1.23456}]
+    number, small, mean = text(View.of("", rows)).splitlines()[-1].split()
+    assert (number, mean) == ("1.2345", "1.2346")
+    assert Fraction(small) <= Fraction(9.87e-9 / 7) < Fraction(small) + Fraction(1, 10**13)
+
+
 def test_long_tables_say_what_they_leave_out():
     long = View("t", ("k",), tuple((k,) for k in range(1000)))
     assert "... and 976 more rows" in text(long)

@@ -8,7 +8,7 @@ P(report | truth) on one grid of n + 1 values:
     CH  column honesty        for each truth, the most likely report is the truth
     CM  column monotonicity   for each truth, reports get less likely as they move away from it
     F   fairness              every value is reported truthfully with the same probability
-    WH  weak honesty          every value is reported truthfully at least as often as by guessing, 1/(n+1)
+    WH  weak honesty          each true value is reported with probability at least 1/(n+1), that of guessing
     S   symmetry              turning the grid around changes nothing
 
 RM implies RH, CM implies CH, CH implies WH, and F with RH implies CH.
@@ -35,7 +35,7 @@ WORDS = {
     "CH": "for each truth, the most likely report is the truth",
     "CM": "for each truth, reports get less likely as they move away from it",
     "F": "every value is reported truthfully with the same probability",
-    "WH": "every value is reported truthfully at least as often as by guessing",
+    "WH": "each true value is reported with probability at least 1/(n+1)",
     "S": "turning the grid around changes nothing",
 }
 

@@ -88,7 +88,7 @@ def _default(value: Any) -> str | None:
 
 app = App(
     name="discreet",
-    help='Answers "how many?" without giving anyone away.\n\n'
+    help="Differential privacy for counts: publish tables, collect answers, design mechanisms.\n\n"
     "Begin with discreet demo; see what a command takes with discreet COMMAND --help.\n\n"
     "Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json",
     version=lambda: str(sys.modules[__name__.partition(".")[0]].__version__),

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import DesignError
+from ..exact.arithmetic import show_above
 from ..measure.prior import Prior
 from ..mechanism import plain
 from .families import Worst
@@ -69,8 +70,8 @@ class Certificate:
 
     >>> import discreet as dt
     >>> proof = dt.design(3, alpha="9/10", loss="l1", require={"WH"}).certificate
-    >>> proof
-    <Certificate of the average l1: risk 1.129875, bound 1.129875; multipliers WH (4), level (6 x 4), rows (4)>
+    >>> proof  # doctest: +ELLIPSIS
+    <Certificate of the average l1: risk 1.129875, relative gap ...; multipliers WH (4), level (6 x 4), rows (4)>
     >>> 0 <= proof.objective - proof.bound < 1e-9
     True
     """
@@ -101,7 +102,7 @@ class Certificate:
         kinds = (f"{kind} ({' x '.join(map(str, part.shape))})" for kind, part in sorted(self.multipliers.items()))
         return (
             f"<Certificate of the {self.problem.risk_name} {self.problem.loss.name}: risk {float(self.objective):.9g}, "
-            f"bound {float(self.bound):.9g}; multipliers {', '.join(kinds)}>"
+            f"relative gap {show_above(self.gap, 2)}; multipliers {', '.join(kinds)}>"
         )
 
     def dual(self) -> Dual:

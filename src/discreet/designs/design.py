@@ -14,7 +14,7 @@ from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import ball, float_above, show, show_above
+from ..exact.arithmetic import ball, float_above, show, show_above, show_below
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
@@ -107,7 +107,7 @@ class Design(Result):
             + (
                 "best by theorem, without a certificate; "
                 if self.certificate is None
-                else f"no mechanism is better by more than {show_above(self.gap, 2)} (relative); "
+                else f"no mechanism is better by more than a relative gap of {show_above(self.gap, 2)}; "
             )
             + self.method
         )
@@ -126,7 +126,7 @@ class Design(Result):
         values = (
             m.inputs.floats(size) if problem.support is None else np.array(problem.support.reports, dtype=np.float64)
         )
-        least = f"no mechanism of this kind has less than {self.bound:.4g}"
+        least = f"no mechanism of this kind has less than {show_below(Fraction(self.bound), 4)}"
         finding = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: {least}"
         title = f"Mean {name} at each true value"
         series = {key: (values, loss) for key, loss in losses.items()}

@@ -423,7 +423,7 @@ def _coefficients(what: Any, grid: Grid) -> tuple[str, list[Any]]:
             raise PriorError(
                 "The function of a limit gives something that is no number; let it give one for every value."
             )
-        return f"function {getattr(what, '__name__', '')}".strip(), called_with
+        return given.function_name(what), called_with
     return "numbers", given.vector(what, "The limit", size=len(values), error=PriorError)
 
 

@@ -297,7 +297,7 @@ class _Function(IntervalPrior):
 
     @property
     def name(self) -> str:
-        return "function"
+        return given.function_name(self.cdf)
 
     def below(self, x: Fraction) -> float:
         return 0.0 if x <= self.low else float(self._asked([x])[1])

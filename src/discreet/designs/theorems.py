@@ -1,9 +1,13 @@
 """Designs that a theorem gives, with the multipliers that prove them. Neighbours are one step apart.
 
 L0, fair                     the explicit fair mechanism, whatever the prior (Cormode et al. 2018)
-monotone loss, no property   the geometric mechanism and the best remap for the prior (Ghosh et al. 2009); for L0 and
-                             the uniform prior that is the geometric mechanism itself, which is symmetric and row
-                             monotone, and weakly honest or column monotone at some levels: these come for free
+monotone loss, no property   the geometric mechanism and the best remap for the prior; for L0 and the uniform prior that is the
+                             geometric mechanism itself, which is symmetric and row monotone, and weakly honest or column
+                             monotone at some levels: these come for free
+
+Of the last one Ghosh et al. (2009) have the theorem for losses that depend on the true value and the distance from it. For a loss
+that only never falls as the report moves away, such as one that charges more for too low than for too high, the same remap was the
+best in every case that was tried, and the certificate proves it in each: `method` says which it is.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from ..channels.properties import LETTERS
 from ..mechanisms.fair import explicit_fair, exponents
 from .certificate import Dual
 from .problem import Floats, Problem
+
+_GHOSH = "Ghosh et al. 2009"  # the theorem, about losses that depend on the distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,8 @@ def by_theorem(problem: Problem) -> Solution | None:
         name, law = "the geometric mechanism", channel  # type: tuple[str, Finite]
     else:
         name, law = "geometric and the best remap", Then(channel, Map(remap, problem.size))
-    return Solution(merged, _remap_dual(problem, channel), f"{name} (Ghosh et al. 2009)", law, by_theorem=True)
+    how = _GHOSH if problem.loss.is_by_distance else "as Ghosh et al. 2009 find it; proved by its certificate"
+    return Solution(merged, _remap_dual(problem, channel), f"{name} ({how})", law, problem.loss.is_by_distance)
 
 
 def _best_remap(problem: Problem, channel: Geometric) -> NDArray[np.int64]:

@@ -109,7 +109,7 @@ class Values:
         if isinstance(loss, str):
             return by_values(scalar_loss(loss), self.values, self.values, f"{named(loss)} between values")
         if callable(loss):
-            return by_values(loss, self.values, self.values, f"function {getattr(loss, '__name__', '')}".strip())
+            return by_values(loss, self.values, self.values, given.function_name(loss))
         return loss_of(loss, grid, grid)
 
     def _prior(self, prior: Any) -> Prior:
@@ -118,7 +118,7 @@ class Values:
         if is_file(prior):
             return Prior(file_name(prior), self._prior(prior_given(prior)).weights)
         if callable(prior):
-            return Prior("function", prior_of(lambda k: prior(self.values[k]), grid).weights)
+            return Prior(given.function_name(prior), prior_of(lambda k: prior(self.values[k]), grid).weights)
         if isinstance(prior, str) and prior.strip().lower() != "uniform":
             raise PriorError(
                 f"prior = {show(prior)} has no meaning on a list of values; give a probability for each, or cells of an "

@@ -18,7 +18,7 @@ CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for co
 def weakly_honest(
     n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, require: Iterable[str] | str = ()
 ) -> Mechanism:
-    """WM: every value is reported truthfully at least as often as by guessing, and as often as that allows.
+    """WM: each true value is reported with probability at least 1/(n+1), that of guessing, and as often as that allows.
 
     Symmetric and row monotone, which cost nothing; with require={"CM"} also column monotone, which costs a little. It is
     the geometric mechanism where that is weakly honest itself, for n = 1 or n >= 2a/(1-a) (with CM: for n = 1 or a <= 1/2).

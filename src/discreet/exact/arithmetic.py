@@ -252,13 +252,14 @@ def encodable(text: object) -> bool:
     return True
 
 
-def show_above(x: float, digits: int = 6) -> str:
-    """A float for people, rounded up: never below the float itself (0.1 is the float that prints so)."""
+def show_above(x: float | Fraction, digits: int = 6) -> str:
+    """A number for people, rounded up: never below the number itself (0.1 is the float that prints so)."""
     if not math.isfinite(x):
         return "inf"
     with localcontext() as context:
         context.prec, context.rounding = digits, ROUND_CEILING
-        return f"{float(+Decimal(repr(x))):.{digits}g}"
+        found = Decimal(x.numerator) / Decimal(x.denominator) if isinstance(x, Fraction) else +Decimal(repr(x))
+        return f"{float(found):.{digits}g}"
 
 
 def as_written(total: Fraction, bound: float) -> float:

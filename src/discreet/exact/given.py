@@ -24,7 +24,29 @@ Error = type[DiscreetError]
 
 WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
 _CALLED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
+NAMELESS = "a function"  # a lambda, in tables and files
+_TAKEN = {
+    "l0",
+    "l1",
+    "l2",
+    "uniform",
+    "matrix",
+    "numbers",
+    "gain",
+    "x",
+} | {  # by losses and priors of ours, and by columns
+    *("mechanism", "proved", "properties", "rescaled", "rmse", "worst", "k", "to", "exact")
+}
 _NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumPy would turn some into whole numbers
+
+
+def function_name(function: object) -> str:
+    """What a function of somebody's own is called in tables and files: as its def calls it; never as a loss, a prior or a column
+    of ours is called, since names of ours say what they are."""
+    name = getattr(function, "__name__", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        return NAMELESS
+    return f"function {name}" if name.lower() in _TAKEN else name
 
 
 def number(

@@ -144,7 +144,7 @@ class Neighbours:
         """A matrix of 0 and 1, in the order of the values."""
         if not _are_zeros_and_ones(rows):
             raise MetricError(
-                "A matrix that joins neighbours has 0 and 1 alone; give distances as Neighbours.distances(...)."
+                "A matrix that joins neighbours has 0 and 1 alone; give distances as dt.Neighbours.distances(...)."
             )
         ones = [[parse_exact(_number(x)) == 1 for x in row] for row in rows]
         for i, k in itertools.combinations_with_replacement(range(len(rows)), 2):
@@ -229,8 +229,8 @@ class Neighbours:
             if _are_classes(rows):
                 raise MetricError(
                     f"This matrix of 0 and 1 on {grid} may join neighbours, or hold distances (0 between values that must not be "
-                    "told apart at all), and these differ; write Neighbours.adjacency(...) for neighbours, "
-                    f"Neighbours.distances(...) for distances{_IN_FILES}."
+                    "told apart at all), and these differ; write dt.Neighbours.adjacency(...) for neighbours, "
+                    f"dt.Neighbours.distances(...) for distances{_IN_FILES}."
                 )
             return cls.adjacency(rows, grid)
         return cls.distances(rows)
@@ -251,7 +251,7 @@ class Neighbours:
         if nearly or (len(found) == 2 and found[0][1] != found[1][1]):
             raise MetricError(
                 f"{show(rows)} may be pairs of true values or {words} on {grid}, and these differ; write "
-                f"Neighbours.pairs([(0, 5)]) for pairs of true values, Neighbours.{spelling}(...) for {words}{_IN_FILES}."
+                f"dt.Neighbours.pairs([(0, 5)]) for pairs of true values, dt.Neighbours.{spelling}(...) for {words}{_IN_FILES}."
             )
         return found[0][0] if found else (cls.distances(rows) if len(rows) == 2 else cls.pairs(rows))  # what is wrong
 
@@ -400,7 +400,10 @@ class Neighbours:
     def places(self, grid: Grid) -> tuple[tuple[int, int], ...]:
         """The pairs as positions, each once and in order, where nothing but pairs is meant."""
         if not self.is_plain:
-            raise MetricError("Distances other than 1 say more than who is a neighbour; give the pairs alone.")
+            raise MetricError(
+                "Mechanisms are made for neighbours, not for distances other than 1. A level by distances (metric privacy) can "
+                "only be checked: dt.check_privacy(m, epsilon=..., neighbours=...)."
+            )
         return tuple(sorted({(i, k) for i, k, _ in self.demands(grid) if i < k}))
 
     def words(self, grid: Grid) -> str:

@@ -81,6 +81,14 @@ class Loss(Frozen):
         return bool((np.where(beyond, step, -step) >= 0).all())
 
     @cached_property
+    def is_by_distance(self) -> bool:
+        """Is it monotone, and the same for two reports that are equally far from the true value? (Ghosh et al. 2009 ask for it.)"""
+        if not self.is_monotone:
+            return False
+        near = [(min(k, len(row) - 1 - k), k, row) for k, row in enumerate(self.numerators)]
+        return all((row[k - least : k][::-1] == row[k + 1 : k + 1 + least]).all() for least, k, row in near)
+
+    @cached_property
     def is_zero_one(self) -> bool:
         """Is it 0 for the truth and 1 for everything else?"""
         rows, reports = self.numerators.shape
@@ -118,7 +126,7 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if callable(loss):
         _takes_two(loss, "loss")
         entries = [[_called(loss, truth, report, "loss") for report in _values(outputs)] for truth in _values(inputs)]
-        return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
+        return _written(entries, given.function_name(loss))
     if not hasattr(loss, "__iter__"):
         raise LossError(f"loss = {show(loss)} is not known; {_USE}.")
     return _of_matrix(loss, (rows, reports), "The loss", "matrix")

@@ -207,7 +207,7 @@ def _called(function: Callable[[Any], Any], values: Sequence[Any]) -> Prior:
         weights.append(weight)
     if not any(weights):
         raise PriorError("The prior gives every value the weight 0; give one of them more.")
-    return Prior(f"function {getattr(function, '__name__', '')}".strip(), given.weights(weights))
+    return Prior(given.function_name(function), given.weights(weights))
 
 
 def is_prior(value: Any) -> bool:

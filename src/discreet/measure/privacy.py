@@ -35,13 +35,18 @@ from .concentration import DeltaVerdict, RhoVerdict, check_delta, check_rho
 
 @dataclass(frozen=True, repr=False)
 class Witness(Result):
-    """Two true values and a report whose probabilities differ by `ratio` (None: infinitely)."""
+    """Two true values and a report whose probabilities differ by `ratio` (None: infinitely).
+
+    Where the two are at a `distance` of their own, `allowed` is the largest ratio that the level leaves them.
+    """
 
     first: Any
     second: Any
     report: Any
     ratio: Fraction | None
     power: int = 1
+    distance: Fraction = Fraction(1)
+    allowed: float | None = None
 
     def view(self) -> View:
         if self.ratio is None and self.report is None:
@@ -55,10 +60,13 @@ class Witness(Result):
                 f"and impossible when it is {self.second}"
             )
         size = self.ratio.numerator.bit_length() - self.ratio.denominator.bit_length()
-        times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
-        times = times if self.power == 1 else f"({times})^{self.power}"
+        times = f"{float(self.ratio):.6g}" if size < 1000 else f"(about 2^{size})"
+        times = times.strip("()") if self.power == 1 else f"{times}^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
-        return View(f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}")
+        told = f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
+        if self.distance != 1 and self.allowed is not None:
+            told += f", where {self.allowed:.6g} times is allowed at distance {self.distance}"
+        return View(told)
 
     def to_dict(self) -> dict[str, Any]:
         """The two true values and the report as texts; `ratio` is null where it is infinite."""
@@ -235,7 +243,7 @@ def _together(m: Procedure, group: int) -> Neighbours:
 def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
     """Every demand must hold; the tight level is the smallest that one of them leaves."""
     holds, exact, measured, worst = level.alpha > 0, True, True, None  # a claim of nothing is no claim
-    tight, epsilon = Fraction(1), 0.0
+    tight, epsilon, apart = Fraction(1), 0.0, Fraction(1)
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
         holds = holds and allows(level, ratio, distance)
@@ -245,7 +253,7 @@ def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio,
             ratio.exact or ratio.report is not None
         )  # at a known report a bound is the ratio, rounded
         if worst is None or cost > epsilon:
-            worst, epsilon = ratio, max(epsilon, cost)
+            worst, apart, epsilon = ratio, distance, max(epsilon, cost)
         if own is None:
             unwritten = max(unwritten, cost)
         else:
@@ -260,6 +268,8 @@ def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio,
         None if worst.report is None else m.outputs.value(worst.report),
         worst.bound,
         worst.power,
+        apart,
+        math.exp(level.epsilon * apart) if level.epsilon * apart < 700 else None,
     )
     return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
 

@@ -25,9 +25,9 @@ from ..channels.properties import LETTERS
 from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show_above
+from ..exact.arithmetic import show_above, show_below
 from ..exact.concentrated import MOST_RHO
-from ..exact.given import positive
+from ..exact.given import NAMELESS, positive
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
@@ -175,7 +175,8 @@ def compare(
             notes.append(f"no design: {reason}")
         else:
             letters = ",".join(letter for letter in LETTERS if letter in best.problem.require)
-            title = ", ".join(filter(None, (f"best {best.problem.loss.name}", letters)))
+            asked = best.problem.loss.name
+            title = ", ".join(filter(None, ("best" if asked == NAMELESS else f"best {asked}", letters)))
             found[f"{title} (designed)" if title in found else title] = best.mechanism
     cost = loss_name(loss) or loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
@@ -184,10 +185,8 @@ def compare(
         each = zip(rows, found.values(), strict=True)
         rows = tuple(MappingProxyType(_with_rho(row, m, between, level)) for row, m in each)
     if known and "WM" in found:
-        same = (
-            "; here it is the geometric mechanism, which is weakly honest itself" if found["WM"] == found["GM"] else ""
-        )
-        notes.append(f"WM is the best weakly honest mechanism for L0 and a uniform prior, whatever is asked here{same}")
+        notes.append("WM is the best weakly honest mechanism for L0 and a uniform prior, whatever is asked here")
+    notes += _equal(found)
     notes.append(
         f"epsilon <=: between neighbours; local <=: between any two values; proved: whether the level of the "
         f"{'mechanism' if level is None else 'title'} is; rescaled: L0 times (n+1)/n, 1 for guessing"
@@ -204,6 +203,16 @@ def compare(
         )
     question = f"{grid}, {promise}: {cost} under the prior {law}"
     return Comparison(question, rows, tuple(notes), MappingProxyType(found), cost)
+
+
+def _equal(found: Mapping[str, Procedure]) -> list[str]:
+    """Which rows are of one and the same mechanism."""
+    alike: dict[str, list[str]] = {}
+    for name, m in found.items():
+        alike.setdefault(next((first for first in alike if found[first] == m), name), []).append(name)
+    return [
+        f"{' and '.join(names[1:])}: here the same mechanism as {first}" for first, names in alike.items() if names[1:]
+    ]
 
 
 def _with_rho(row: Mapping[str, Any], m: Procedure, between: Neighbours, level: Level | None) -> dict[str, Any]:
@@ -441,7 +450,8 @@ def compare_query(
     )
     notes = (
         _grid_note(grid, delta),
-        f"optimum: no mechanism of this level on this grid has a mean {cost} below {best.bound:.9g}; / optimum: mean / that",
+        f"optimum: no mechanism of this level on this grid has a mean {cost} below {show_below(Fraction(best.bound), 9)}; "
+        "/ optimum: mean / that",
         f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
@@ -28,11 +30,21 @@ class Exports:
     def _exported(self) -> View:
         """The whole table with its title and its notes."""
 
-    def _table(self) -> View:
+    def _table(self, columns: Iterable[str] | None = None) -> View:
         table = self._exported()
         if not table.columns:
             raise DiscreetError(f"This {type(self).__name__} has no table; {self._instead}.")
-        return table
+        if columns is None:
+            return table
+        kept = [columns] if isinstance(columns, str) or not isinstance(columns, Iterable) else list(columns)
+        for name in kept:
+            if name not in table.columns:
+                raise DiscreetError(f"There is no column {show(name)}; choose among {', '.join(table.columns)}.")
+        if not kept:
+            raise DiscreetError(f"columns= names none; choose among {', '.join(table.columns)}.")
+        places = [table.columns.index(name) for name in kept]
+        rows = tuple(tuple(row[k] for k in places) for row in table.rows)
+        return replace(table, columns=tuple(kept), rows=rows)
 
     def to_pandas(self) -> Any:
         """The table as a DataFrame of pandas; exact numbers stay exact (Fractions)."""
@@ -62,21 +74,23 @@ class Exports:
         return csv_lines(table.columns, table.rows)
 
     @overload
-    def to_latex(self, path: None = None) -> str: ...
+    def to_latex(self, path: None = None, *, columns: Iterable[str] | None = None) -> str: ...
     @overload
-    def to_latex(self, path: str | os.PathLike[str]) -> None: ...
-    def to_latex(self, path: str | os.PathLike[str] | None = None) -> str | None:
+    def to_latex(self, path: str | os.PathLike[str], *, columns: Iterable[str] | None = None) -> None: ...
+    def to_latex(
+        self, path: str | os.PathLike[str] | None = None, *, columns: Iterable[str] | None = None
+    ) -> str | None:
         r"""The table as a LaTeX tabular in the style of booktabs (\usepackage{booktabs}): written to a path, or returned.
 
         Fractions and whole numbers are exact, other numbers have the digits that are printed; columns without any entry
-        are left out. Title and notes stand before it as comments.
+        are left out. Title and notes stand before it as comments. `columns` chooses some columns, in that order.
 
         >>> import discreet as dt
         >>> print(dt.sharing.collude(dt.geometric(8, alpha="1/2"), [1]).to_latex())  # doctest: +ELLIPSIS
         % ...
-        \begin{tabular}{lrrrrrrr}
+        \begin{tabular}{lrrrrrr}
         \toprule
-        mechanism & k & l1 & for large k & one at k eps & exact & reports' eps $\leq$ & estimate's eps $\leq$ \\
+        mechanism & k & l1 & one at k eps & exact & reports' eps $\leq$ & estimate's eps $\leq$ \\
         \midrule
         geometric & 1 & ... \\
         \bottomrule
@@ -85,7 +99,7 @@ class Exports:
         """
         from .latex import tabular
 
-        return _written(tabular(self._table()), path, "to_latex")
+        return _written(tabular(self._table(columns)), path, "to_latex")
 
 
 def _written(text: str, path: Any, name: str) -> str | None:

@@ -65,7 +65,10 @@ def _line(entries: Iterable[str]) -> str:
 
 def _heading(name: str) -> str:
     """A name of a column; one that is rounded up says so with a sign of its own."""
-    return _escaped(name[:-2].rstrip()) + r" $\leq$" if name.endswith("<=") else _escaped(name)
+    if not name.endswith("<="):
+        return _escaped(name)
+    before, epsilon, _ = name[:-2].rstrip().rpartition("epsilon")
+    return _escaped(before) + r"$\varepsilon \leq$" if epsilon else _escaped(name[:-2].rstrip()) + r" $\leq$"
 
 
 def _cell(value: Any, text: str) -> str:

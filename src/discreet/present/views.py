@@ -25,8 +25,8 @@ _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown 
 class View:
     """A title of one or more lines; a table where there are columns; further parts; notes.
 
-    A column named "... <=" is rounded up. `more` counts the rows that a long table has beyond those given here, and
-    `where` says where to find them.
+    A column named "... <=" is rounded up, one named "at least" or "lower bound" down. `more` counts the rows that a long table
+    has beyond those given here, and `where` says where to find them.
     """
 
     title: str

@@ -6,24 +6,28 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ..exact.arithmetic import one_line, show_above, show_rational
+from ..exact.arithmetic import one_line, show_above, show_below, show_rational
 
 if TYPE_CHECKING:
     from .views import View
 
 MOST_ROWS = 24
+_FROM_BELOW = ("at least", "lower bound")  # columns of these names are rounded down
 
 
-def cell(value: Any, *, above: bool = False) -> str:
-    """One value for people, in one line; `above` rounds a number up."""
+def cell(value: Any, *, above: bool = False, below: bool = False) -> str:
+    """One value for people, in one line; `above` rounds a number up, `below` rounds it down."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "NO"
     if isinstance(value, float):
+        if below and math.isfinite(value):
+            return show_below(Fraction(repr(value)))
         return show_above(value, 4) if above else f"{value:.6g}"
     return one_line(show_rational(value) if isinstance(value, Fraction) else str(value))
 
@@ -41,8 +45,18 @@ def _column(name: str, values: list[Any]) -> list[str]:
     """The values of a column: numbers of an everyday size with as many decimals each, so that their points are aligned."""
     largest = max((abs(x) for x in values if isinstance(x, float) and math.isfinite(x)), default=0.0)
     if name.endswith("<=") or not 1e-2 <= largest < 1e7:
-        return [cell(value, above=name.endswith("<=")) for value in values]
-    return [f"{round(x, 4) + 0.0:.4f}" if isinstance(x, float) and math.isfinite(x) else cell(x) for x in values]
+        return [cell(value, above=name.endswith("<="), below=name in _FROM_BELOW) for value in values]
+    digits = _floor if name in _FROM_BELOW else _nearest
+    return [digits(x) if isinstance(x, float) and math.isfinite(x) else cell(x) for x in values]
+
+
+def _nearest(x: float) -> str:
+    return f"{round(x, 4) + 0.0:.4f}"
+
+
+def _floor(x: float) -> str:
+    """Four decimals that are not above x, as x itself is printed."""
+    return str(Decimal(repr(x)).quantize(Decimal("0.0001"), ROUND_FLOOR))
 
 
 def are_right(shown: View) -> list[bool]:

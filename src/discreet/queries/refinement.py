@@ -32,7 +32,7 @@ from ..designs.values import scalar_loss
 from ..errors import DesignError, GridError, LossError
 from ..exact import given
 from ..exact.aliases import Rational
-from ..exact.arithmetic import parse_entry, parse_exact, show
+from ..exact.arithmetic import parse_entry, parse_exact, show, show_above, show_below
 from ..exact.level import Level, LevelLike
 from ..measure.loss import LossLike
 from ..measure.prior import PriorLike
@@ -93,7 +93,7 @@ class ContinuousBounds(Result):
             }
             for one in self.refinements
         ]
-        title = f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}"
+        title = f"{self.title}: between {show_below(self.lower)} and {show_above(self.upper)}"
         return replace(View.of(title, rows), notes=(_COLUMNS,))
 
     def plot(self) -> Any:
@@ -146,7 +146,7 @@ def continuous_bounds(
     >>> print(mean)
     the least average l1 on [0, 1]: between 0.0507171 and 0.0513578
     cells  narrowest  widest  lower bound  upper bound <=   apart
-       24     0.0112  0.3184       0.0502         0.05138  0.0241
+       24     0.0112  0.3184       0.0501         0.05138  0.0241
        32     0.0084  0.2482       0.0507         0.05136  0.0126
     narrowest, widest: widths of the cells; apart: by how much the upper bound exceeds the lower one, in parts of that
     """

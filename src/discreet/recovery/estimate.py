@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
-from ..exact.arithmetic import show
+from ..exact.arithmetic import show, show_above
 from ..exact.frozen import Frozen, frozen
 from ..exact.given import number, share, vector, whole
 from ..measure.prior import prior_of
@@ -428,7 +428,7 @@ class Estimate(Frozen, Result):
             lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
         if self.method != "auto":
             lines.append(
-                f"log-likelihood {self.log_likelihood:.8g}; no distribution has more than {self.gap:.2g} more per report"
+                f"log-likelihood {self.log_likelihood:.8g}; it could be higher by at most {show_above(self.gap, 2)} per report"
             )
         if self.unique is False:
             lines.append("other distributions are as likely: the reports do not distinguish them")

@@ -18,7 +18,7 @@ from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, LossError, PriorError, SizeError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show, show_above
-from ..exact.given import whole
+from ..exact.given import function_name, whole
 from ..exact.level import Level
 from ..measure.loss import loss_name
 from ..measure.prior import PriorLike
@@ -69,7 +69,8 @@ class Collusion(Result):
     there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
     report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
     reports likeliest, for strategies that look at the likelihood. `notes` say what the estimate is where that is not plain:
-    where reports go beyond the true values, whether their median is moved to the end or left there.
+    where reports go beyond the true values, whether their median is moved to the end or left there. `is_fine` is False where one
+    person moves the truth by one step of the grid: `large_k` is wrong there, and tables leave it out.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Collusion(Result):
     seed: int | None = None
     errors: Errors | Drawn | NoiseDistribution = field(default=None, compare=False)  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
+    is_fine: bool = True
 
     @cached_property
     def error_distribution(self) -> Any:
@@ -106,7 +108,7 @@ class Collusion(Result):
             self.loss: self.expected_loss,
             "from": low,
             "to": high,
-            "for large k": self.large_k,
+            "for large k": self.large_k if self.is_fine else None,
             "one at k eps": self.one_report,
             "exact": self.exact_answer,
             "reports' eps <=": None if self.joint_level is None else self.joint_level.written,
@@ -171,15 +173,17 @@ class Collusions(Result):
         rows = [one.row() for one in self.found]
         for name in [name for name in rows[0] if all(row[name] is None for row in rows)]:
             rows = [{key: value for key, value in row.items() if key != name} for row in rows]
-        notes = [
-            "for large k: sqrt(2/(pi k))/(2 f(0)), right on the line as k grows and wrong on integers; "
-            "one at k eps: one report at k times the epsilon"
-        ]
+        meanings = {
+            "for large k": "sqrt(2/(pi k))/(2 f(0)), right on the line as k grows; not for whole numbers",
+            "one at k eps": "one report at k times the epsilon",
+        }
+        told = "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items() if name in rows[0])
+        notes = [told] if told else []
         if any(one.runs is not None for one in self.found):
             notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
         common = dict.fromkeys(note for one in self.found for note in one.notes)
-        return replace(View.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *common))
+        return replace(View.of(title, rows), notes=(*notes, *common))
 
     def plot(self) -> Any:
         """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
@@ -319,7 +323,7 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
             kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
         sharper = at_once(m, k)
         other = None if sharper is None else _median(sharper, 1, loss, prior).loss
-    cost = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
+    cost = loss_name(loss) or (function_name(loss) if callable(loss) else "loss")
     return Collusion(
         name,
         k,
@@ -339,6 +343,7 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
         None if answer.runs is None else users.seed,
         answer.errors,
         _what_it_is(name, m, strategy, users.clamp),
+        isinstance(m, (ContinuousNoise, Nearest)) or m.sensitivity != 1,
     )
 
 

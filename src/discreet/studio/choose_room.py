@@ -45,8 +45,8 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 _SENTENCES = {
     "geometric": "Even noise to both sides. What would fall below 0 or above n is reported as 0 or n",  # and what comes of it
     "explicit_fair": "Every truth is told equally often: what would be reported as 0 or n is spread over the other reports.",
-    "weakly_honest": "Every truth is told at least as often as by guessing; of all mechanisms that do so, none is wrong less "
-    "often when all counts are alike.",
+    "weakly_honest": "Every true value is reported with probability at least 1/(n + 1); of all mechanisms that do so, none is "
+    "wrong less often when all counts are alike.",
     "randomized_response": "The truth, or any other value alike: near values are hidden no better than far ones.",
     "uniform": "Any report, whatever the truth: nobody is given away, and nothing is told.",
     "optimum": "No mechanism with this level and the switched-on properties has a mean loss that is smaller by more than a "

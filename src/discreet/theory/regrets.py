@@ -1,4 +1,4 @@
-"""Can one mechanism serve every user of a query? The graph of its answers decides; how far off it is, a linear programme.
+"""Can one mechanism serve every user of a query? The graph of its answers decides; how far off it is, a linear program.
 
 The answers of a query are the vertices of a graph; two are joined when neighbouring databases have them (Brenner and
 Nissim, Impossibility of differentially private universally optimal mechanisms, FOCS 2010). If the graph is a path, as for
@@ -11,7 +11,7 @@ qualification that `graphs.tree_mechanism` shows: on a tree the 0-1 loss seems t
 rays are x = a^h for integer heights h that differ by at most 1 along edges, where the edges that differ by exactly 1
 connect all vertices. A mechanism is a choice of weights w >= 0 on the rays with sum_x w_x x = 1, and a user who remaps
 well loses sum_x w_x c(x) with c(x) = min_j sum_i p_i x_i l(i, j): linear in w. So the best mechanism for one user, and the
-one whose worst regret over many users is least, are linear programmes. A float solver suggests the answers; what is
+one whose worst regret over many users is least, are linear programs. A float solver suggests the answers; what is
 returned is proved from them in integers.
 """
 
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, LossError, MetricError, SizeError
-from ..exact.arithmetic import show
+from ..exact.arithmetic import show, show_above, show_below
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
 from ..lp import Optimum, Program, dense
@@ -75,9 +75,9 @@ class Regret(Result):
         if self.is_positive:
             return View(
                 f"no mechanism serves all {told}: the best leaves some user a regret between "
-                f"{float(self.lower):.6g} and {float(self.upper):.6g}"
+                f"{show_below(self.lower)} and {show_above(self.upper)}"
             )
-        return View(f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}")
+        return View(f"one mechanism serves all {told}, up to a regret of {show_above(self.upper, 2)}")
 
     def rows(self) -> list[dict[str, Any]]:
         """What each user loses by the mechanism, and at least by the user's own best; exact."""
@@ -119,7 +119,7 @@ def regret(
     >>> triangle = dt.theory.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2")
     >>> print(triangle)
     no mechanism serves all 4 users at alpha 1/2 (epsilon <= 0.693148): the best leaves some user a regret between \
-0.0416667 and 0.0416667
+0.0416666 and 0.0416667
     >>> triangle.is_positive, dt.theory.regret([(0, 1), (1, 2)], alpha="1/2").is_positive
     (True, False)
     """
@@ -330,7 +330,7 @@ class _Rays:
 
 
 class _Solver:
-    """The linear programmes, in floats. Nothing it says is believed before it is checked."""
+    """The linear programs, in floats. Nothing it says is believed before it is checked."""
 
     def __init__(self, rays: _Rays) -> None:
         self.rays = rays

@@ -2,7 +2,7 @@
 import { element } from "/static/studio.js";
 
 export const TERMS = {
-  WH: "Weakly honest: every truth is reported truthfully at least as often as by guessing, 1/(n + 1).",
+  WH: "Weakly honest: each true value is reported with probability at least 1/(n + 1), that of guessing.",
   F: "Fair: every truth is reported truthfully equally often.",
   S: "Symmetric: 0 and n, 1 and n − 1 and so on are treated alike.",
   RH: "Row honest (a row of the paper is a report): of all truths, a report is likeliest under the one that it names.",
