@@ -69,7 +69,7 @@ def seal(
     told = Neighbours.of(neighbours, places)
     near = told.span(places) or told.places(places)
     kept = _kept(fixed, exact, level, letters, near)
-    return _rounded(fixed, level, letters, near, within) if kept is None else Sealed(Table(kept), 0.0)
+    return _rounded(fixed, level, letters, near, within) if kept is None else Sealed(kept, 0.0)
 
 
 def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
@@ -105,10 +105,10 @@ def _kept(
     level: Level | None,
     letters: frozenset[str],
     neighbours: Near,
-) -> Integers | None:
+) -> Table | None:
     """The target's own integers, where its common denominator is small and it holds all that is asked."""
     if exact is None:  # floats: their denominators are powers of two
-        total, unit = MAX_TOTAL, _ONE // MAX_TOTAL
+        unit = _ONE // MAX_TOTAL
         if (fixed % unit != 0).any() or (fixed.sum(axis=1) != _ONE).any():
             return None
         weights = (fixed // unit).astype(np.uint64)
@@ -118,24 +118,25 @@ def _kept(
             common = math.lcm(common, *(x.denominator for x in row))
             if common > MAX_TOTAL or sum(row) != 1:
                 return None
-        largest = largest_total(common, len(exact[0]))
-        if largest is None:
+        total = largest_total(common, len(exact[0]))
+        if total is None:
             return None
-        total = largest
         weights = np.array([[int(x * total) for x in row] for row in exact], dtype=np.uint64)
-    return weights if _holds(weights, total, level, letters, neighbours) else None
+    table = Table(weights)
+    return table if _holds(table, level, letters, neighbours) else None
 
 
-def _holds(weights: Integers, total: int, level: Level | None, letters: frozenset[str], neighbours: Near) -> bool:
-    private = level is None or _worst(weights, neighbours).alpha >= level.alpha
-    return private and not shape_faults(weights, total, letters)
+def _holds(table: Table, level: Level | None, letters: frozenset[str], neighbours: Near) -> bool:
+    if level is not None:
+        worst = table.worst(neighbours) if isinstance(neighbours, int) else _worst_pair(table.weights, neighbours)
+        if worst.alpha < level.alpha:
+            return False
+    return not shape_faults(table.weights, table.total, letters)
 
 
-def _worst(weights: Integers, neighbours: Near) -> Ratio:
-    """The largest ratio between neighbours, with its witness."""
-    if isinstance(neighbours, int):
-        return worst_ratio(weights, min(neighbours, len(weights) - 1))
-    return min((pair_ratio(weights, *pair) for i, k in neighbours for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
+def _worst_pair(weights: Integers, pairs: Sequence[tuple[int, int]]) -> Ratio:
+    """The largest ratio of these pairs, with its witness."""
+    return min((pair_ratio(weights, *pair) for i, k in pairs for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
 
 
 # Targets that do
@@ -162,10 +163,10 @@ def _rounded(
     moved = Fraction(int(np.abs(weights * (_ONE // total) - target).sum(axis=1).max()) + len(target[0]), 2 * _ONE)
     if moved > within:
         raise _refusal(target, used, level, letters, neighbours)
-    words = weights.astype(np.uint64)
-    if not _holds(words, total, level, letters, neighbours):
+    table = Table(weights.astype(np.uint64))
+    if not _holds(table, level, letters, neighbours):
         raise AssertionError("a sealed table must hold what was asked of it")  # a fault in here: never go on
-    return Sealed(Table(words), math.nextafter(float(moved), 1.0))
+    return Sealed(table, math.nextafter(float(moved), 1.0))
 
 
 def _takers(target: Integers, used: NDArray[np.int64], letters: frozenset[str]) -> list[list[int]]:
@@ -332,7 +333,7 @@ def _refusal(
             fault=fault,
         )
     assert level is not None
-    ratio = _worst(target, neighbours)
+    ratio = worst_ratio(target, neighbours) if isinstance(neighbours, int) else _worst_pair(target, neighbours)
     told = show_above(minus_log_above(ratio.alpha))
     return PrivacyError(
         f"The matrix is not private at {level}: {_entry(target, (ratio.first, ratio.report or 0))}, "
