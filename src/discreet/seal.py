@@ -176,12 +176,13 @@ def _takers(target: Integers, used: NDArray[np.int64], letters: frozenset[str]) 
     """
     if not letters:
         return [[int(np.argmax(row))] for row in target]
-    found = []
-    for i in range(len(target)):
-        apart = np.abs(used - i)
-        if "F" in letters:
-            apart[apart == 0] = len(target)
-        found.append([int(j) for j in used[apart == apart.min()]])
+    apart = np.abs(used - np.arange(len(target))[:, None])
+    if "F" in letters:
+        apart[apart == 0] = len(target)
+    found: list[list[int]] = [[] for _ in target]
+    rows, nearest = np.nonzero(apart == apart.min(axis=1, keepdims=True))
+    for i, report in zip(rows.tolist(), used[nearest].tolist(), strict=True):
+        found[i].append(report)
     return found
 
 
