@@ -122,6 +122,7 @@ class _Model:
             np.fill_diagonal(self.waves, deviations)
         else:
             np.multiply(data.waves[:count], deviations[:, None], out=self.waves)
+        self._squares = deviations**2 * (1 if smooth == WHITE[0] else rows)  # the sum of each row of squares
         if atoms:
             self.basis[count, :rows] = 8
             np.fill_diagonal(self.basis[count + 1 :, rows:], 2)
@@ -176,8 +177,7 @@ class _Model:
         theta = np.zeros(self.size)
         count = len(self.waves)
         if values is not None:
-            squares = np.einsum("ij,ij->i", self.waves, self.waves).clip(1e-300)
-            theta[:count] = ((self.waves @ values) / squares).clip(-4, 4)
+            theta[:count] = ((self.waves @ values) / self._squares).clip(-4, 4)
         if self.atoms:
             theta[count] = level / 8
             theta[count + 1 :] = np.fromiter(heights, float) / 2
