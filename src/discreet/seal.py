@@ -192,7 +192,7 @@ def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], 
     if "S" in letters:
         mended = (mended + mended[::-1, ::-1]) // 2
     if "F" in letters:
-        np.fill_diagonal(mended, int(np.diag(mended).sum()) // len(mended))
+        np.fill_diagonal(mended, int(mended.diagonal().sum()) // len(mended))
     _raise_nearer(mended, "RM" in letters, "CM" in letters)
     if "RM" in letters:  # beyond the reports in use every entry could only fall, yet rows sum to one: all are equal
         mended[: used[0]], mended[used[-1] + 1 :] = mended[used[0]], mended[used[-1]]
@@ -203,7 +203,8 @@ def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], 
 
 def _raise_nearer(matrix: Integers, by_truth: bool, by_report: bool) -> None:
     """Raise entries off the diagonal to those farther from it, in place: from the corners inwards."""
-    above = np.triu(np.ones(matrix.shape, dtype=bool), 1) & (by_truth or by_report)
+    truth, report = np.arange(matrix.shape[0])[:, None], np.arange(matrix.shape[1])
+    above = (truth < report) & (by_truth or by_report)
     for turned in (matrix, matrix[::-1, ::-1]):  # what lies below the diagonal, turned around, lies above it
         raised = np.where(above, turned, 0)
         if by_truth:
@@ -261,9 +262,9 @@ def _slacks(
         if f"{letter}M" in letters:
             yield f"{letter}M", _outward_steps(matrix)
         if letters & {f"{letter}M", f"{letter}H"}:
-            yield f"{letter}H", np.diag(matrix)[None, :] - matrix
+            yield f"{letter}H", matrix.diagonal()[None, :] - matrix
     if "WH" in letters:
-        yield "WH", np.diag(m) - _ONE // len(m)
+        yield "WH", m.diagonal() - _ONE // len(m)
 
 
 def _largest_near(m: Integers, neighbours: Near) -> Integers:
@@ -299,7 +300,7 @@ def _share(have: Integers, give: Integers, margin: int) -> float:
 def _whole(weights: Integers, total: int, letters: frozenset[str], takers: list[list[int]]) -> Integers:
     """Rows that sum to the total: the takers get what is left, and the mirror image of a row its mirror image."""
     if "F" in letters:  # even, like the total: with symmetry the two takers of the middle row share alike
-        np.fill_diagonal(weights, np.diag(weights).min() // 2 * 2)
+        np.fill_diagonal(weights, weights.diagonal().min() // 2 * 2)
     for i, (row, reports) in enumerate(zip(weights, takers, strict=True)):
         lack = total - int(row.sum())
         for k, report in enumerate(reports if 2 * i < len(weights) else reports[::-1]):
@@ -317,7 +318,7 @@ def _refusal(
         if not letter or letter in letters
     }
     if "F" in letters:
-        broken["F"] = int(np.diag(target).max() - np.diag(target).min())
+        broken["F"] = int(target.diagonal().max() - target.diagonal().min())
     if "S" in letters:
         broken["S"] = int(np.abs(target - target[::-1, ::-1]).max())
     worst = max(broken, key=lambda letter: broken[letter], default="")

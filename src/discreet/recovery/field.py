@@ -288,8 +288,8 @@ def _factorised(matrix: Floats) -> Floats:
 
 
 def _cholesky(matrix: Floats, ridge: float) -> Floats | None:
-    """The lower factor of a symmetric matrix whose diagonal is multiplied by 1 + ridge; None where rounding leaves it not positive. LAPACK
-    itself is called: for matrices as small as these SciPy's checks of its arguments take longer than the work."""
+    """The lower factor of a symmetric matrix whose diagonal is multiplied by 1 + ridge; None where rounding leaves it not positive.
+    LAPACK itself is called: for matrices as small as these SciPy's checks of its arguments take longer than the work."""
     lifted = matrix.T.copy(order="F")
     lifted.flat[:: len(lifted) + 1] *= 1 + ridge
     factor, broken = dpotrf(lifted, lower=1, clean=0, overwrite_a=1)
