@@ -49,20 +49,20 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
         image = _mirrored_risks(problem, loss) if fold else np.arange(len(risk.rows))
         images, kept, start = [*images, image], [*kept, _firsts(image)], len(frame.lower)
         means = _mean_losses(risk.rows[kept[2]], loss)
-        row, entry, value = means if chains is None else chains.spread(means)
+        truth, entry, mean = means if chains is None else chains.spread(means)
         by = np.hstack([np.ones((len(kept[2]), 1)), risk.by[kept[2]]])
         by = np.hstack([by, -by[:, np.append(True, risk.signed)]])
         priced, price, amount = dense(by)
-        blocks += [(row + start, frame.unknown[entry], value), (priced + start, price + count, amount)]
+        blocks += [(truth + start, frame.unknown[entry], mean), (priced + start, price + count, amount)]
         cost = np.append(cost, np.zeros(by.shape[1]))
         cost[count], cost[count + 1 + len(risk.signed)] = 1.0, -1.0
     lower = np.zeros(sum(map(len, kept)))
     lower[: len(frame.lower)] = frame.lower
     upper = np.full(len(lower), np.inf)
     upper[: len(kept[0])] = 1.0
-    entries = blocks[0] if risk is None else tuple(np.concatenate(part) for part in zip(*blocks, strict=True))
+    row, column, value = blocks[0] if risk is None else map(np.concatenate, zip(*blocks, strict=True))
     whole, options = (_WHOLE, _OPTIONS) if size > _SMALL else (1.0, {})
-    program = Program(whole * cost, entries, whole * lower, whole * upper, **options)
+    program = Program(whole * cost, (row, column, value), whole * lower, whole * upper, **options)
     best = program.solve()
     if best is None:
         raise DesignError(
