@@ -81,6 +81,7 @@ class Listed:
         ends = np.cumsum([len(part[0]) for part in self._parts]).tolist()
         #: for each kind: its name, where it starts and ends, and the place of each multiplier in a certificate
         self.kinds = [(part[5], end - len(part[0]), end, part[2]) for part, end in zip(self._parts, ends, strict=True)]
+        del self._parts
 
     def _add(self, name: str, p: Any, q: Any, u: float, slot: Any, needed: Any = True, h: float = 0.0) -> None:
         p, q, slot, mask = np.broadcast_arrays(p, q, slot, needed)

@@ -135,7 +135,7 @@ class _Frame:
         return terms if chains is None else terms[self.term] * chains.powers[self.steps]
 
 
-_few_frames = lru_cache(maxsize=32)(_Frame)  # at most some 200 kB each
+_few_frames = lru_cache(maxsize=32)(_Frame)  # at most some 600 kB each, and mostly far less
 
 
 def _firsts(image: Indices) -> Indices:
