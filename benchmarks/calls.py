@@ -2,7 +2,8 @@
 
 Usage: python benchmarks/calls.py [--before FILE] [--quick]
 
-Each call is made once untimed. Then it is repeated for a fifth of a second of processor time, in turns with a loop that adds up
+Each call is made once untimed: what is kept from one design of a size and set of properties to the next is there, as for whoever
+asks at several levels. Then it is repeated for a fifth of a second of processor time, in turns with a loop that adds up
 a million numbers, five times; the smallest time of each counts, and the cost is their ratio: other work on the machine disturbs
 both alike. The number of Python calls is the same in every run. --before reads results/calls.json of another run for the second
 column, in place of _calls_before.json: the costs before the walls between reading, proving and drawing were looked through. Asked:
@@ -36,7 +37,7 @@ ROUNDS = 5
 ROUND = 0.2  # processor seconds
 ALPHA = "1/2"
 BEFORE = Path(__file__).with_name("_calls_before.json")
-HALVED = ("plan_epsilon", "plan_reports", "collude", "compose", "check_privacy", "geometric")
+HALVED = ("plan_epsilon", "plan_reports", "collude", "compose", "check_privacy", "geometric", "compare", "design")
 SEVEN = {"S", "RH", "RM", "CH", "CM", "F", "WH"}
 
 

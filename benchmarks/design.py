@@ -12,8 +12,9 @@ HiGHS is the better of its simplex method and its interior point with crossover.
 seconds; the simplex method is then stopped when it has taken half as long again (but not before a second), since it no
 longer counts. Both run in one thread, so processor seconds are compared: other work on the machine disturbs them less
 than the clock on the wall. They are medians: of 5 runs under 0.05 s, of 3 under 0.5 s, else one run; of small designs
-(n = 8, every set of properties) the shortest of 5. The runs of both alternate. Everything that is not compared with HiGHS
-is timed by the clock on the wall.
+(n = 8, every set of properties) the shortest of 5. So what is kept from one design of up to 17 values to the next
+(which constraints there are, by size and properties) is there. The runs of both alternate. Everything that is not compared
+with HiGHS is timed by the clock on the wall.
 
 A ratio is HiGHS' time divided by ours: above 1 ours is faster. Writes results/design.json and results/design.md, unless
 --quick (a short selection) or --bars is given: designs with all seven properties, one by one, and the large and small ones.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet import lp
 from discreet.lp import Program, dense
 
 
@@ -26,6 +27,28 @@ def test_entries_come_in_any_order_and_add_up():
     assert other is not None
     assert parts.unknowns == pytest.approx(whole.unknowns)
     assert other.unknowns != pytest.approx(whole.unknowns)  # without the entry that was to be added
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (40, 7)])
+def test_a_matrix_written_in_full_and_one_gathered_from_its_entries_are_the_same(monkeypatch, shape):
+    """Empty rows, places that several entries share, and values that add up to nothing."""
+    rng = np.random.default_rng(len(shape) + shape[0])
+    count = 2 * shape[0]
+    entries = rng.integers(0, shape[0], count), rng.integers(0, shape[1], count), rng.normal(size=count)
+    start, index, values = lp._by_rows(entries, *shape)
+    monkeypatch.setattr(lp, "_FEW", 0)
+    gathered = lp._by_rows(entries, *shape)
+    for one, other in zip((start, index), gathered, strict=False):
+        assert one.dtype == other.dtype == np.int32
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_allclose(values, gathered[2], rtol=1e-12, atol=1e-15)
+    whole = np.zeros(shape)
+    for row, column, value in zip(*entries, strict=True):
+        whole[row, column] += value
+    read = np.zeros(shape)
+    for row in range(shape[0]):
+        read[row, index[start[row] : start[row + 1]]] = values[start[row] : start[row + 1]]
+    np.testing.assert_allclose(read, whole, rtol=1e-12, atol=1e-15)
 
 
 def test_unknowns_are_not_negative_and_keep_to_their_most():

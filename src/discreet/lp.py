@@ -22,6 +22,7 @@ _OPTIONS: dict[str, Any] = {
     "dual_feasibility_tolerance": 1e-10,
     "small_matrix_value": 1e-12,
 }
+_FEW = 2**13  # places of a matrix up to which it is sooner written in full than gathered from its entries
 
 
 class Optimum(NamedTuple):
@@ -74,7 +75,7 @@ class Program:
             self._cost = np.asarray(cost, dtype=np.float64)
             self._solver.changeColsCost(len(self._cost), self._columns, self._cost)
         self._solver.run()
-        self.pivots += int(self._solver.getInfo().simplex_iteration_count)
+        self.pivots += int(self._solver.getInfoValue("simplex_iteration_count")[1])
         if self._solver.getModelStatus() != self._optimal:
             self._solver.clearSolver()  # from the start, not from where it was
             self._solver.run()
@@ -127,9 +128,15 @@ def _by_rows(
     entries: tuple[ArrayLike, ArrayLike, ArrayLike], rows: int, columns: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
     """Where each row starts, its columns in order, and their values; values at one place are added."""
+    row, column = (np.asarray(part, dtype=np.int64).ravel() for part in entries[:2])
+    value = np.asarray(entries[2], dtype=np.float64).ravel()
+    if rows * columns <= _FEW:
+        full: Floats = np.bincount(row * columns + column, value, rows * columns).astype(np.float64, copy=False)
+        places = full.nonzero()[0]
+        starts = places.searchsorted(np.arange(0, rows * columns + 1, columns))
+        return starts.astype(np.int32), (places % columns).astype(np.int32), full[places]
     from scipy import sparse  # a slow import, kept out of the way of those who do not need it
 
-    row, column, value = (np.asarray(part).ravel() for part in entries)
-    matrix = sparse.csr_matrix((value.astype(np.float64, copy=False), (row, column)), shape=(rows, columns))
+    matrix = sparse.csr_matrix((value, (row, column)), shape=(rows, columns))
     matrix.sort_indices()
     return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data

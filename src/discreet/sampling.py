@@ -51,6 +51,8 @@ def sample(
 
 def checked_source(source: Any, records: Any = None, digest: str = "") -> Source | KeyedSource:
     """The source to draw from: the secure one where none is given; a keyed one only for what it was made for."""
+    if source is None and records is None:
+        return secure_source()
     if source is None:
         source = secure_source()
     if not isinstance(source, (Source, KeyedSource)):

@@ -69,7 +69,7 @@ def seal(
     told = Neighbours.of(neighbours, places)
     near = told.span(places) or told.places(places)
     kept = _kept(fixed, exact, level, letters, near)
-    return _rounded(fixed, level, letters, near, within) if kept is None else Sealed(Table(kept), 0.0)
+    return _rounded(fixed, level, letters, near, within) if kept is None else Sealed(kept, 0.0)
 
 
 def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
@@ -105,10 +105,10 @@ def _kept(
     level: Level | None,
     letters: frozenset[str],
     neighbours: Near,
-) -> Integers | None:
+) -> Table | None:
     """The target's own integers, where its common denominator is small and it holds all that is asked."""
     if exact is None:  # floats: their denominators are powers of two
-        total, unit = MAX_TOTAL, _ONE // MAX_TOTAL
+        unit = _ONE // MAX_TOTAL
         if (fixed % unit != 0).any() or (fixed.sum(axis=1) != _ONE).any():
             return None
         weights = (fixed // unit).astype(np.uint64)
@@ -118,24 +118,25 @@ def _kept(
             common = math.lcm(common, *(x.denominator for x in row))
             if common > MAX_TOTAL or sum(row) != 1:
                 return None
-        largest = largest_total(common, len(exact[0]))
-        if largest is None:
+        total = largest_total(common, len(exact[0]))
+        if total is None:
             return None
-        total = largest
         weights = np.array([[int(x * total) for x in row] for row in exact], dtype=np.uint64)
-    return weights if _holds(weights, total, level, letters, neighbours) else None
+    table = Table(weights)
+    return table if _holds(table, level, letters, neighbours) else None
 
 
-def _holds(weights: Integers, total: int, level: Level | None, letters: frozenset[str], neighbours: Near) -> bool:
-    private = level is None or _worst(weights, neighbours).alpha >= level.alpha
-    return private and not shape_faults(weights, total, letters)
+def _holds(table: Table, level: Level | None, letters: frozenset[str], neighbours: Near) -> bool:
+    if level is not None:
+        worst = table.worst(neighbours) if isinstance(neighbours, int) else _worst_pair(table.weights, neighbours)
+        if worst.alpha < level.alpha:
+            return False
+    return not shape_faults(table.weights, table.total, letters)
 
 
-def _worst(weights: Integers, neighbours: Near) -> Ratio:
-    """The largest ratio between neighbours, with its witness."""
-    if isinstance(neighbours, int):
-        return worst_ratio(weights, min(neighbours, len(weights) - 1))
-    return min((pair_ratio(weights, *pair) for i, k in neighbours for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
+def _worst_pair(weights: Integers, pairs: Sequence[tuple[int, int]]) -> Ratio:
+    """The largest ratio of these pairs, with its witness."""
+    return min((pair_ratio(weights, *pair) for i, k in pairs for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
 
 
 # Targets that do
@@ -162,10 +163,10 @@ def _rounded(
     moved = Fraction(int(np.abs(weights * (_ONE // total) - target).sum(axis=1).max()) + len(target[0]), 2 * _ONE)
     if moved > within:
         raise _refusal(target, used, level, letters, neighbours)
-    words = weights.astype(np.uint64)
-    if not _holds(words, total, level, letters, neighbours):
+    table = Table(weights.astype(np.uint64))
+    if not _holds(table, level, letters, neighbours):
         raise AssertionError("a sealed table must hold what was asked of it")  # a fault in here: never go on
-    return Sealed(Table(words), math.nextafter(float(moved), 1.0))
+    return Sealed(table, math.nextafter(float(moved), 1.0))
 
 
 def _takers(target: Integers, used: NDArray[np.int64], letters: frozenset[str]) -> list[list[int]]:
@@ -175,12 +176,13 @@ def _takers(target: Integers, used: NDArray[np.int64], letters: frozenset[str]) 
     """
     if not letters:
         return [[int(np.argmax(row))] for row in target]
-    found = []
-    for i in range(len(target)):
-        apart = np.abs(used - i)
-        if "F" in letters:
-            apart[apart == 0] = len(target)
-        found.append([int(j) for j in used[apart == apart.min()]])
+    apart = np.abs(used - np.arange(len(target))[:, None])
+    if "F" in letters:
+        apart[apart == 0] = len(target)
+    found: list[list[int]] = [[] for _ in target]
+    rows, nearest = np.nonzero(apart == apart.min(axis=1, keepdims=True))
+    for i, report in zip(rows.tolist(), used[nearest].tolist(), strict=True):
+        found[i].append(report)
     return found
 
 
@@ -190,7 +192,7 @@ def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], 
     if "S" in letters:
         mended = (mended + mended[::-1, ::-1]) // 2
     if "F" in letters:
-        np.fill_diagonal(mended, int(np.diag(mended).sum()) // len(mended))
+        np.fill_diagonal(mended, int(mended.diagonal().sum()) // len(mended))
     _raise_nearer(mended, "RM" in letters, "CM" in letters)
     if "RM" in letters:  # beyond the reports in use every entry could only fall, yet rows sum to one: all are equal
         mended[: used[0]], mended[used[-1] + 1 :] = mended[used[0]], mended[used[-1]]
@@ -201,7 +203,8 @@ def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], 
 
 def _raise_nearer(matrix: Integers, by_truth: bool, by_report: bool) -> None:
     """Raise entries off the diagonal to those farther from it, in place: from the corners inwards."""
-    above = np.triu(np.ones(matrix.shape, dtype=bool), 1) & (by_truth or by_report)
+    truth, report = np.arange(matrix.shape[0])[:, None], np.arange(matrix.shape[1])
+    above = (truth < report) & (by_truth or by_report)
     for turned in (matrix, matrix[::-1, ::-1]):  # what lies below the diagonal, turned around, lies above it
         raised = np.where(above, turned, 0)
         if by_truth:
@@ -259,9 +262,9 @@ def _slacks(
         if f"{letter}M" in letters:
             yield f"{letter}M", _outward_steps(matrix)
         if letters & {f"{letter}M", f"{letter}H"}:
-            yield f"{letter}H", np.diag(matrix)[None, :] - matrix
+            yield f"{letter}H", matrix.diagonal()[None, :] - matrix
     if "WH" in letters:
-        yield "WH", np.diag(m) - _ONE // len(m)
+        yield "WH", m.diagonal() - _ONE // len(m)
 
 
 def _largest_near(m: Integers, neighbours: Near) -> Integers:
@@ -297,7 +300,7 @@ def _share(have: Integers, give: Integers, margin: int) -> float:
 def _whole(weights: Integers, total: int, letters: frozenset[str], takers: list[list[int]]) -> Integers:
     """Rows that sum to the total: the takers get what is left, and the mirror image of a row its mirror image."""
     if "F" in letters:  # even, like the total: with symmetry the two takers of the middle row share alike
-        np.fill_diagonal(weights, np.diag(weights).min() // 2 * 2)
+        np.fill_diagonal(weights, weights.diagonal().min() // 2 * 2)
     for i, (row, reports) in enumerate(zip(weights, takers, strict=True)):
         lack = total - int(row.sum())
         for k, report in enumerate(reports if 2 * i < len(weights) else reports[::-1]):
@@ -315,7 +318,7 @@ def _refusal(
         if not letter or letter in letters
     }
     if "F" in letters:
-        broken["F"] = int(np.diag(target).max() - np.diag(target).min())
+        broken["F"] = int(target.diagonal().max() - target.diagonal().min())
     if "S" in letters:
         broken["S"] = int(np.abs(target - target[::-1, ::-1]).max())
     worst = max(broken, key=lambda letter: broken[letter], default="")
@@ -332,7 +335,7 @@ def _refusal(
             fault=fault,
         )
     assert level is not None
-    ratio = _worst(target, neighbours)
+    ratio = worst_ratio(target, neighbours) if isinstance(neighbours, int) else _worst_pair(target, neighbours)
     told = show_above(minus_log_above(ratio.alpha))
     return PrivacyError(
         f"The matrix is not private at {level}: {_entry(target, (ratio.first, ratio.report or 0))}, "

@@ -942,6 +942,26 @@ def test_entries_are_what_they_have_beyond_their_least_and_costs_follow(size):
     assert value @ beyond.ravel()[entry] == pytest.approx((costs * matrix).sum())
 
 
+def test_what_is_kept_from_one_design_to_the_next_knows_no_level_loss_or_prior():
+    """The same designs, made in turn and each from nothing, are equal; designs of other levels, losses and priors are not."""
+    asked = [
+        {"alpha": alpha, "loss": loss, "prior": prior}
+        for alpha in ("1/2", "9/10")
+        for loss in ("l1", "l2")
+        for prior in (None, {0: "1/2", 1: "1/4", 4: "1/4"})
+    ]
+    simplex._few_frames.cache_clear()
+    in_turn = [dt.design(4, require=("F", "RM"), **one).mechanism for one in asked]
+    assert simplex._few_frames.cache_info().hits >= len(asked) - 2  # with symmetry and without
+    fresh = []
+    for one in asked:
+        simplex._few_frames.cache_clear()
+        fresh.append(dt.design(4, require=("F", "RM"), **one).mechanism)
+    assert [m.digest for m in in_turn] == [m.digest for m in fresh]
+    assert len({m.digest for m in in_turn}) > 1
+    assert simplex._few_frames.cache_info().maxsize is not None
+
+
 # Progress, and the same answer twice
 
 

@@ -170,7 +170,7 @@ def test_the_folded_program_is_the_whole_one(n, require, fold, worst, steps):
     every = whole.slack(matrix)
     np.testing.assert_allclose(slacks, size * every[program.kept.numbers], atol=1e-12)
     if fold:  # of two mirrored inequalities one is kept, of those that are their own image every one
-        image = whole.mirrored()
+        image = whole.listed.mirrored()
         pairs = {frozenset(pair) for pair in enumerate(image.tolist())}
         assert pairs == {frozenset((k, image[k])) for k in program.kept.numbers.tolist()}
         assert len(pairs) == len(program.kept)

@@ -31,12 +31,29 @@ def test_slopes_are_derivatives(channel, atoms):
     data = _Data(channel, counts_of(channel))
     model = _Model(data, 1.0, 1.0, atoms)
     theta = np.random.default_rng(3).normal(size=model.size) / 2
-    _, law, chances, own, masses = model.value(theta)
-    slopes, step = model.slopes(law, chances, own, masses), 1e-6
+    _, shares, chances = model.value(theta)
+    slopes, step = model.slopes(shares, chances), 1e-6
     for k in range(model.size):
         up, down = (model.value(theta + sign * step * np.eye(model.size)[k])[2] for sign in (1, -1))
         np.testing.assert_allclose(slopes[k], (up - down) / (2 * step), atol=1e-8)
+    law = model.law(shares)
     assert law.sum() == pytest.approx(1)
+    np.testing.assert_allclose(channel.push(law), chances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@pytest.mark.parametrize("atoms", [(), (0, 5)])
+def test_the_matrix_of_a_channel_and_its_own_ways_give_the_same(channel, atoms, monkeypatch):
+    theta, found = None, []
+    for most in (2**14, 0):
+        monkeypatch.setattr("discreet.recovery.field._PRODUCTS", most)
+        model = _Model(_Data(channel, counts_of(channel)), 1.0, 1.0, atoms)
+        theta = np.random.default_rng(3).normal(size=model.size) if theta is None else theta
+        value, shares, chances = model.value(theta)
+        found.append((value, chances, model.slopes(shares, chances)))
+        assert (model._matrix is None) == (most == 0)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.parametrize("atoms", [(), (2,), (0, 5)])
@@ -45,7 +62,7 @@ def test_a_fit_starts_from_the_field_and_the_atoms_of_another(atoms):
     data = _Data(CHANNELS[0], counts_of(CHANNELS[0]))
     model = _Model(data, 1.0, 2.0, atoms)
     theta = np.random.default_rng(4).normal(size=model.size)
-    values = model.shares(theta)[0]
+    values = theta[: len(model.waves)] @ model.waves
     before = Fitted(1.0, 2.0, atoms, theta, data.flat, 0.0, np.zeros(len(atoms)), values)
     np.testing.assert_allclose(model.start(values, before.level, before.heights.values()), theta, atol=1e-12)
     far = model.start(1000 * values, before.level, before.heights.values())

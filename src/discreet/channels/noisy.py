@@ -104,7 +104,7 @@ class Noisy(Channel):
 
     def _clamp(self, report: int) -> int:
         low, high = self._bounds
-        return min(max(report, low), high)
+        return low if report < low else high if report > high else report
 
     @property
     def _bounds(self) -> tuple[int, int]:

@@ -60,17 +60,19 @@ def shape_faults(weights: Integers, total: int, letters: Iterable[str] = LETTERS
 
 
 def _first(bad: NDArray[Any]) -> tuple[int, int] | None:
-    where = np.argwhere(bad)
-    return None if len(where) == 0 else (int(where[0][0]), int(where[0][1]))
+    if not bad.any():
+        return None
+    row, column = np.argwhere(bad)[0]
+    return int(row), int(column)
 
 
 def _report_honest(w: Integers, total: int) -> PropertyFault | None:
-    place = _first(w > np.diag(w)[None, :])
+    place = _first(w > w.diagonal()[None, :])
     return None if place is None else PropertyFault(low=(place[1], place[1]), high=place)
 
 
 def _truth_honest(w: Integers, total: int) -> PropertyFault | None:
-    place = _first(w > np.diag(w)[:, None])
+    place = _first(w > w.diagonal()[:, None])
     return None if place is None else PropertyFault(low=(place[0], place[0]), high=place)
 
 
@@ -94,13 +96,13 @@ def _report_monotone(w: Integers, total: int) -> PropertyFault | None:
 
 
 def _fair(w: Integers, total: int) -> PropertyFault | None:
-    diagonal = np.diag(w).tolist()
+    diagonal = w.diagonal().tolist()
     low, high = diagonal.index(min(diagonal)), diagonal.index(max(diagonal))
     return None if diagonal[low] == diagonal[high] else PropertyFault(low=(low, low), high=(high, high))
 
 
 def _weakly_honest(w: Integers, total: int) -> PropertyFault | None:
-    diagonal = np.diag(w).tolist()  # Python integers: the product with n + 1 cannot overflow
+    diagonal = w.diagonal().tolist()  # Python integers: the product with n + 1 cannot overflow
     low = diagonal.index(min(diagonal))
     return None if diagonal[low] * len(w) >= total else PropertyFault(low=(low, low), high=None)
 

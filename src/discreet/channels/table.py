@@ -88,7 +88,14 @@ class Table(Finite):
         return pair_ratio(self.weights, first, second)
 
     def worst(self, distance: int) -> Ratio:
-        return worst_ratio(self.weights, distance)
+        if distance not in self._worst:
+            self._worst[distance] = worst_ratio(self.weights, distance)
+        return self._worst[distance]
+
+    @cached_property
+    def _worst(self) -> dict[int, Ratio]:
+        """The largest ratios that were asked for, by distance: whoever seals a table asks, and the mechanism made of it."""
+        return {}
 
     def integers(self) -> tuple[Integers, int]:
         return self.weights, self.total

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class Certificate:
         """The risk of the table."""
         return self.worst.risk
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """The proven gap, rounded up: relative to |bound| or, if that is larger, to 1 or the largest loss below 1."""
         largest = Fraction(int(self.problem.loss.numerators.max()), self.problem.loss.denominator)

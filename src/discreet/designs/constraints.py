@@ -42,23 +42,21 @@ def essential(require: frozenset[str]) -> frozenset[str]:
     return frozenset(kept)
 
 
-class Inequalities:
-    """All inequalities of a problem; q = size^2 where there is no second entry."""
+class Listed:
+    """Which inequalities there are, by entries and properties alone: P[p] - u P[q] >= h, where of the level's own u is alpha."""
 
-    def __init__(self, problem: Problem, require: frozenset[str]) -> None:
-        self.problem, self.require, size = problem, require, problem.size
-        self.size = size
-        self._parts: list[tuple[Any, ...]] = []
+    def __init__(self, size: int, edges: tuple[tuple[int, int], ...], require: frozenset[str]) -> None:
+        self.size, self.require, self._parts = size, require, list[tuple[Any, ...]]()
         place, nothing = np.arange(size), size * size
-        edges = np.array(problem.edges)
-        for way, (one, other) in enumerate(((edges[:, :1], edges[:, 1:]), (edges[:, 1:], edges[:, :1]))):
-            needed = np.ones((len(edges), size), dtype=bool)
+        pairs = np.array(edges)
+        for way, (one, other) in enumerate(((pairs[:, :1], pairs[:, 1:]), (pairs[:, 1:], pairs[:, :1]))):
+            needed = np.ones((len(pairs), size), dtype=bool)
             if "RM" in require:  # implied where `one` lies between the report and `other`
                 needed &= ~(((place <= one) & (one < other)) | ((other < one) & (one <= place)))
             elif "RH" in require:
                 needed &= one != place
-            slot = (2 * np.arange(len(edges))[:, None] + way) * size + place
-            self._add("level", one * size + place, other * size + place, float(problem.level.alpha), slot, needed)
+            slot = (2 * np.arange(len(pairs))[:, None] + way) * size + place
+            self._add("level", one * size + place, other * size + place, np.nan, slot, needed)
         row, column = np.arange(size - 1)[:, None], place[None, :]
         near, far = np.where(row >= column, row, row + 1), np.where(row >= column, row + 1, row)
         if "RM" in require:
@@ -72,18 +70,41 @@ class Inequalities:
             self._add("CH", i * size + i + 0 * j, i * size + j, 1.0, i * size + j, i != j)
         if "WH" in require:
             self._add("WH", place * size + place, np.full(size, nothing), 0.0, place, h=1 / size)
-        lonely = np.flatnonzero(np.bincount(edges.ravel(), minlength=size) == 0)  # P >= 0 is implied by any neighbour
+        lonely = np.flatnonzero(np.bincount(pairs.ravel(), minlength=size) == 0)  # P >= 0 is implied by any neighbour
         alone = (lonely[:, None] * size + place).ravel()
         if "WH" in require:
             alone = alone[alone // size != alone % size]
         self._add("", alone, np.full(len(alone), nothing), 0.0, np.zeros(len(alone), dtype=np.int64))
         self.p, self.q, self.u, self.h = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1, 3, 4))
+        self.is_level = np.isnan(self.u)
         self.is_ch = np.concatenate([np.full(len(part[0]), part[5] == "CH") for part in self._parts])
+        ends = np.cumsum([len(part[0]) for part in self._parts]).tolist()
+        #: for each kind: its name, where it starts and ends, and the place of each multiplier in a certificate
+        self.kinds = [(part[5], end - len(part[0]), end, part[2]) for part, end in zip(self._parts, ends, strict=True)]
+        del self._parts
 
     def _add(self, name: str, p: Any, q: Any, u: float, slot: Any, needed: Any = True, h: float = 0.0) -> None:
         p, q, slot, mask = np.broadcast_arrays(p, q, slot, needed)
         count = int(mask.sum())
         self._parts.append((p[mask], q[mask], slot[mask], np.full(count, u), np.full(count, h), name))
+
+    def mirrored(self) -> Indices:
+        """The number of the mirror image of each inequality."""
+        last = self.size**2
+        key = self.p * (last + 1) + self.q
+        order = np.argsort(key, kind="stable")
+        image = (last - 1 - self.p) * (last + 1) + np.where(self.q == last, last, last - 1 - self.q)
+        return np.asarray(order[np.searchsorted(key[order], image)])
+
+
+class Inequalities:
+    """All inequalities of a problem; q = size^2 where there is no second entry."""
+
+    def __init__(self, problem: Problem, require: frozenset[str], listed: Listed | None = None) -> None:
+        self.problem, self.require, self.size = problem, require, problem.size
+        self.listed = listed = Listed(problem.size, problem.edges, require) if listed is None else listed
+        self.p, self.q, self.h, self.is_ch = listed.p, listed.q, listed.h, listed.is_ch
+        self.u = np.where(listed.is_level, float(problem.level.alpha), listed.u)
 
     def __len__(self) -> int:
         return len(self.p)
@@ -99,14 +120,6 @@ class Inequalities:
         paid = scatter(self.p, multipliers, size + 1) - scatter(self.q, self.u * multipliers, size + 1)
         return np.asarray(paid[:-1].reshape(self.size, self.size))
 
-    def mirrored(self) -> Indices:
-        """The number of the mirror image of each inequality."""
-        last = self.size**2
-        key = self.p * (last + 1) + self.q
-        order = np.argsort(key, kind="stable")
-        image = (last - 1 - self.p) * (last + 1) + np.where(self.q == last, last, last - 1 - self.q)
-        return np.asarray(order[np.searchsorted(key[order], image)])
-
     def dual(self, rows: Floats, multipliers: Floats, fair: Floats | None, prior: Floats | None) -> Dual:
         """Multipliers by kind, as certificates have them. `fair` are what fairness adds to the diagonal: they sum to 0."""
         size, edges = self.size, len(self.problem.edges)
@@ -119,12 +132,9 @@ class Inequalities:
             "WH": (size,),
         }
         told: dict[str, Floats] = {"level": np.zeros(shapes["level"])}
-        start = 0
-        for part in self._parts:
-            name, count = part[5], len(part[0])
-            if name and count:
-                told.setdefault(name, np.zeros(shapes[name])).ravel()[part[2]] = multipliers[start : start + count]
-            start += count
+        for name, start, end, slot in self.listed.kinds:
+            if name and end > start:
+                told.setdefault(name, np.zeros(shapes[name])).ravel()[slot] = multipliers[start:end]
         if fair is not None:
             told["F"] = np.cumsum(fair)[:-1]
         return Dual(rows, told.pop("level"), told, prior)

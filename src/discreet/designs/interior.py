@@ -135,7 +135,7 @@ class _FoldedRun(Mehrotra[_WholeSolution]):
         multipliers = np.zeros(len(self.inequalities))
         multipliers[kept.numbers] = z[: len(kept)] * scale
         if layout.is_folded:
-            multipliers = 0.5 * (multipliers + multipliers[self.inequalities.mirrored()])
+            multipliers = 0.5 * (multipliers + multipliers[self.inequalities.listed.mirrored()])
         return multipliers, weights, prior, scale
 
 

@@ -8,6 +8,7 @@ level leaves them (_Chains): half of the level's inequalities become bounds. Fai
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DesignError
 from ..lp import Program, dense
-from .constraints import Indices, Inequalities, essential, scatter
+from .constraints import Indices, Inequalities, Listed, essential, scatter
 from .problem import Floats, Problem
 from .theorems import Solution
 
@@ -33,76 +34,140 @@ _WHOLE = (
 
 def solve_whole(problem: Problem, loss: Floats) -> Solution:
     """The best matrix in floats, with its multipliers."""
-    size, last = problem.size, problem.size**2 - 1
-    fold = problem.is_mirrored or "S" in problem.require
-    risk, fair = problem.risk_program, "F" in problem.require
+    size, risk, fair = problem.size, problem.risk_program, "F" in problem.require
+    fold, require = problem.is_mirrored or "S" in problem.require, essential(problem.require)
     unit = float(loss.max()) or 1.0  # of losses: the solver's tolerances are absolute
     loss = loss / unit
-    unknown, place = np.arange(last + 1), np.arange(size)
-    if fold:
-        unknown = np.minimum(unknown, last - unknown)
-    if fair:
-        unknown[place * (size + 1)] = 0
-    inequalities = Inequalities(problem, essential(problem.require))
+    frame = (_few_frames if size <= _SMALL else _Frame)(size, problem.edges, require, fold, problem.is_path)
+    inequalities = Inequalities(problem, require, frame.listed)
     chains = _Chains(problem) if problem.is_path else None
-    linked = np.zeros(len(inequalities), dtype=bool) if chains is None else chains.links(inequalities)
-    priors = np.zeros((0, size)) if risk is None else risk.rows
-    # each kind of constraint: how many it has, which of them is the mirror image of which
-    images = [place, np.arange(len(inequalities)), np.arange(len(priors))]
-    if fold:
-        images = [place[::-1], inequalities.mirrored(), _mirrored_risks(problem, loss)]
-    kept = [np.flatnonzero(np.arange(len(image)) <= image) for image in images]
-    kept[1] = kept[1][~linked[kept[1]]]
-    sums, bounds, risks = kept
-    by_entry = np.zeros(last + 1) if risk is not None else (problem.prior.floats[:, None] * loss).ravel()
-    blocks: list[Entries] = [
-        (np.repeat(np.arange(len(sums)), size), (sums[:, None] * size + place).ravel(), np.ones(len(sums) * size)),
-        _two_entries(inequalities, bounds),
-        _mean_losses(priors[risks], loss),
-    ]
-    if chains is not None:
-        blocks = [chains.spread(blocks[0]), chains.pairs(inequalities, bounds), chains.spread(blocks[2])]
-        by_entry = chains.inwards(by_entry.reshape(size, size)).ravel()
-    starts = np.cumsum([0, *map(len, kept)])
-    rows = [block[0] + start for block, start in zip(blocks, starts, strict=False)]
-    columns, values = [unknown[block[1]] for block in blocks], [block[2] for block in blocks]
-    count = int(unknown.max()) + 1
-    cost = scatter(unknown, by_entry, count)
+    images, kept, count = frame.images, frame.kept, frame.count
+    blocks: list[Entries] = [(frame.row, frame.column, frame.values(inequalities, chains))]
+    by_entry = np.zeros((size, size)) if risk is not None else problem.prior.floats[:, None] * loss
+    cost = scatter(frame.unknown, (by_entry if chains is None else chains.inwards(by_entry)).ravel(), count)
     if risk is not None:  # t and the prices; those of any sign a second time, turned around
-        by = np.hstack([np.ones((len(risks), 1)), risk.by[risks]])
+        image = _mirrored_risks(problem, loss) if fold else np.arange(len(risk.rows))
+        images, kept, start = [*images, image], [*kept, _firsts(image)], len(frame.lower)
+        means = _mean_losses(risk.rows[kept[2]], loss)
+        truth, entry, mean = means if chains is None else chains.spread(means)
+        by = np.hstack([np.ones((len(kept[2]), 1)), risk.by[kept[2]]])
         by = np.hstack([by, -by[:, np.append(True, risk.signed)]])
-        row, column, value = dense(by)
-        rows, columns, values = [*rows, row + starts[2]], [*columns, column + count], [*values, value]
+        priced, price, amount = dense(by)
+        blocks += [(truth + start, frame.unknown[entry], mean), (priced + start, price + count, amount)]
         cost = np.append(cost, np.zeros(by.shape[1]))
         cost[count], cost[count + 1 + len(risk.signed)] = 1.0, -1.0
-    lower = np.concatenate([np.ones(len(sums)), inequalities.h[bounds], np.zeros(len(risks))])
-    upper = np.concatenate([np.ones(len(sums)), np.full(len(bounds) + len(risks), np.inf)])
-    entries = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+    lower = np.zeros(sum(map(len, kept)))
+    lower[: len(frame.lower)] = frame.lower
+    upper = np.full(len(lower), np.inf)
+    upper[: len(kept[0])] = 1.0
+    row, column, value = blocks[0] if risk is None else map(np.concatenate, zip(*blocks, strict=True))
     whole, options = (_WHOLE, _OPTIONS) if size > _SMALL else (1.0, {})
-    program = Program(whole * cost, entries, whole * lower, whole * upper, **options)
+    program = Program(whole * cost, (row, column, value), whole * lower, whole * upper, **options)
     best = program.solve()
     if best is None:
         raise DesignError(
             f"The solver stopped with the status {program.status!r}, so nothing is returned; try another level."
         )
-    found = np.maximum(best.unknowns[:count][unknown] / whole, 0.0).reshape(size, size)  # 0 holds up to the tolerance
-    parts = np.split(unit / whole * best.multipliers, starts[1:-1])
-    row_sums, multipliers, weights = (
-        _unfolded(part, which, image) for part, which, image in zip(parts, kept, images, strict=True)
+    found = np.maximum(best.unknowns[:count][frame.unknown] / whole, 0.0)  # 0 holds up to the tolerance
+    found, paid = found.reshape(size, size), unit / whole * best.multipliers
+    ends = np.cumsum([len(which) for which in kept]).tolist()
+    row_sums, multipliers, *weights = (
+        _unfolded(paid[end - len(which) : end], which, image)
+        for end, which, image in zip(ends, kept, images, strict=True)
     )
-    prior = None if risk is None else weights @ risk.rows if problem.risk == "worst" else weights
+    prior = None if risk is None else weights[0] @ risk.rows if problem.risk == "worst" else weights[0]
     if chains is None and not fair:
         return Solution(found, inequalities.dual(row_sums, multipliers, None, prior), "simplex method")
     # what the multipliers leave of the costs pays for the unknowns that stand for several entries
-    left = (unit * problem.prior.floats if risk is None else weights @ risk.rows)[:, None] * loss
+    left = (unit * problem.prior.floats if risk is None else weights[0] @ risk.rows)[:, None] * loss
     if fold:
         left = (left + left[::-1, ::-1]) / 2
     left = left - inequalities.payments(multipliers) - row_sums[:, None]
     if chains is not None:
         found, left = chains.outwards(found), chains.inwards(left, least=0.0)
-        multipliers[linked] = np.maximum(left.ravel()[inequalities.p[linked]], 0.0)
-    on_diagonal = np.diag(left) - np.diag(left).mean() if fair else None
+        multipliers[frame.linked] = np.maximum(left.ravel()[inequalities.p[frame.linked]], 0.0)
+    on_diagonal = left.diagonal() - left.diagonal().mean() if fair else None
     return Solution(found, inequalities.dual(row_sums, multipliers, on_diagonal, prior), "simplex method")
+
+
+class _Frame:
+    """What of a program depends on neighbours, properties and symmetry alone: unknowns, rows, and which entries stand where."""
+
+    def __init__(
+        self, size: int, edges: tuple[tuple[int, int], ...], require: frozenset[str], fold: bool, path: bool
+    ) -> None:
+        place, last = np.arange(size), size**2 - 1
+        self.listed = listed = Listed(size, edges, require)
+        self.unknown = np.arange(last + 1)
+        if fold:
+            self.unknown = np.minimum(self.unknown, last - self.unknown)
+        if "F" in require:
+            self.unknown[place * (size + 1)] = 0
+        self.count = int(self.unknown.max()) + 1
+        # row sums and inequalities: which of them is the mirror image of which, and which are kept
+        self.images = [place[::-1], listed.mirrored()] if fold else [place, np.arange(len(listed.p))]
+        self.linked = _links(listed) if path else np.zeros(len(listed.p), dtype=bool)
+        sums, bounds = map(_firsts, self.images)
+        bounds = bounds[~self.linked[bounds]]
+        self.kept = [sums, bounds]
+        self.lower = np.concatenate([np.ones(len(sums)), listed.h[bounds]])
+        p, q = listed.p[bounds], listed.q[bounds]
+        # where p comes just before q on its chain, P[q] is alpha P[p] + D[q]: nothing cancels
+        self.after = _is_next(p, q, size) if path else np.zeros(len(p), dtype=bool)
+        self.apart = ~self.after & (q < size**2)
+        row = len(sums) + np.arange(len(bounds))
+        rows = np.repeat(np.arange(len(sums)), size), row, row[self.apart], row[self.after]
+        places = (sums[:, None] * size + place).ravel(), p, q[self.apart], q[self.after]
+        self.row, entry = np.concatenate(rows), np.concatenate(places)
+        if path:
+            lengths = _lengths(entry, size)
+            lengths[len(entry) - len(places[-1]) :] = 1
+            self.term, entry, self.steps = _inwards(entry, lengths, size)
+            self.row = self.row[self.term]
+        self.column = self.unknown[entry]
+
+    def values(self, inequalities: Inequalities, chains: _Chains | None) -> Floats:
+        """The entries of the matrix of row sums and inequalities, in the order of `row` and `column`."""
+        sums, bounds = self.kept
+        u, ones = inequalities.u[bounds], np.ones(len(sums) * inequalities.size)
+        first = np.ones(len(bounds)) if chains is None else np.where(self.after, chains.less(u), 1.0)
+        terms = np.concatenate([ones, first, -u[self.apart], -u[self.after]])
+        return terms if chains is None else terms[self.term] * chains.powers[self.steps]
+
+
+_few_frames = lru_cache(maxsize=32)(_Frame)  # at most some 600 kB each, and mostly far less
+
+
+def _firsts(image: Indices) -> Indices:
+    """Of two that mirror each other, the first."""
+    return np.flatnonzero(np.arange(len(image)) <= image)
+
+
+def _links(listed: Listed) -> NDArray[np.bool_]:
+    """The inequalities that D >= 0 stands for (_Chains): those of the level whose second entry is nearer to the diagonal."""
+    (truth, report), (other, same) = (np.divmod(part, listed.size) for part in (listed.p, listed.q))
+    within = (report == same) & (listed.q < listed.size**2)
+    return np.asarray(within & (np.abs(truth - report) > np.abs(other - report)))
+
+
+def _is_next(p: Indices, q: Indices, size: int) -> NDArray[np.bool_]:
+    """Is q the next entry after p, away from the diagonal?"""
+    aside = (q < size**2) & (np.abs(q - p) == size)
+    return np.asarray(aside & (_lengths(q, size) > _lengths(p, size)))
+
+
+def _lengths(entry: Indices, size: int) -> Indices:
+    """How many entries there are from each to the diagonal."""
+    truth, report = np.divmod(entry, size)
+    return np.asarray(np.abs(truth - report) + 1)
+
+
+def _inwards(entry: Indices, lengths: Indices, size: int) -> tuple[Indices, Indices, Indices]:
+    """So many entries from each towards the diagonal, one after the other: whose they are, which, and how many steps away."""
+    which = np.repeat(np.arange(len(entry)), lengths)
+    steps = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    inward = np.sign(entry % size - entry // size) * size
+    return which, entry[which] + inward[which] * steps, steps
 
 
 class _Chains:
@@ -118,34 +183,15 @@ class _Chains:
         self.exact = problem.level.alpha
         self.powers = self.alpha ** np.arange(self.size)
 
-    def links(self, inequalities: Inequalities) -> NDArray[np.bool_]:
-        """The inequalities that D >= 0 stands for: those of the level whose second entry is nearer to the diagonal."""
-        (truth, report), (other, same) = (np.divmod(part, self.size) for part in (inequalities.p, inequalities.q))
-        within = (report == same) & (inequalities.q < self.size**2)
-        return np.asarray(within & (np.abs(truth - report) > np.abs(other - report)))
-
     def spread(self, block: Entries) -> Entries:
         """Rows of a program, given in P, in D: an entry is a sum over those from it to the diagonal."""
         row, entry, value = block
-        truth, report = np.divmod(entry, self.size)
-        lengths = np.abs(truth - report) + 1
-        which = np.repeat(np.arange(len(entry)), lengths)
-        steps = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        inward = np.sign(report - truth) * self.size
-        return row[which], entry[which] + inward[which] * steps, value[which] * self.powers[steps]
+        which, inward, steps = _inwards(entry, _lengths(entry, self.size), self.size)
+        return row[which], inward, value[which] * self.powers[steps]
 
-    def pairs(self, inequalities: Inequalities, kept: Indices) -> Entries:
-        """The rows P[p] - u P[q]. Where p comes just before q on its chain, P[q] is alpha P[p] + D[q]: nothing cancels."""
-        row, p, q, u = np.arange(len(kept)), inequalities.p[kept], inequalities.q[kept], inequalities.u[kept]
-        report = p % self.size
-        after = q == p + np.where(q > p, self.size, -self.size)
-        after &= np.abs(q // self.size - report) == np.abs(p // self.size - report) + 1
-        less = np.where(u == 1.0, float(1 - self.exact), float(1 - self.exact**2))  # 1 - u alpha
-        apart = ~after & (q < self.size**2)
-        first = row, p, np.where(after, less, 1.0)
-        second = row[apart], q[apart], -u[apart]
-        parts = [self.spread(first), self.spread(second), (row[after], q[after], -u[after])]
-        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))  # type: ignore[return-value]
+    def less(self, u: Floats) -> Floats:
+        """1 - u alpha, for u = 1 or alpha."""
+        return np.where(u == 1.0, float(1 - self.exact), float(1 - self.exact**2))
 
     def outwards(self, beyond: Floats) -> Floats:
         """P of D."""
@@ -178,17 +224,6 @@ def _mean_losses(priors: Floats, loss: Floats) -> Entries:
     place = np.arange(loss.shape[1])
     values = -priors[row, truth][:, None] * loss[truth]
     return np.repeat(row, len(place)), (truth[:, None] * len(place) + place).ravel(), values.ravel()
-
-
-def _two_entries(inequalities: Inequalities, kept: Indices) -> Entries:
-    """P[p] - u P[q], without the second entry where there is none."""
-    row, p, q = np.arange(len(kept)), inequalities.p[kept], inequalities.q[kept]
-    has = q < inequalities.size**2
-    return (
-        np.concatenate([row, row[has]]),
-        np.concatenate([p, q[has]]),
-        np.concatenate([np.ones(len(kept)), -inequalities.u[kept][has]]),
-    )
 
 
 def _unfolded(multipliers: Floats, kept: Indices, image: Indices) -> Floats:

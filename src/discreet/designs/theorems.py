@@ -90,19 +90,14 @@ def chain_multipliers(reduced: Floats, a: float) -> Floats:
     size = len(reduced)
     level = np.zeros((2 * (size - 1), size))
     carried = reduced.copy()
-    place = np.arange(size)
     for j in range(size - 1):  # downwards, for the reports i > j
-        mask = place > j
-        left = np.where(mask, carried[j], 0.0)
-        level[2 * j] += np.maximum(left, 0.0)
-        level[2 * j + 1] += np.maximum(-left, 0.0) / a
-        carried[j + 1] += a * np.maximum(left, 0.0) - np.maximum(-left, 0.0) / a
+        surplus, lack = np.maximum(carried[j, j + 1 :], 0.0), np.maximum(-carried[j, j + 1 :], 0.0) / a
+        level[2 * j, j + 1 :], level[2 * j + 1, j + 1 :] = surplus, lack
+        carried[j + 1, j + 1 :] += a * surplus - lack
     for j in range(size - 1, 0, -1):  # upwards, for the reports i < j
-        mask = place < j
-        left = np.where(mask, carried[j], 0.0)
-        level[2 * j - 1] += np.maximum(left, 0.0)
-        level[2 * j - 2] += np.maximum(-left, 0.0) / a
-        carried[j - 1] += a * np.maximum(left, 0.0) - np.maximum(-left, 0.0) / a
+        surplus, lack = np.maximum(carried[j, :j], 0.0), np.maximum(-carried[j, :j], 0.0) / a
+        level[2 * j - 1, :j], level[2 * j - 2, :j] = surplus, lack
+        carried[j - 1, :j] += a * surplus - lack
     return level
 
 

@@ -392,10 +392,11 @@ class Neighbours:
         reach = n if self.reach is None else min(self.reach, n)
         if (n + 1) * reach > _MOST_PAIRS:
             raise SizeError(f"{grid} has too many pairs of neighbours to write out; use a coarser grid.")
+        one = Fraction(1)
         for i in range(n + 1):
             for k in range(i + 1, min(i + reach, n) + 1):
-                yield i, k, Fraction(1)
-                yield k, i, Fraction(1)
+                yield i, k, one
+                yield k, i, one
 
     def places(self, grid: Grid) -> tuple[tuple[int, int], ...]:
         """The pairs as positions, each once and in order, where nothing but pairs is meant."""

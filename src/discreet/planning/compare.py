@@ -36,7 +36,7 @@ from ..measure.loss import LossLike, loss_name, loss_of
 from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
-from ..measure.utility import expected_loss, rmse, worst_loss
+from ..measure.utility import expected_loss, loss_per_value, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
 from ..mechanisms.additive import geometric
 from ..mechanisms.categories import projective_response
@@ -273,20 +273,24 @@ def _row(
     """One mechanism in one line, its level between the neighbours of all rows."""
     others = m.finite().rows - 1
     verdict, letters = check_privacy(m, alpha=level, neighbours=between), property_letters(m) or []
-    l0 = expected_loss(m, "l0", prior=prior)
+    losses = {kind: loss_per_value(m, kind) for kind in ("l0", "l1", "l2")}
+    if not isinstance(loss, str) or loss_name not in losses:
+        losses[loss_name] = loss_per_value(m, loss)
+    law = None if prior is None else prior_of(prior, m.inputs).floats
+    means = {kind: float(part.mean() if law is None else law @ part) for kind, part in losses.items()}
     return {
         "mechanism": name,
         "epsilon <=": verdict.epsilon,
         "local <=": check_privacy(m, neighbours="any").epsilon,
         "proved": bool(verdict),
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
-        "L0": l0,
-        "rescaled": l0 * (others + 1) / others,
-        "L1": expected_loss(m, "l1", prior=prior),
-        "L2": expected_loss(m, "l2", prior=prior),
-        "RMSE": rmse(m, prior=prior),
-        **({} if loss_name in ("l0", "l1", "l2") else {loss_name: expected_loss(m, loss, prior=prior)}),
-        "worst": worst_loss(m, loss),
+        "L0": means["l0"],
+        "rescaled": means["l0"] * (others + 1) / others,
+        "L1": means["l1"],
+        "L2": means["l2"],
+        "RMSE": math.sqrt(means["l2"]),
+        **({} if loss_name in ("l0", "l1", "l2") else {loss_name: means[loss_name]}),
+        "worst": float(losses[loss_name].max()),
         "best use": bayes_risk(m, prior=prior, loss=loss),
     }
 

@@ -196,8 +196,9 @@ class GeometricDraws:
         return min(beyond + slow_geometric(self.a, word, self.high.word_bits), self.reach)
 
     def one(self, stream: Stream) -> int:
-        high = self.high.one(stream)
-        low = sum(digit.one(stream) << (k * _DIGIT) for k, digit in enumerate(self.low))
+        high, low = self.high.one(stream), 0
+        for k, digit in enumerate(self.low):
+            low += digit.one(stream) << (k * _DIGIT)
         if self.signed and high == 0:
             return 0
         sign, place = (1 if high > 0 else -1, abs(high) - 1) if self.signed else (1, high)

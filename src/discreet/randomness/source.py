@@ -18,7 +18,6 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -175,9 +174,11 @@ class SecureSource(Source):
 
     def word(self) -> int:
         owner, pool = self._state.pool
-        if owner == fork_mark():
-            with suppress(IndexError):  # empty, perhaps since this very moment, by a signal handler that drew
+        try:
+            if owner == fork_mark():
                 return pool.pop()
+        except IndexError:  # empty, perhaps since this very moment, by a signal handler that drew
+            pool = []
         owner, fresh = fork_mark(), self.words(_POOL)
         self._state.pool = owner, fresh[1:].tolist()
         return int(fresh[0])

@@ -41,6 +41,7 @@ _FAR = 8.0  # log evidence below the best from which models no longer matter
 _LEAST = 1e-280  # chance of a report: 2^53 of them divided by it are no overflow
 _MOST = 24  # atoms
 _FINEST = 32.0  # parts of the grid among which the place of an atom is a choice, at least: it costs log of that
+_PRODUCTS = 2**14  # entries of a channel up to which products with its matrix are quicker than its own ways
 _DOUBTFUL = 3.0  # log evidence that a promise may lack and still be looked at
 
 
@@ -102,68 +103,81 @@ class Fitted:
 
 
 class _Model:
-    """One choice of smoothness, scale and places of atoms, as functions of its parameters."""
+    """One choice of smoothness, scale and places of atoms, as functions of its parameters.
+
+    Each value has a weight, and after them each atom; their logarithms are linear in the parameters. A probability is a weight over
+    the sum of all.
+    """
 
     def __init__(self, data: _Data, smooth: float, scale: float, atoms: tuple[int, ...]) -> None:
         self.data, self.smooth, self.scale, self.atoms = data, smooth, scale, atoms
+        self.places = np.array(atoms, dtype=np.int64)  # each once
+        deviations = np.full(data.rows, scale) if smooth == WHITE[0] else self._deviations(data, smooth, scale)
+        count, rows = len(deviations), data.rows
+        self.size = count + (1 + len(atoms) if atoms else 0)
+        #: the derivatives of the logarithms, a row for each parameter, and what they are where all parameters are 0
+        self.basis, self.base = np.zeros((self.size, rows + len(atoms))), np.zeros(rows + len(atoms))
+        self.waves = self.basis[:count, :rows]
         if smooth == WHITE[0]:
-            self.waves = scale * np.eye(data.rows)
+            np.fill_diagonal(self.waves, deviations)
         else:
-            self.waves = self._cosines(data, smooth, scale)
-        self.places = np.array(atoms, dtype=np.int64)
-        self.size = len(self.waves) + (1 + len(atoms) if atoms else 0)
+            np.multiply(data.waves[:count], deviations[:, None], out=self.waves)
+        self._squares = deviations**2 * (1 if smooth == WHITE[0] else rows)  # the sum of each row of squares
+        if atoms:
+            self.basis[count, :rows] = 8
+            np.fill_diagonal(self.basis[count + 1 :, rows:], 2)
+            self.base[rows:] = math.log(rows)
+        self._matrix = None if data.matrix is None else np.concatenate([data.matrix, data.matrix[self.places]])
 
     @staticmethod
-    def _cosines(data: _Data, smooth: float, scale: float) -> Floats:
-        deviations = scale * np.arange(1, data.modes + 1) ** -smooth
+    def _deviations(data: _Data, smooth: float, scale: float) -> Floats:
+        deviations = scale * data.numbers**-smooth
         least = 1e-3 * min(1.0, math.sqrt(1e4 / data.number))
         count = data.modes if smooth <= 1 else max(int((deviations >= least).sum()), min(_KEPT, data.modes))
-        return np.asarray(data.waves[:count] * deviations[:count, None])
+        return np.asarray(deviations[:count])
 
-    def shares(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        """The field, what it gives to each value, and what the atoms have."""
-        count = len(self.waves)
-        values = theta[:count] @ self.waves
-        if not self.atoms:
-            raised = np.exp(values - values.max())
-            return values, raised / raised.sum(), np.zeros(0)
-        logs = np.append(values + 8 * theta[count], math.log(self.data.rows) + 2 * theta[count + 1 :])
-        raised = np.exp(logs - logs.max())
-        raised /= raised.sum()
-        return values, raised[: self.data.rows], raised[self.data.rows :]
+    def shares(self, theta: Floats) -> Floats:
+        """The probability that each value has by the field, then that of each atom."""
+        logs = theta @ self.basis
+        logs += self.base
+        logs -= logs.max()
+        weights = np.exp(logs)
+        weights /= weights.sum()
+        return weights
 
-    def law(self, own: Floats, masses: Floats) -> Floats:
+    def law(self, shares: Floats) -> Floats:
+        """The distribution of the values, or of each row: an atom's share goes to its value."""
         if not self.atoms:
-            return own
-        law = own.copy()
-        np.add.at(law, self.places, masses)
+            return shares
+        law = shares[..., : self.data.rows].copy()
+        law[..., self.places] += shares[..., self.data.rows :]
         return law
 
-    def value(self, theta: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
-        """F, the distribution, the chances of the reports, and the two shares."""
-        _, own, masses = self.shares(theta)
-        law = self.law(own, masses)
-        chances = self.data.push(law)
-        return self.data.likelihood(chances) - float(theta @ theta) / 2, law, chances, own, masses
+    def push(self, shares: Floats) -> Floats:
+        """The chances of the reports, or a row of them for each row."""
+        if self._matrix is not None:
+            return np.asarray(shares @ self._matrix)
+        law = self.law(shares)
+        return self.data.channel.push(law) if law.ndim == 1 else self.data.channel.push_rows(law)
 
-    def slopes(self, law: Floats, chances: Floats, own: Floats, masses: Floats) -> Floats:
+    def value(self, theta: Floats) -> tuple[float, Floats, Floats]:
+        """F, the shares, and the chances of the reports."""
+        shares = self.shares(theta)
+        chances = self.push(shares)
+        return self.data.likelihood(chances) - float(theta @ theta) / 2, shares, chances
+
+    def slopes(self, shares: Floats, chances: Floats) -> Floats:
         """The derivatives of the chances of the reports, a row for each parameter."""
-        moved = self.waves * own
-        rows: Floats = self.data.push_rows(moved) - moved.sum(axis=1)[:, None] * chances
-        if not self.atoms:
-            return rows
-        whole = float(own.sum())
-        level = 8 * (self.data.push(own) - whole * chances)
-        each = 2 * masses[:, None] * (self.data.rows_of(self.places) - chances)
-        return np.vstack([rows, level[None, :], each])
+        slopes = self.push(self.basis * shares)
+        slopes -= (self.basis @ shares)[:, None] * chances
+        return slopes
 
     def start(self, values: Floats | None = None, level: float = 0.0, heights: Iterable[float] = ()) -> Floats:
         """Parameters whose field is near to given values."""
         theta = np.zeros(self.size)
         count = len(self.waves)
         if values is not None:
-            theta[:count] = (self.waves @ values) / (self.waves**2).sum(axis=1).clip(1e-300)
-            theta[:count] = np.clip(theta[:count], -4, 4)
+            theta[:count] = ((self.waves @ values) / self._squares).clip(-4, 4)
         if self.atoms:
             theta[count] = level / 8
             theta[count + 1 :] = np.fromiter(heights, float) / 2
@@ -175,19 +189,16 @@ class _Data:
 
     def __init__(self, channel: Finite | Operator, counts: NDArray[Any]) -> None:
         self.channel, self.counts = channel, counts.astype(np.float64)
+        self.matrix = channel.matrix if channel.rows * channel.reports <= _PRODUCTS else None
         self.rows, self.number = channel.rows, float(counts.sum())
-        self.seen = counts > 0
+        self.seen = np.flatnonzero(counts)
+        self._counts_seen = self.counts[self.seen]
         self.modes = min(self.rows - 1, MODES)
         place = (np.arange(self.rows) + 0.5) / self.rows
-        self.waves = math.sqrt(2) * np.cos(math.pi * np.arange(1, self.modes + 1)[:, None] * place)
+        self.numbers = np.arange(1.0, self.modes + 1)
+        self.waves = math.sqrt(2) * np.cos(math.pi * self.numbers[:, None] * place)
         self._rows: dict[int, Floats] = {}
         self.steps = 0
-
-    def push(self, law: Floats) -> Floats:
-        return self.channel.push(law)
-
-    def push_rows(self, rows: Floats) -> Floats:
-        return self.channel.push_rows(rows)
 
     def rows_of(self, places: NDArray[np.int64]) -> Floats:
         for place in places.tolist():
@@ -197,7 +208,7 @@ class _Data:
 
     def likelihood(self, chances: Floats) -> float:
         here = chances[self.seen]
-        return float(self.counts[self.seen] @ np.log(here)) if here.min() > 0 else -math.inf
+        return float(self._counts_seen @ np.log(here)) if here.min() > 0 else -math.inf
 
     @cached_property
     def flat(self) -> Floats:
@@ -207,11 +218,11 @@ class _Data:
 def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Floats, Floats]:
     """Gauss-Newton with a damping that grows where a step fails."""
     damping = 0.1
-    value, law, chances, own, masses = model.value(theta)
-    slopes, scaled, hessian = _tangent(data, model, law, chances, own, masses)
+    value, shares, chances = model.value(theta)
+    scaled, hessian = _tangent(model, shares, chances)
     for _ in range(_STEPS):
         data.steps += 1
-        gradient = slopes @ (data.counts / np.maximum(chances, _LEAST)) - theta
+        gradient = scaled @ (data.counts / np.sqrt(data.number * np.maximum(chances, _LEAST))) - theta
         moved = False
         for _ in range(12):
             factor = _cholesky(hessian, damping)
@@ -227,29 +238,28 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Floats, Flo
         if not moved:
             break
         gain = float(gradient @ step) / 2
-        theta, (value, law, chances, own, masses) = theta + step, trial
-        slopes, scaled, hessian = _tangent(data, model, law, chances, own, masses)
+        theta, (value, shares, chances) = theta + step, trial
+        scaled, hessian = _tangent(model, shares, chances)
         damping = max(damping / 4, 1e-6)
         if gain < _SETTLED:
             break
     factor = _factorised(hessian)
     half = float(np.log(factor.diagonal()).sum())
+    law, masses = model.law(shares), shares[data.rows :]
     evidence = value - half - len(model.atoms) * math.log(data.rows)
     if model.atoms and model.smooth > 0:
         evidence += float(np.log(_widths(data, model, masses, chances, scaled, factor)).sum())
     values = theta[: len(model.waves)] @ model.waves
-    return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
+    return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, scaled
 
 
-def _tangent(
-    data: _Data, model: _Model, law: Floats, chances: Floats, own: Floats, masses: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """The derivatives of the chances of the reports, the same over their standard deviations, and H."""
-    slopes = model.slopes(law, chances, own, masses)
-    scaled = slopes * np.sqrt(data.number / np.maximum(chances, _LEAST))
+def _tangent(model: _Model, shares: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    """The derivatives of the chances of the reports over their standard deviations, and H."""
+    scaled = model.slopes(shares, chances)
+    scaled *= np.sqrt(model.data.number / np.maximum(chances, _LEAST))
     hessian = scaled @ scaled.T
     hessian.flat[:: len(hessian) + 1] += 1
-    return slopes, scaled, hessian
+    return scaled, hessian
 
 
 def _widths(data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Floats) -> Floats:
@@ -278,9 +288,9 @@ def _factorised(matrix: Floats) -> Floats:
 
 
 def _cholesky(matrix: Floats, ridge: float) -> Floats | None:
-    """The lower factor of a matrix whose diagonal is multiplied by 1 + ridge; None where rounding leaves it not positive. LAPACK
-    itself is called: for matrices as small as these SciPy's checks of its arguments take longer than the work."""
-    lifted = matrix.copy(order="F")
+    """The lower factor of a symmetric matrix whose diagonal is multiplied by 1 + ridge; None where rounding leaves it not positive.
+    LAPACK itself is called: for matrices as small as these SciPy's checks of its arguments take longer than the work."""
+    lifted = matrix.T.copy(order="F")
     lifted.flat[:: len(lifted) + 1] *= 1 + ridge
     factor, broken = dpotrf(lifted, lower=1, clean=0, overwrite_a=1)
     return None if broken else factor
@@ -404,11 +414,11 @@ class Search:
         by rounding at a value that has all the mass already, that is its mass, and the gain D - V/2 instead of D^2/2V.
         """
         data = self.data
-        factor, slopes = self._tangents[key]
-        chances = np.maximum(data.push(now.law), _LEAST)
+        factor, scaled = self._tangents[key]
+        chances = np.maximum(data.channel.push(now.law), _LEAST)
         slope = data.channel.pull(data.counts / chances) - data.number
         own = np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)  # sum of (C[x, y] - m)^2 / m
-        across = data.number * data.channel.pull_rows(slopes / chances)
+        across = data.channel.pull_rows(scaled * np.sqrt(data.number / chances))
         information = own - (across * _solved(factor, across)).sum(axis=0)
         information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
         masses = np.divide(slope, information, out=np.ones_like(slope), where=(slope > 0) & (slope < information))
@@ -464,7 +474,7 @@ class Search:
     @property
     def evidence_of_uniform(self) -> float:
         """The log-likelihood of the uniform distribution, which has no parameters."""
-        return self.data.likelihood(self.data.push(self.data.flat))
+        return self.data.likelihood(self.data.channel.push(self.data.flat))
 
 
 def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
