@@ -441,7 +441,7 @@ def test_every_test_named_on_the_page_exists_and_every_one_here_is_named():
     assert here <= named, here - named
 
 
-def tested(line: str, text: str) -> bool:
+def has_a_test(line: str, text: str) -> bool:
     """Has the row of a table a number, and the list at the end a test under that number?"""
     number = re.match(r"\| ([A-Z]\d+) \|", line)
     return number is not None and bool(re.search(rf"^- {number[1]}: `test_", text, re.MULTILINE))
@@ -453,6 +453,6 @@ def test_every_row_of_the_page_has_a_test():
     assert len(rows) >= 30
     assert len({row.split(" | ")[0] for row in rows}) == len(rows)
     for row in rows:
-        assert tested(row, text), row
-    assert not tested("| a row | without | any |", text)
-    assert not tested("| Z9 | whose number | has | none |", text)
+        assert has_a_test(row, text), row
+    assert not has_a_test("| a row | without | any |", text)
+    assert not has_a_test("| Z9 | whose number | has | none |", text)

@@ -219,7 +219,7 @@ def test_an_export_is_checked_with_the_standard_library_alone(census, capsys, tm
     assert verify.main([str(file)]) == 0
     told = capsys.readouterr().out
     assert "rho about 0.0149958375 of 1/5 is spent, in 2 charges" in told
-    assert "every event is at most e^3.933654 times as likely if one person is changed, plus 1e-09" in told
+    assert "every event is at most e^3.933654 times as likely if one person is changed, plus 1e-9" in told
 
 
 @settings(max_examples=examples(25))
