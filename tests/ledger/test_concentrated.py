@@ -290,10 +290,10 @@ def test_a_loss_beyond_epsilon_is_likelier_than_delta_and_less_than_the_page_say
 
 def test_terms_of_units_speak_of_units(ledger):
     ledger.create("homes", rho="1/5", delta="1e-9", relation="change-one", public=["district"], unit="household")
-    text = str(ledger.promise("homes"))
+    text = str(ledger.promise("homes", unit_is="household"))
     assert "person" not in text
-    assert "if one unit were changed, plus delta" in text
-    assert "a group of k units is protected with k^2 times the rho" in text
+    assert "if one household were changed, plus delta" in text
+    assert "a group of k households is protected with k^2 times the rho" in text
 
 
 def test_the_general_form_has_these_sentences_too():

@@ -74,7 +74,7 @@ function paying() {
   if (price && offered === price && $("#pay")) return;
   offered = price;
   if (!price) return $("#paying").replaceChildren(...(room.draft.made ? [] : [element("p", { text: "Preview the question first." })]));
-  const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, for nothing" : `Pay ${price.measure} ${price.charge} and publish` });
+  const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, free of charge" : `Pay ${price.measure} ${price.charge} and publish` });
   doing(go, async () => {
     if (room.price !== price) throw new Error("The question was changed meanwhile, and nothing was paid; preview it again.");
     const wrongs = price.findings.filter((f) => f.what !== "key that no row has").length;

@@ -41,7 +41,6 @@ _NULLS = (
     "k. A.",
     "keine Angabe",
 )
-_OFTEN = 10
 _AS_CODES = "it is a code in this column, and no number"
 _OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
 
@@ -191,15 +190,16 @@ def about_public(terms: Terms, known: Set[str]) -> list[Finding]:
 
 def about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
     findings = _finding(column, "no id", column.missing, "these rows are not counted")
-    often = {k: n for k, n in ids.items() if n > _OFTEN}
-    if often:
+    several = [n for n in ids.values() if n > 1]
+    if several:
         findings.append(
             Finding(
                 column.name,
-                f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
-                len(often),
+                f"ids with more than one row, at most {max(several)}",
+                len(several),
                 (),
-                "a unit counts once in a group, in at most max_groups groups; to count rows, ask with counted rows and max_rows",
+                "a unit counts once in a group, in at most max_groups groups, but a sum or a mean adds up its rows: remove rows "
+                "that were entered twice; to count rows, ask with counted rows and max_rows",
             )
         )
     return findings

@@ -247,6 +247,8 @@ def _truth(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
         limits.append(f"each unit in at most {most} group{'' if most == 1 else 's'}")
     if question["max_count"] is not None and statistic["kind"] == "count":
         limits.append(f"at most {question['max_count']:,} in a group")
+    if statistic["low"] is not None and statistic["high"] is not None:
+        limits.append(f"values limited to {statistic['low']}..{statistic['high']}")
     return f"{_COUNTED[statistic['kind']]} ({', '.join(limits)})" if limits else "the truth"
 
 
@@ -380,8 +382,11 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
 
 
 def _not_covered(record: Mapping[str, Any]) -> list[str]:
+    beyond = any(statistic["low"] is not None for statistic in record["statistics"])
     return [
         f"What the table's intervals say: {record['interval']}.",
-        "What this does not cover: errors in the data themselves (wrong, missing or double entries), and people in none of the "
-        "groups listed, who are not counted.",
+        "What this does not cover: errors in the data themselves (wrong, missing or double entries), "
+        + ("" if beyond else "and ")
+        + "people in none of the groups listed, who are not counted"
+        + (", and what lies beyond the declared bounds." if beyond else "."),
     ]

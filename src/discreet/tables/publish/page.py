@@ -42,12 +42,19 @@ _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the 
 def statement(record: Mapping[str, Any], mark: str = ".") -> str:
     """What the people in the data should know, in plain words; `mark` is the decimal mark."""
     epsilon, plus = promised(record)
-    bound = _marked(times_at_most(epsilon), mark)
-    otherwise = "with any other data of yours" if record["relation"] == "change-one" else "without"
+    bound, more = _marked(times_at_most(epsilon), mark), _marked(plus, mark)
+    otherwise, known = f"with any other data of yours{more}", ""
+    if record["relation"] == "add-remove":
+        twice = _marked(times_at_most(promised(record, 2)[0]), mark)
+        otherwise = f"without{more}"
+        known = (
+            f"Where it is known that you are in the data, a conclusion about what they say of you is at most {twice} times as likely "
+            f"as with other data of yours{more}: replacing your data by others is two changes, yours are removed and others added. "
+        )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Any conclusion that someone draws about you from this table "
-        f"is at most {bound} times as likely with your data as {otherwise}{_marked(plus, mark)}. "
+        f"is at most {bound} times as likely with your data as {otherwise}. {known}"
         f"{escape(str(record['person']))}</p>"
         + "".join(
             f"<p class='small'>{escape(text)}</p>"
@@ -63,11 +70,12 @@ def _of_totals(record: Mapping[str, Any]) -> list[str]:
     return left_out_words(record["left_out"]) if record["margins"] or record["measured"] else []
 
 
-def promised(record: Mapping[str, Any]) -> tuple[Fraction, str]:
-    """The epsilon of a release; of one that spent rho, with what is added to a probability: delta, in words."""
+def promised(record: Mapping[str, Any], changes: int = 1) -> tuple[Fraction, str]:
+    """The epsilon of a release, so many changes apart; of one that spent rho, with what is added to a probability: delta, in
+    words. Of k changes epsilon is k times as large, and rho k squared (Bun and Steinke 2016, proposition 1.9)."""
     if record["epsilon_charged"] is not None:
-        return Fraction(record["epsilon_charged"]), ""
-    rho, delta = Fraction(record["rho_charged"]), Fraction(record["delta"])
+        return changes * Fraction(record["epsilon_charged"]), ""
+    rho, delta = changes**2 * Fraction(record["rho_charged"]), Fraction(record["delta"])
     return epsilon_above(rho, delta), f", plus {show_delta(delta)}"
 
 

@@ -244,8 +244,14 @@ def _about(statistic: Statistic, terms: Terms, question: Question) -> list[str]:
         return []
     counted, own = question.counted_words(terms.unit), question.counted_column
     adding = "a unit" if own is None else f"one {own}"
-    value = "a value" if terms.unit is None or question.counted == ROWS else f"what {adding} adds in a group"
+    by_row = terms.unit is None or question.counted == ROWS
+    value = "a value" if by_row else f"what {adding} adds in a group"
     said = [f"{statistic.name}: {value} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."]
+    if not by_row:
+        said.append(
+            f"{statistic.name}: the rows of {adding} in a group are added up first; with two rows, it counts with both, also where one "
+            "was entered twice."
+        )
     if isinstance(statistic.missing, Fraction):
         said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
     elif terms.relation == "change-one" and statistic.missing != OUT:
