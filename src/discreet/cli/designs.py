@@ -374,9 +374,9 @@ def plan_tables(
 ) -> Output:
     """Find how many tables a budget pays for.
 
-    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables an
-    error allows (--error 10 --confidence 0.95, or a standard error), the error that a number of tables has, and from how many on concentrated terms are better. Two
-    statistics in one release are two tables.
+    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables an error
+    allows (--error 10 --confidence 0.95, or a standard error), the error that a number of tables has, and from how many on
+    concentrated terms are better. Two statistics in one release are two tables.
 
     Example: discreet plan-tables --tables 100 --standard-error 20 --budget 4 --delta 1e-9
     """

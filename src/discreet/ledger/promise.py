@@ -43,8 +43,8 @@ CHANGED = {
 }
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 TWICE = (
-    "Facts about somebody who is known to be in the data are protected less, with twice the epsilon, because replacing an answer by "
-    "another is two changes: one record is removed, another is added."
+    "Facts about somebody who is known to be in the data are protected less, with twice the epsilon, because replacing an answer "
+    "by another is two changes: one record is removed, another is added."
 )
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
@@ -54,8 +54,8 @@ WITH_DELTA = (
     "as likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
 )
 TWICE_RHO = (
-    "Facts about somebody who is known to be in the data are protected less, with four times the rho, because replacing an answer by "
-    "another is two changes: one record is removed, another is added."
+    "Facts about somebody who is known to be in the data are protected less, with four times the rho, because replacing an answer "
+    "by another is two changes: one record is removed, another is added."
 )
 A_ROW_RHO = "One person, the privacy unit, is one row: for somebody with k rows rho is k^2 times as large."
 PROVED_RHO = (
@@ -222,8 +222,8 @@ class Promise(Result):
         is_word = isinstance(self.unit_is, str) and re.fullmatch(r"[^\W\d_][\w -]{0,39}", self.unit_is)
         if not is_word or self.terms.unit is None:
             raise LedgerError(
-                f"unit_is = {show(self.unit_is)} is not what one id stands for: write one word, such as household, for a data set that "
-                "names a column of ids."
+                f"unit_is = {show(self.unit_is)} is not what one id stands for: write one word, such as household, for a data set "
+                "that names a column of ids."
             )
 
     def definition(self) -> list[str]:

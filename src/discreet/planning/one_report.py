@@ -47,6 +47,7 @@ def plan_epsilon(
 ) -> Plan:
     """The smallest epsilon that keeps a report within an error, for each family.
 
+        n            the largest count that there can be, or a Grid
         error        the error to keep to, in the answer's units
         confidence   how often the error must be kept to. Whatever the truth is; with a `prior`, on average
         prior        what is publicly known about the truth
@@ -63,7 +64,7 @@ def plan_epsilon(
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     reach = reach_of(error, goal.grid)
     chosen = [least_level(name, make, reach, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen))
+    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen), _notes(families))
 
 
 def plan_error(
@@ -88,7 +89,17 @@ def plan_error(
     level = Level.of(alpha=alpha, epsilon=epsilon)
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     chosen = [least_error(name, make, level, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen))
+    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen), _notes(families))
+
+
+def _notes(families: Sequence[str] | None) -> tuple[str, ...]:
+    """Which of all families to read, where none was named."""
+    if families is not None:
+        return ()
+    return (
+        "For a table of an office read geometric; explicit_fair is for public groups of up to 64 people, randomized_response for "
+        "answers that people send themselves.",
+    )
 
 
 def _asked(

@@ -378,7 +378,9 @@ def meaning(asked: MeaningForm) -> MeaningReply:
     columns = ["a suspicion of", *first.row()]
     about = "that one person is in the data " if known else ""
     told = f"Everything that is ever published changes the odds {about}by a factor of at most {first.words()}."
-    told += "".join(f" {TWICE if rho is None else TWICE_RHO} These odds change by at most {row.words()}." for row in known)
+    told += "".join(
+        f" {TWICE if rho is None else TWICE_RHO} These odds change by at most {row.words()}." for row in known
+    )
     return MeaningReply(sentence=told, columns=columns, rows=rows)
 
 

@@ -116,7 +116,10 @@ class QuestionCheck(Result):
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
         caps = "".join(f" {period}." for period in self.periods)
-        price = f"It would charge {self.measure} {show_amount(self.charge)} of {show_amount(self.left)} left{whose}"
+        now = next((f" in the {period.kind} {period.name}" for period in self.periods if period.left == self.left), "")
+        price = (
+            f"It would charge {self.measure} {show_amount(self.charge)} of {show_amount(self.left)} left{now or whose}"
+        )
         price += ", and so it would be refused" if self.charge > self.left else ""
         price = f"{price}; the check charged nothing.{caps}" if self.charge else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
@@ -344,9 +347,17 @@ class _Column:
         """Other spellings of a text in the rows, but those that the question names beside it."""
         return sorted(other for other in self.alike.get(form(text), []) if other != text and other not in named)
 
+    def _by_form(self) -> dict[str, list[str]]:
+        """The declared keys that are texts, those of one form together: North and north."""
+        found: dict[str, list[str]] = {}
+        for key in self.texts[0]:
+            found.setdefault(form(key), []).append(key)
+        return found
+
     def _spelled(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
         """Texts of the question that rows have in another spelling, or not at all."""
         strange: list[str] = []  # keys that are no numbers, of a column of numbers
+        twins: dict[str, list[str]] = {}  # declared keys by their form, where it is needed
         asked = [(text, where, named) for named in self.texts for text, where in named.items()]
         for text, where, named in asked:
             named_too = self.keys if where.startswith(_KEY) else {}
@@ -377,7 +388,17 @@ class _Column:
                         "type", f"{where} {show(text)}", "the column has numbers", "compare it with a number"
                     )
             elif not is_there and where.startswith(_KEY):
-                unseen.append(text)
+                twins = twins or self._by_form()
+                twin = next((other for other in twins[form(text)] if other != text), None)
+                if twin is None or not self.there:
+                    unseen.append(text)
+                    continue
+                yield QuestionFinding(
+                    "spelling",
+                    f"{where} {show(text)}",
+                    f"no row has it, and {show(twin)} is declared too",
+                    "declare one of them",
+                )
         if strange:
             yield QuestionFinding(
                 "type", f"by {self.name}: {_listed(strange)}", "the column has numbers", bands_for(strange)

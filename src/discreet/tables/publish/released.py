@@ -350,10 +350,11 @@ class Release(Result):
         )
         words = total_words(self.record["statistics"])
         headed = words[0] if len(words) == 1 else "value"
+        match = ", matching the fitted parts" if TOTAL in words else ""
         totals = tuple(
             replace(
                 View.of(
-                    f"{totals_title(margin, self.record)}, matching the fitted parts:",
+                    f"{totals_title(margin, self.record)}{match}:",
                     [
                         {
                             headed if n == TOTAL else n: _short(x if n in OF_TOTALS else key_for_people(x))
@@ -453,9 +454,22 @@ def charged_words(record: Mapping[str, Any]) -> str:
 
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
-    return ", ".join(
-        statistic["what"] if statistic["kind"] == "count" else f"{statistic['kind']} of {statistic['what']}"
+    units = f"units of {record['unit']}"
+    what = [
+        statistic["what"].replace(units, counted_in_words(record), 1)
+        if record["counted"] == units
+        else statistic["what"]
         for statistic in record["statistics"]
+    ]
+    kinds = [statistic["kind"] for statistic in record["statistics"]]
+    return ", ".join(what if kind == "count" else f"{kind} of {what}" for kind, what in zip(kinds, what, strict=True))
+
+
+def counted_in_words(record: Mapping[str, Any]) -> str:
+    """What is counted: of units, what the label of their ids says, such as people or households."""
+    labels: Mapping[str, str] = record["presentation"].get("labels", {})
+    return (
+        labels.get(record["unit"], record["counted"]) if record["counted"].startswith("units of") else record["counted"]
     )
 
 
@@ -487,6 +501,7 @@ def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 _TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
+ADDED = ("count", "sum")  # which add up to them
 
 
 def key_for_people(key: Any) -> Any:
