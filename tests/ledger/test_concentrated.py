@@ -332,7 +332,7 @@ def test_the_command_line_has_the_same_words(place, capsys):
     )
     assert (code, "(epsilon <= 2 at delta 1e-9)" in out) == (0, True)
     code, out, _ = run("ledger", "charge", "census", *where, "--rho", "1/100", "--what", "elsewhere")
-    assert (code, "rho 1/100 of 1/5 spent, 19/100 left" in out) == (0, True)
+    assert (code, "rho 0.01 of 1/5 spent, 0.19 left" in out) == (0, True)
     code, out, _ = run("ledger", "history", "census", *where, "--json")
     assert [row["rho"] for row in json.loads(out)] == ["", "0.01"]
     assert "rho 1/5" in run("ledger", "show", *where)[1]

@@ -208,12 +208,18 @@ def test_a_budget_that_is_none_is_told_at_its_field(guest, budget, field):
 def test_what_a_budget_means_is_bayes_rule(guest):
     """A suspicion of 10 % becomes e/(e + 9) at epsilon 1, and e^2/(e^2 + 9) where two records are compared."""
     found = guest.post("/api/release/meaning", json={"budget": "1", "relation": "add-remove"}).json()
-    assert "10 % becomes at most 23.2 %" in found["sentence"]
+    assert (
+        "that one person is in the data by a factor of at most 2.719: a suspicion of 10 % becomes at most 23.2 %"
+        in found["sentence"]
+    )
+    assert "because replacing an answer by another is two changes" in found["sentence"]
+    assert found["sentence"].endswith("a suspicion of 10 % becomes at most 45.1 %.")
     assert [row[-2] for row in found["rows"]] == ["23.2 %", "45.1 %"]
     with_delta = guest.post(
         "/api/release/meaning", json={"budget": "1", "delta": "1e-9", "relation": "change-one"}
     ).json()
     assert "except with a probability" in with_delta["sentence"]
+    assert "two changes" not in with_delta["sentence"]
 
 
 def test_the_curve_is_that_of_the_library_at_the_chosen_point(guest, place):

@@ -294,7 +294,7 @@ def show_decimal(value: Fraction) -> str:
 
 
 def show_amount(value: Fraction) -> str:
-    """What is spent or left, for people: a fraction that people write (1/800, 7/20) as it is, else a decimal where that is
+    """What is spent or left, for people: a fraction that people write (1/3, 7/20) as it is, else a decimal where that is
     exact and short, else a short rational as it is, or a decimal with the exact value.
 
     >>> show_amount(Fraction(1, 3)), show_amount(Fraction("0.284")), show_amount(Fraction(5, 49))
@@ -302,8 +302,7 @@ def show_amount(value: Fraction) -> str:
     >>> show_amount(Fraction(601986402163, 500000000000)), show_amount(Fraction(1, 1023))
     ('1.203972804326', '0.000977518 (1/1023)')
     """
-    is_plain = value.denominator <= 20 or value.numerator == 1
-    if value.denominator <= 1000 and (is_plain or 10**6 % value.denominator):
+    if value.denominator <= 20 or (value.denominator <= 1000 and 10**6 % value.denominator):
         return str(value)
     decimal = show_decimal(value)
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"

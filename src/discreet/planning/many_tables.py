@@ -46,8 +46,8 @@ def plan_tables(
 
         tables          how many tables are to be published from the same people, ever
         standard_error  the standard error required of every count
-        error           instead: how far every count may be off, such as 10 for plus or minus 10,
-        confidence      in so many of all cases
+        error           instead: the error to keep to, such as 10 for plus or minus 10
+        confidence      how often every count keeps to the error
         budget          the epsilon of all of them together
         delta           the delta of (epsilon, delta)-privacy: every event is at most e^epsilon times as likely, plus delta
 

@@ -143,7 +143,9 @@ def _about_missing(name: str, declared: Mapping[str, Any]) -> str:
     if own is None:
         return "nothing to do: the declared groups are not by this column"
     keys = declared[own]
-    is_there = None in (keys.values() if isinstance(keys, Mapping) else keys)
+    if not isinstance(keys, (Mapping, list, tuple)):  # a range, a column, or nothing that can be declared
+        return "declare null as a key to count them"
+    is_there = any(key is None for key in (keys.values() if isinstance(keys, Mapping) else keys))
     return "null is declared: they are counted there" if is_there else "declare null as a key to count them"
 
 

@@ -39,6 +39,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 from .forms import bands_for, day_of, form, is_numeral
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
+ONE = "if they mean the same, declare the one of your public list"
 _KEPT = "key that no row has"
 _KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
@@ -308,6 +309,7 @@ class _Column:
         if self.others:
             self._compare_forms()
         unseen: list[Any] = []
+        yield from self._declared_twice()
         if self.of_texts or not self.there:
             yield from self._spelled(unseen)
             yield from self._typed(unseen)
@@ -347,17 +349,18 @@ class _Column:
         """Other spellings of a text in the rows, but those that the question names beside it."""
         return sorted(other for other in self.alike.get(form(text), []) if other != text and other not in named)
 
-    def _by_form(self) -> dict[str, list[str]]:
-        """The declared keys that are texts, those of one form together: North and north."""
+    def _declared_twice(self) -> Iterator[QuestionFinding]:
+        """Keys that differ in capitals or blanks alone: said of the declaration, whatever the rows have."""
         found: dict[str, list[str]] = {}
         for key in self.texts[0]:
-            found.setdefault(form(key), []).append(key)
-        return found
+            found.setdefault(" ".join(key.casefold().split()), []).append(key)
+        for keys in found.values():
+            if len(keys) > 1:
+                yield QuestionFinding("spelling", f"by {self.name}: {_listed(keys)}", "declared as different keys", ONE)
 
     def _spelled(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
         """Texts of the question that rows have in another spelling, or not at all."""
         strange: list[str] = []  # keys that are no numbers, of a column of numbers
-        twins: dict[str, list[str]] = {}  # declared keys by their form, where it is needed
         asked = [(text, where, named) for named in self.texts for text, where in named.items()]
         for text, where, named in asked:
             named_too = self.keys if where.startswith(_KEY) else {}
@@ -388,17 +391,7 @@ class _Column:
                         "type", f"{where} {show(text)}", "the column has numbers", "compare it with a number"
                     )
             elif not is_there and where.startswith(_KEY):
-                twins = twins or self._by_form()
-                twin = next((other for other in twins[form(text)] if other != text), None)
-                if twin is None or not self.there:
-                    unseen.append(text)
-                    continue
-                yield QuestionFinding(
-                    "spelling",
-                    f"{where} {show(text)}",
-                    f"no row has it, and {show(twin)} is declared too",
-                    "declare one of them",
-                )
+                unseen.append(text)
         if strange:
             yield QuestionFinding(
                 "type", f"by {self.name}: {_listed(strange)}", "the column has numbers", bands_for(strange)

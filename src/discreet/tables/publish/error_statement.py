@@ -266,7 +266,8 @@ def _truth(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     if question["max_count"] is not None and statistic["kind"] == "count":
         limits.append(f"at most {question['max_count']:,} in a group")
     if statistic["low"] is not None and statistic["high"] is not None:
-        limits.append(f"values limited to {statistic['low']}..{statistic['high']}")
+        low, high = (_figure(statistic[end], "sum") for end in ("low", "high"))
+        limits.append(f"values cut off at {low} and {high}")
     return f"{_COUNTED[statistic['kind']]} ({', '.join(limits)})" if limits else "the truth"
 
 

@@ -35,6 +35,7 @@ from .released import (
     of_which,
     total_words,
     totals_title,
+    what_in_words,
 )
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -50,7 +51,8 @@ def statement(record: Mapping[str, Any], mark: str = ".") -> str:
         otherwise = f"without{more}"
         known = (
             f"Where it is known that you are in the data, a conclusion about what they say of you is at most {twice} times as "
-            f"likely as with other data of yours{more}: replacing your data by others is two changes, yours are removed and others added. "
+            f"likely as with other data of yours{more}: replacing your data by others is two changes, since yours are removed and "
+            "others added. "
         )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
@@ -279,7 +281,7 @@ def release_page(release: Release) -> str:
         left_out = []  # it is said once
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
-            caption = _caption(statistic, f"by {by}" if keys else whole, labels)
+            caption = _caption(statistic, f"by {by}" if keys else whole, labels, record)
             more = len(own) - most
             tables(statistic, own[:most], keys, "total", more, caption)
     parts.append("<h2>Each group</h2>")
@@ -287,7 +289,7 @@ def release_page(release: Release) -> str:
     for k, statistic in enumerate(asked):
         own = release.rows(most, start=k * size)[:size]
         by = ", ".join(labels.get(key, key) for key in record["by"])
-        caption, more = _caption(statistic, f"by {by}" if by else "", labels), size - len(own)
+        caption, more = _caption(statistic, f"by {by}" if by else "", labels, record), size - len(own)
         tables(statistic, own, record["by"], "published", more, caption)
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
@@ -389,11 +391,11 @@ def _part_title(record: Mapping[str, Any]) -> str:
     return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
-def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str]) -> str:
+def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str], record: Mapping[str, Any]) -> str:
     if statistic["name"] in labels:
         return f"{labels[statistic['name']]} {by}".strip()
     named = f"{statistic['name']}: " if statistic["name"] not in (statistic["what"], statistic["kind"]) else ""
-    return f"{named}{statistic['kind']} of {statistic['what']} {by}".strip()
+    return f"{named}{statistic['kind']} of {what_in_words(statistic, record)} {by}".strip()
 
 
 _READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot

@@ -65,7 +65,9 @@ class Preview(Result):
             for statistic in self.record["statistics"]
         ]
         keys = set(self.record["by"])
-        unsaid = {name for name in ("standard error", "half width") if all(line[name] is None for line in self.lines)}
+        unsaid = {
+            name for name in ("standard error", "half width") if all(line.get(name) is None for line in self.lines)
+        }
         shown = View.of(
             self._title(),
             [

@@ -454,23 +454,22 @@ def charged_words(record: Mapping[str, Any]) -> str:
 
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
-    units = f"units of {record['unit']}"
-    what = [
-        statistic["what"].replace(units, counted_in_words(record), 1)
-        if record["counted"] == units
-        else statistic["what"]
-        for statistic in record["statistics"]
-    ]
-    kinds = [statistic["kind"] for statistic in record["statistics"]]
-    return ", ".join(what if kind == "count" else f"{kind} of {what}" for kind, what in zip(kinds, what, strict=True))
+    return ", ".join(
+        what_in_words(each, record) if each["kind"] == "count" else f"{each['kind']} of {what_in_words(each, record)}"
+        for each in record["statistics"]
+    )
+
+
+def what_in_words(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """What one statistic is of, for people: with the label of the column of ids, where it has one."""
+    what, counted = str(statistic["what"]), str(record["counted"])
+    return what.replace(counted, counted_in_words(record), 1)
 
 
 def counted_in_words(record: Mapping[str, Any]) -> str:
     """What is counted: of units, what the label of their ids says, such as people or households."""
-    labels: Mapping[str, str] = record["presentation"].get("labels", {})
-    return (
-        labels.get(record["unit"], record["counted"]) if record["counted"].startswith("units of") else record["counted"]
-    )
+    counted, labels = str(record["counted"]), record["presentation"].get("labels", {})
+    return str(labels.get(record["unit"], counted)) if counted == f"units of {record['unit']}" else counted
 
 
 def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None, by: str = "") -> str:
