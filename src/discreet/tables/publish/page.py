@@ -248,7 +248,7 @@ def release_page(release: Release) -> str:
     parts = [
         f"<h1>{escape(words.title or described)}</h1>",
         f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
-        f"{_number(record['groups'], mark=words.decimal)} groups, {escape(charged_words(record))}, "
+        f"{_number(record['groups'], mark=words.decimal)} groups, {escape(_sentence(charged_words(record), words.decimal))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record, words.decimal),
@@ -297,7 +297,7 @@ def release_page(release: Release) -> str:
     counted, *errors = ErrorStatement.of(release).sentences()
     notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
-    spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
+    spent, budget, rest = (_sentence(amount(left[name]), words.decimal) for name in ("spent", "budget", "left"))
     rho = "" if record["delta"] is None else "rho "
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
