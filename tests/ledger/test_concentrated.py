@@ -102,7 +102,7 @@ def test_rhos_add_up_exactly_to_the_last_bit(census):
         assert census.finish(ask(census, k, rho=HUNDREDTH), "a").paid == {"rho": HUNDREDTH}
     assert census.balance("census").left == HUNDREDTH
     with pytest.raises(
-        BudgetError, match=r"rho 1/100 left of its budget 1/5, but 1000001/100000000 was asked"
+        BudgetError, match=r"rho 0.01 left of its budget 1/5, but 1000001/100000000 was asked"
     ) as caught:
         ask(census, "more", rho=Fraction(1000001, 10**8))
     assert (caught.value.asked, caught.value.left) == (Fraction(1000001, 10**8), HUNDREDTH)
@@ -255,7 +255,7 @@ def test_the_promise_is_that_of_the_whole_budget(census):
     assert "no delta" not in text
     assert "epsilon 3.93366 with delta 1e-9 (rho 1/5) for everything that is ever published from census" in text
     assert (
-        "Spent so far: rho 1/100. If it ends here by a rule fixed beforehand, that is epsilon 0.810175 with this delta."
+        "Spent so far: rho 0.01. If it ends here by a rule fixed beforehand, that is epsilon 0.810175 with this delta."
         in text
     )
     rows = told.rows()

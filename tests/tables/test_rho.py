@@ -434,7 +434,7 @@ def test_the_command_line_releases_for_a_rho(tmp_path, monkeypatch, capsys):
     )
     assert run("admit", "people.csv", *where)[0] == 0
     code, out, _ = run("preview", *asked)
-    assert (code, "The release would charge rho 1/100; nothing was drawn or charged." in out) == (0, True)
+    assert (code, "The release would charge rho 0.01; nothing was drawn or charged." in out) == (0, True)
     assert "within 14 of the truth in 95 of 100 cases" in out
     code, out, _ = run("release", *asked, "--check")
     assert (code, "It would charge rho 1/100 of 1/50 left" in out) == (0, True)
