@@ -259,7 +259,7 @@ def test_the_promise_is_that_of_the_whole_budget(census):
         in text
     )
     rows = told.rows()
-    assert [row["rho"] for row in rows] == ["1/5", "1/100", "4/5", "1/25"]  # two changes are four times rho
+    assert [row["rho"] for row in rows] == ["1/5", "0.01", "4/5", "0.04"]  # two changes are four times rho
     assert rows[1]["after"] == "what is spent so far, if it ends here by a rule fixed beforehand"
     for wrong in ("except with probability", "fails with"):
         assert wrong not in text
