@@ -65,5 +65,5 @@ def test_extras_are_installed_by_a_command_that_works_today():
         for several in re.findall(r'pip install (?:-e )?"?\.\[([\w,]+)\]', text):
             asked |= set(several.split(","))
         asked |= set(re.findall(r'MissingExtraError\.needing\(\s*[^"]*"[^"]*",\s*"(\w+)"\s*\)', text))
-    assert asked == {"tables", "excel", "postgres", "plots", "studio", "spark"}
+    assert asked == {"all", "tables", "frames", "excel", "postgres", "plots", "studio", "spark"}
     assert asked <= set(extras)

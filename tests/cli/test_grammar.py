@@ -42,7 +42,7 @@ MEANINGS = {
     "--budget": 2,  # of a data set for good, of a plan
     "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
-    "--confidence": 4,  # of all intervals, of each of a difference, of a bound, of an error
+    "--confidence": 5,  # of all intervals, of each of a difference, of a bound, of an error of one report, and of tables
     "--counts": 2,
     "--delta": 6,  # of terms for good, of a plan, of what is checked, is composed, is mixed, is asked again
     "--epsilon": 2,  # of the level; compose asks for its delta

@@ -102,7 +102,7 @@ def test_rhos_add_up_exactly_to_the_last_bit(census):
         assert census.finish(ask(census, k, rho=HUNDREDTH), "a").paid == {"rho": HUNDREDTH}
     assert census.balance("census").left == HUNDREDTH
     with pytest.raises(
-        BudgetError, match=r"rho 1/100 left of its budget 1/5, but 1000001/100000000 was asked"
+        BudgetError, match=r"rho 0.01 left of its budget 1/5, but 1000001/100000000 was asked"
     ) as caught:
         ask(census, "more", rho=Fraction(1000001, 10**8))
     assert (caught.value.asked, caught.value.left) == (Fraction(1000001, 10**8), HUNDREDTH)
@@ -255,11 +255,11 @@ def test_the_promise_is_that_of_the_whole_budget(census):
     assert "no delta" not in text
     assert "epsilon 3.93366 with delta 1e-9 (rho 1/5) for everything that is ever published from census" in text
     assert (
-        "Spent so far: rho 1/100. If it ends here by a rule fixed beforehand, that is epsilon 0.810175 with this delta."
+        "Spent so far: rho 0.01. If it ends here by a rule fixed beforehand, that is epsilon 0.810175 with this delta."
         in text
     )
     rows = told.rows()
-    assert [row["rho"] for row in rows] == ["1/5", "1/100", "4/5", "1/25"]  # two changes are four times rho
+    assert [row["rho"] for row in rows] == ["1/5", "0.01", "4/5", "0.04"]  # two changes are four times rho
     assert rows[1]["after"] == "what is spent so far, if it ends here by a rule fixed beforehand"
     for wrong in ("except with probability", "fails with"):
         assert wrong not in text
@@ -290,10 +290,10 @@ def test_a_loss_beyond_epsilon_is_likelier_than_delta_and_less_than_the_page_say
 
 def test_terms_of_units_speak_of_units(ledger):
     ledger.create("homes", rho="1/5", delta="1e-9", relation="change-one", public=["district"], unit="household")
-    text = str(ledger.promise("homes"))
+    text = str(ledger.promise("homes", unit_is="household"))
     assert "person" not in text
-    assert "if one unit were changed, plus delta" in text
-    assert "a group of k units is protected with k^2 times the rho" in text
+    assert "if one household were changed, plus delta" in text
+    assert "a group of k households is protected with k^2 times the rho" in text
 
 
 def test_the_general_form_has_these_sentences_too():
@@ -332,7 +332,7 @@ def test_the_command_line_has_the_same_words(place, capsys):
     )
     assert (code, "(epsilon <= 2 at delta 1e-9)" in out) == (0, True)
     code, out, _ = run("ledger", "charge", "census", *where, "--rho", "1/100", "--what", "elsewhere")
-    assert (code, "rho 1/100 of 1/5 spent, 19/100 left" in out) == (0, True)
+    assert (code, "rho 0.01 of 1/5 spent, 0.19 left" in out) == (0, True)
     code, out, _ = run("ledger", "history", "census", *where, "--json")
     assert [row["rho"] for row in json.loads(out)] == ["", "0.01"]
     assert "rho 1/5" in run("ledger", "show", *where)[1]

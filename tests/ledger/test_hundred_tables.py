@@ -77,7 +77,7 @@ def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(led
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.count("verdict: all of this holds") == TABLES + 1
     assert f"rho 1/8 of about {float(terms.budget):.9g} is spent, in 100 charges; 0 without an answer" in found.stdout
-    assert "every event is at most e^4 times as likely if one person is changed, plus 1e-09" in found.stdout
+    assert "every event is at most e^4 times as likely if one person is changed, plus 1e-9" in found.stdout
     assert found.stdout.count("rho pays for all that one unit moves, by the weights of its noise (gaussian)") == TABLES
     assert found.stdout.count("are those that line") == TABLES  # the commitments were opened
     assert all(dt.check_release(tmp_path / name, ledger=ledger) for name in files[::25])

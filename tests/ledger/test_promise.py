@@ -92,7 +92,7 @@ def test_attributes_are_two_changes_apart_where_presence_is_protected(tmp_path):
         channel.entry(3, y) * channel.entry(2, z) / (channel.entry(2, y) * channel.entry(3, z))  # (ill, well)
         for y, z in itertools.product(range(7), repeat=2)
     )
-    allowed = [Decimal(row["odds change by <="]) for row in told.rows()]
+    allowed = [Decimal(row["odds change by at most"]) for row in told.rows()]
     assert float(allowed[0]) < float(worst) <= float(allowed[2]) < float(worst) + 0.001
     sure = Fraction(1, 10) * worst / (Fraction(1, 10) * worst + Fraction(9, 10))
     assert "10 % becomes at most 23.2 %" in " ".join(told.whole())
@@ -132,16 +132,24 @@ def test_all_of_the_budget_may_be_spent_after_as_long_as_the_caps_together_say(p
 
 
 def test_terms_decide_the_words(town):
-    text = str(town.promise("bits"))
-    assert "the private attributes of one unit are other ones (relation change-one)" in text
+    assert "One person, the privacy unit, is everything with one value of household" in str(town.promise("bits"))
+    text = str(town.promise("bits", unit_is="household"))
+    assert "the private attributes of one household are other ones (relation change-one)" in text
     assert "add-remove" not in text
-    assert "One unit is everything with one value of household" in text
-    assert "Several units: a group of k units" in text
+    assert "One household is everything with one value of household" in text
+    assert "Several households: a group of k households" in text
+    assert "belongs to the families" in str(town.promise("bits", unit_is="family"))
     assert "person" not in text  # but in the title there are people in a household
     assert page.CHANGED["add-remove"] in str(town.promise("town"))
     assert "Public columns, and the sizes of groups: district, sex." in text
     assert "There is no cap" in text
     assert "nothing was so far" in text
+
+
+@for_each("name, word", [("bits", ""), ("bits", "<b>"), ("bits", 7), ("town", "household")])
+def test_what_an_id_stands_for_is_a_word_where_there_are_ids(name, word, town):
+    with pytest.raises(dt.errors.LedgerError, match="is not what one id stands for: write one word"):
+        town.promise(name, unit_is=word)
 
 
 def test_the_page_is_html_with_nothing_in_it_that_runs(tmp_path):

@@ -51,6 +51,37 @@ def test_tables_at_one_standard_error(epsilon, error):
     assert gaussian_error(float(plan.rho) / gaussian) <= error < gaussian_error(float(plan.rho) / (gaussian + 1))
 
 
+def within(weights: dict[int, float], error: int) -> float:
+    return math.fsum(w for k, w in weights.items() if abs(k) <= error) / math.fsum(weights.values())
+
+
+@for_each("error, confidence", [(0, "0.9"), (3, "0.95"), (10, "0.95"), (20, "0.99")])
+def test_tables_within_an_error_by_sums_over_both_distributions(error, confidence):
+    """As many tables as keep to it, and one more does not."""
+    plan = dt.plan_tables(error=error, confidence=confidence, budget=40)
+    rho, wanted = float(plan.rho), float(confidence)
+    for k, holds in ((0, True), (1, False)):
+        pure, gaussian = (paid + k for paid in plan.paid)
+        assert (within({x: math.exp(-40 / pure * abs(x)) for x in range(-3000, 3001)}, error) >= wanted) is holds
+        assert (within({x: math.exp(-rho / gaussian * x * x) for x in range(-3000, 3001)}, error) >= wanted) is holds
+    assert f"plus or minus {error} a count" in plan.sentences()[0]
+    assert plan.to_dict()["error"] == error
+
+
+@for_each(
+    "asked, words",
+    [
+        ({}, "how many tables"),
+        ({"error": 10, "standard_error": 5}, "give one of them"),
+        ({"error": "1/2"}, "error"),
+        ({"error": 10, "confidence": 1}, "confidence"),
+    ],
+)
+def test_errors_that_cannot_be_planned_for(asked, words):
+    with pytest.raises(DiscreetError, match=words):
+        dt.plan_tables(**asked, budget=4)
+
+
 @pytest.mark.long
 @for_each("budget, tables", [(1, 17), (2, 18), (4, 20), (8, 23), ("1/10", 15)])
 def test_the_break_even_is_where_sums_over_both_distributions_cross(budget, tables):

@@ -167,7 +167,9 @@ def test_plans_and_choices_are_results():
     plan = dt.plan_epsilon(10, error=2, sensitivity=10)
     assert isinstance(plan, dt.results.Plan)
     assert repr(plan) == f"<Plan {plan.question}>"
-    assert str(plan).splitlines() == [plan.question, *(f"  {choice}" for choice in plan)]
+    assert str(plan).splitlines() == [plan.question, *(f"  {choice}" for choice in plan), *plan.notes]
+    assert "For a table of an office read geometric" in plan.notes[0]
+    assert dt.plan_epsilon(10, error=2, families=["geometric"]).notes == ()
     told = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
     assert told["choices"] == plan.rows() == [choice.to_dict() for choice in plan]
     assert [Fraction(row["alpha"]) for row in told["choices"]] == [choice.alpha for choice in plan]

@@ -117,7 +117,7 @@ def test_what_was_written_is_kept_and_another_reading_must_be_admitted_anew(gues
     assert (draft["file"], draft["table"], draft["admitted"]) == ("people.csv", table, False)
     terms = {"ledger": "budget.db", "dataset": "d", "budget": "1", "relation": "add-remove"}
     assert guest.post("/api/release/open", json=terms).status_code == 200
-    own = ("file", "table", "admitted", "made", "revision")
+    own = ("file", "table", "admitted", "made", "python", "command", "revision")
     form = {name: value for name, value in draft.items() if name not in own} | {"dataset": "d"}
     guest.post("/api/release/keep", json=form)
     guest.post("/api/release/admit", json={"ledger": "budget.db", "dataset": "d", "table": table})
@@ -133,7 +133,7 @@ def test_what_was_written_is_kept_and_another_reading_must_be_admitted_anew(gues
 def test_a_page_that_has_not_seen_the_latest_state_does_not_undo_it(guest):
     """Of two tabs the one that is behind is told so; what the other wrote stays."""
     guest.post("/api/upload/table?kind=csv&name=people.csv", content="a,b\n1,2\n")
-    own = ("file", "table", "admitted", "made")
+    own = ("file", "table", "admitted", "made", "python", "command")
     seen = guest.get("/api/release/draft").json()
     form = {name: value for name, value in seen.items() if name not in own}
     first = guest.post("/api/release/keep", json={**form, "dataset": "first"}).json()
@@ -208,12 +208,18 @@ def test_a_budget_that_is_none_is_told_at_its_field(guest, budget, field):
 def test_what_a_budget_means_is_bayes_rule(guest):
     """A suspicion of 10 % becomes e/(e + 9) at epsilon 1, and e^2/(e^2 + 9) where two records are compared."""
     found = guest.post("/api/release/meaning", json={"budget": "1", "relation": "add-remove"}).json()
-    assert "10 % becomes at most 23.2 %" in found["sentence"]
+    assert (
+        "that one person is in the data by a factor of at most 2.719: a suspicion of 10 % becomes at most 23.2 %"
+        in found["sentence"]
+    )
+    assert "because replacing an answer by another is two changes" in found["sentence"]
+    assert found["sentence"].endswith("a suspicion of 10 % becomes at most 45.1 %.")
     assert [row[-2] for row in found["rows"]] == ["23.2 %", "45.1 %"]
     with_delta = guest.post(
         "/api/release/meaning", json={"budget": "1", "delta": "1e-9", "relation": "change-one"}
     ).json()
     assert "except with a probability" in with_delta["sentence"]
+    assert "two changes" not in with_delta["sentence"]
 
 
 def test_the_curve_is_that_of_the_library_at_the_chosen_point(guest, place):
@@ -256,6 +262,8 @@ def test_the_same_in_python_and_on_the_command_line_is_the_same_question(guest, 
         "presentation": {"title": "It's <so>", "notes": ["one", "two"], "labels": {"town": "Place"}, "decimal": ","},
     }
     made = guest.post("/api/release/ask", json=asked).json()
+    draft = guest.get("/api/release/draft").json()  # what a page that is loaded again shows
+    assert (draft["made"], draft["python"], draft["command"]) == (made["name"], made["python"], made["command"])
     (place.ledgers / "my people.csv").write_text(content)
     monkeypatch.chdir(place.ledgers)
     there = {}

@@ -97,7 +97,7 @@ def test_names_blanks_ids_and_points(tmp_path):
     assert found["town", "blanks around a text"].places == (2, 3, 4, 5, 6)
     assert found["x", "number with a point"].places == (13,)
     assert found["id", "no id"].places == (14,)
-    assert found["id", "ids with more than 10 rows, at most 11"].count == 1
+    assert found["id", "ids with more than one row, at most 11"].count == 1
     path.write_text("1,north\n2,south\n")
     assert findings(dt.profile(path))["1", "a number as the name of a column"].places == (1,)
 

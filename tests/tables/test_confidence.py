@@ -475,7 +475,7 @@ def test_errors_say_of_what_they_speak(tmp_path):
         ({"counted": "rows", "max_rows": 6}, "the number counted (at most 6 rows of each unit)"),
         (
             {"sum": "x:0..9", "max_rows": 2, "counted": "rows"},
-            "the sum over those counted (at most 2 rows of each unit)",
+            "the sum over those counted (at most 2 rows of each unit, values cut off at 0 and 9)",
         ),
         ({"dataset": "town", "max_count": 2000}, "the number counted (at most 2,000 in a group)"),
         ({"dataset": "town"}, "the truth"),

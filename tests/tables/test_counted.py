@@ -294,7 +294,7 @@ HOMES = pandas.DataFrame(  # 5 units of 1 to 5 rows; those with an even number o
         ({}, "2 units have rows in more than 1 of the groups"),
         ({"counted": "rows", "max_rows": 3}, "2 units have more than 3 rows in the groups"),
         ({"counted": "rows", "max_rows": 4}, "1 unit has more than 4 rows in the groups"),
-        ({"counted": "rows", "max_rows": 5}, "0 units have more than 5 rows in the groups"),
+        ({"counted": "rows", "max_rows": 5}, "No unit has more than 5 rows in the groups: all are counted whole"),
         ({"max_groups": 1}, "2 units have rows in more than 1 of the groups"),  # said on purpose: no advice
         ({"max_groups": 2}, None),
     ],
@@ -315,5 +315,5 @@ def test_what_is_cut_off_is_said_before_paying_and_its_number_to_the_holder_alon
         str(dt.preview_epsilons(HOMES, epsilons=[1], **{name: x for name, x in asked.items() if name != "epsilon"})),
     ):
         assert all(warning in text for warning in made.record["beware"])
-    assert ("counted in 1 of them" in str(alone.advice)) == (not more)
+    assert ("say in how many it is counted" in str(alone.advice)) == (not more)
     assert not any(cut and cut in text for text in (str(alone), str(alone.to_dict()), str(made), str(made.record)))

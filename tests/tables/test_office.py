@@ -259,7 +259,7 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     assert found["einkommen", "above the declared 60000"].count >= len([*beyond, last])
     assert ("alter", "not a number in a column of numbers") in found
     assert found["alter", "not a number in a column of numbers"].advice.startswith('use --null "unknown"')
-    assert any(what.startswith("ids with more than 10 rows") for _, what in found)
+    assert any(what.startswith("ids with more than one row") for _, what in found)
     assert found["gemeinde", "undeclared keys: Hinterwald"].places == (last - 1,)
     assert ("gemeinde", "declared keys never seen: Bern") in found
     assert ("sex", "declared keys never seen: missing values") in found

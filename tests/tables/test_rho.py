@@ -434,24 +434,24 @@ def test_the_command_line_releases_for_a_rho(tmp_path, monkeypatch, capsys):
     )
     assert run("admit", "people.csv", *where)[0] == 0
     code, out, _ = run("preview", *asked)
-    assert (code, "The release would charge rho 1/100; nothing was drawn or charged." in out) == (0, True)
+    assert (code, "The release would charge rho 0.01; nothing was drawn or charged." in out) == (0, True)
     assert "within 14 of the truth in 95 of 100 cases" in out
     code, out, _ = run("release", *asked, "--check")
-    assert (code, "It would charge rho 1/100 of 1/50 left" in out) == (0, True)
+    assert (code, "It would charge rho 0.01 of 0.02 left" in out) == (0, True)
     code, out, _ = run("release", *asked, "-o", "released.csv", "--margins", "total")
-    assert (code, "Charged rho 1/100." in out, "rho 1/100 of 1/50 spent, 1/100 left" in out) == (0, True, True)
+    assert (code, "Charged rho 0.01." in out, "rho 0.01 of 0.02 spent, 0.01 left" in out) == (0, True, True)
     assert run("check-release", "released.json", "--ledger", "b.db")[0] == 0
     assert (
         run("ledger", "export", "census", "--ledger", "b.db", "--release", "released.json", "-o", "ledger.json")[0] == 0
     )
     assert verify.main(["ledger.json", "released.json"]) == 0
     page = (tmp_path / "released.html").read_text(encoding="utf-8")
-    assert "2 groups, rho 1/100, " in page
+    assert "2 groups, rho 0.01, " in page
     # epsilon of rho 1/100 at delta 1e-9 is 0.8102: e to it is 2.249
     assert "is at most 2.25 times as likely with your data as without, plus 1e-9." in page
     code, _, err = run("release", *(w if w != "x > 3" else "x > 4" for w in asked[:-1]), "1/99")
     assert code == 2
-    assert "rho 1/100 left of its budget 1/50, but 1/99 was asked" in err
+    assert "rho 0.01 left of its budget 0.02, but 1/99 was asked" in err
 
 
 @for_each("rho, most", itertools.product(("100", "99", "50", "50/3", "1/100"), (2, 3, 7, 29, 40)))

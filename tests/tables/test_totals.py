@@ -408,22 +408,23 @@ def test_totals_say_what_they_are_and_what_they_leave_out(people, ledger, asked,
     """By what is declared, whatever the data: no row of these has an undeclared key."""
     made = released(people, ledger, **{"margins": [[]], **asked})
     view = made.view()
-    assert view.parts[0].title == f"{title}, matching the fitted parts:"
+    adds = ", matching the fitted parts" if headed in ("total", "value") else ""  # means and shares add up to nothing
+    assert view.parts[0].title == f"{title}{adds}:"
     assert headed in view.parts[0].columns
     assert ("total" in view.parts[0].columns) == (headed == "total")
     page = made.to_html()
-    assert f"<h2>{title}, matching its parts</h2>" in page
+    assert f"<h2>{title}{', matching its parts' if adds else ''}</h2>" in page
     assert f" {caption}<" in page
     sentences = [text for text in made.record["beware"] if text.startswith("Totals leave out")]
     assert all(text in str(made) for text in sentences)
-    assert all(f"matching its parts</h2>\n<p class='small'>{text}</p>" in page for text in sentences)
+    assert all(f"</h2>\n<p class='small'>{text}</p>" in page for text in sentences)
     assert len(sentences) == (left_out is not None)
     assert left_out is None or left_out in sentences[0]
 
 
 def test_totals_by_a_column_are_of_the_declared_groups_too(people, ledger):
     made = released(people, ledger, margins=["sex"], mean="age:0..90")
-    assert made.view().parts[0].title == "Means by sex, of the groups listed, matching the fitted parts:"
+    assert made.view().parts[0].title == "Means by sex, of the groups listed:"
     assert not any("Totals" in text for text in released(people, ledger, mean="age:0..90").record["beware"])
 
 
@@ -466,3 +467,22 @@ def test_nothing_is_advised_where_nothing_would_be_gained(people, ledger):
     asked = {"dataset": "people", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2", "margins": [[]]}
     assert dt.preview(some, ledger=ledger, **asked).advice is None
     assert "at most" in dt.preview(some, ledger=ledger, max_count=30, **asked).advice  # small by declaration
+
+
+@pytest.mark.parametrize(("towns", "told"), [(49, False), (50, True)])
+def test_a_total_of_many_counts_is_better_measured_and_a_preview_says_so(ledger, towns, told):
+    keys = [f"T{k}" for k in range(towns)]
+    some = pd.DataFrame({"town": keys})
+    asked = {
+        "dataset": "people",
+        "ledger": ledger,
+        "by": ["town"],
+        "domain": {"town": keys},
+        "margins": [[]],
+        "epsilon": 1,
+    }
+    plain, measured = (dt.preview(some, **asked, **more) for more in ({}, {"measure_totals": [[]]}))
+    assert (f"adds up the noise of {towns} numbers" in str(plain)) == told
+    assert "adds up the noise" not in str(measured)
+    assert plain.errors[1]["each"] > 1.5 * measured.errors[1]["each"]
+    assert "measure_totals" not in str(dt.preview(some, **asked, share="town = 'T1'"))  # shares add up to nothing

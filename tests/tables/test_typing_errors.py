@@ -13,7 +13,7 @@ import pytest
 import discreet as dt
 from discreet.tables.count import typing_errors
 from discreet.tables.count.forms import form
-from discreet.tables.count.typing_errors import _BOOLEANS, KEEP
+from discreet.tables.count.typing_errors import _BOOLEANS, KEEP, ONE
 from discreet.tables.publish.record import CHECKED
 
 from ..engines.test_excel import workbook
@@ -143,7 +143,10 @@ def _keys(column, *keys):
         ),
         (  # both were declared: neither takes the other's place
             _keys("asthma", "Yes", "yes"),
-            {("key that no row has", "by asthma", "'Yes'", KEEP)},
+            {
+                ("key that no row has", "by asthma", "'Yes'", KEEP),
+                ("spelling", "by asthma: 'Yes', 'yes'", "declared as different keys", ONE),
+            },
         ),
         ({"count": "asthma = 'yes'"}, set()),
         ({"count": "asthma = 'perhaps'"}, set()),

@@ -50,11 +50,11 @@ KINDS = {
         "release-to": "releases",
         "check-release": "saved_releases",
         "compare-releases": "saved_releases",
+        "plan-epsilon": "designs",
+        "plan-error": "designs",
         "plan-tables": "designs",
     },
     "For a team that collects reports": {
-        "plan-epsilon": "designs",
-        "plan-error": "designs",
         "plan-reports": "designs",
         "lifetime": "sharing",
         "shuffled": "sharing",

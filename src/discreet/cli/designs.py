@@ -366,22 +366,25 @@ def plan_tables(
     *,
     tables: Annotated[Number | None, described(PLAN_TABLES, "tables")] = None,
     standard_error: Annotated[Number | None, described(PLAN_TABLES, "standard_error")] = None,
+    error: Annotated[Number | None, described(PLAN_EPSILON, "error")] = None,
+    confidence: Annotated[Number, described(PLAN_TABLES, "confidence")] = "0.95",
     budget: Annotated[Number, described(PLAN_TABLES, "budget")],
     delta: Annotated[Number, described(PLAN_TABLES, "delta")] = "1e-9",
     out: Picture = None,
 ) -> Output:
     """Find how many tables a budget pays for.
 
-    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables a
-    standard error allows, the error that a number of tables has, and from how many on concentrated terms are better. Two
-    statistics in one release are two tables.
+    Pure epsilon with geometric noise, beside concentrated terms (rho and delta) with Gaussian noise: how many tables an error
+    allows (--error 10 --confidence 0.95, or a standard error), the error that a number of tables has, and from how many on
+    concentrated terms are better. Two statistics in one release are two tables.
 
     Example: discreet plan-tables --tables 100 --standard-error 20 --budget 4 --delta 1e-9
     """
     from ..planning.many_tables import plan_tables as make
 
     check_picture(out)
-    return Output(make(tables, standard_error=standard_error, budget=budget, delta=delta)).drawn(out)
+    wanted = {"standard_error": standard_error, "error": error, "confidence": confidence}
+    return Output(make(tables, **wanted, budget=budget, delta=delta)).drawn(out)
 
 
 def _truths(n: str | None, values: str | None, edges: str | None) -> Any:

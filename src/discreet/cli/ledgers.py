@@ -18,6 +18,7 @@ ledger = App(
     help="Open, read and check the budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db",
 )
 Account = Annotated[str, DATASET]
+UnitIs = Annotated[str, Parameter(help="The word for what one id stands for, such as household.")]
 
 
 @ledger.command
@@ -175,11 +176,11 @@ def history(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
 
 @ledger.command
 @command("json")
-def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Output:
+def promise(dataset: Account, /, *, ledger: LedgerPlace, unit_is: UnitIs = "person", out: Out = None) -> Output:
     """Say what exactly is promised to the people in a data set.
 
-    One page for whoever must answer for it: the whole budget in odds, what is spent so far, caps as pacing, and what is not
-    promised. With -o promise.html as a page.
+    For whoever must answer for it: the whole budget in odds, what is spent so far, caps as pacing, and what is not
+    promised. With -o promise.html as a page to print.
 
     Example: discreet ledger promise survey-2026 --ledger budget.db
     """
@@ -188,7 +189,7 @@ def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Out
 
     apart(out, ledger)
     with Ledger.existing(ledger) as book:
-        told = book.promise(dataset)
+        told = book.promise(dataset, unit_is=unit_is)
     if out is None or out == "-":
         return Output(told)
     done = saved(out)

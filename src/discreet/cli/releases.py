@@ -418,6 +418,8 @@ def _show(
 ) -> None:
     from rich.console import Console
 
+    from ..tables.draw.audiences import Audiences
+    from ..tables.saved.release_files import outputs
     from . import terminal
 
     if show_dropped:
@@ -440,7 +442,11 @@ def _show(
         terminal.show(console, replace(made.view(), where=everything))
         if places:
             written = ", ".join(map(str, places))
-            console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)
+            totals = (
+                [] if isinstance(made, Audiences) else [x.name for x in outputs(places[0], list(made.margins))[1:-2]]
+            )
+            more = f", totals ({', '.join(totals)})" if totals else ""
+            console.print(f"Written: {written}{more}, with the record and a page for people beside it.", markup=False)
 
 
 def _tell_unread(made: Release | Audiences) -> None:

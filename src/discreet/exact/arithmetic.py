@@ -295,12 +295,15 @@ def show_decimal(value: Fraction) -> str:
 
 
 def show_amount(value: Fraction) -> str:
-    """What is spent or left, for people: a short rational as it is, else a decimal, with the exact value where that differs.
+    """What is spent or left, for people: a fraction that people write (1/3, 7/20) as it is, else a decimal where that is
+    exact and short, else a short rational as it is, or a decimal with the exact value.
 
-    >>> show_amount(Fraction(1, 3)), show_amount(Fraction(601986402163, 500000000000)), show_amount(Fraction(1, 1023))
-    ('1/3', '1.203972804326', '0.000977518 (1/1023)')
+    >>> show_amount(Fraction(1, 3)), show_amount(Fraction("0.284")), show_amount(Fraction(5, 49))
+    ('1/3', '0.284', '5/49')
+    >>> show_amount(Fraction(601986402163, 500000000000)), show_amount(Fraction(1, 1023))
+    ('1.203972804326', '0.000977518 (1/1023)')
     """
-    if value.denominator <= 1000:
+    if value.denominator <= 20 or (value.denominator <= 1000 and 10**6 % value.denominator):
         return str(value)
     decimal = show_decimal(value)
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"

@@ -477,9 +477,10 @@ class Ledger:
         names = self.datasets() if name is None else [name]
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
 
-    def promise(self, name: str) -> Promise:
-        """A page for whoever must answer for a data set: the whole budget in odds, what is spent, pacing, what is not promised."""
-        return promise_of(self.terms(name), self.balance(name), self.history(name))
+    def promise(self, name: str, *, unit_is: str = "person") -> Promise:
+        """A page for whoever must answer for a data set: the whole budget in odds, what is spent, pacing, what is not promised.
+        `unit_is` is the page's word for what one id of the data set stands for, such as household."""
+        return promise_of(self.terms(name), self.balance(name), self.history(name), unit_is)
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""

@@ -7,6 +7,7 @@ set stand there word by word (tests/ledger/test_promise.py).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
@@ -15,7 +16,8 @@ from typing import Any
 
 import flint
 
-from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_delta
+from ..errors import LedgerError
+from ..exact.arithmetic import ball, certified_ceil, float_above, show, show_above, show_amount, show_delta
 from ..exact.concentrated import epsilon_above
 from ..present.views import Result, View
 from .balances import Balance
@@ -25,7 +27,7 @@ from .periods import MONTHS
 HEADINGS = (
     "What is promised",
     "The whole budget",
-    "Pacing, which is no promise",
+    "Pacing",
     "What adds up",
     "What is not promised",
 )
@@ -41,8 +43,8 @@ CHANGED = {
 }
 PERSON = "One person, the privacy unit, is everything with one value of {unit}."
 TWICE = (
-    "Facts about somebody who is known to be in the data are protected less, with twice the epsilon: one record goes out and "
-    "another comes in."
+    "Facts about somebody who is known to be in the data are protected less, with twice the epsilon, because replacing an answer "
+    "by another is two changes: one record is removed, another is added."
 )
 A_ROW = "One person, the privacy unit, is one row: somebody with k rows has k times the epsilon."
 PROVED = "This is proved in whole numbers. There is no small probability with which it fails (no delta)."
@@ -52,8 +54,8 @@ WITH_DELTA = (
     "as likely as it would be if one person were changed, plus delta, whatever a reader knows besides."
 )
 TWICE_RHO = (
-    "Facts about somebody who is known to be in the data are protected less, with four times the rho: one record goes out and "
-    "another comes in."
+    "Facts about somebody who is known to be in the data are protected less, with four times the rho, because replacing an answer "
+    "by another is two changes: one record is removed, another is added."
 )
 A_ROW_RHO = "One person, the privacy unit, is one row: for somebody with k rows rho is k^2 times as large."
 PROVED_RHO = (
@@ -85,12 +87,13 @@ NOT_PROMISED = (
     "Other ways: data can leak through logs, letters or people who talk; that is not counted here.",
     "That epsilon is small enough: that is a decision, not a theorem.",
 )
+PERSON_WORD = "person"
 _UNITS = (
     ("One person, the privacy unit,", "One unit"),
     ("one person", "one unit"),
     ("a person", "a unit"),
     ("somebody who is known", "a unit that is known"),
-    ("that they took part", "that it took part"),
+    ("whether they took part", "whether it took part"),
     ("Several persons: a group of k people", "Several units: a group of k units"),
     ("with or without them", "with or without it"),
     ("from the same people", "from the same units"),
@@ -194,9 +197,9 @@ class Odds:
         return {
             **({} if self.rho is None else {"rho": show_amount(self.rho)}),
             "epsilon": self.shown,
-            "odds change by <=": odds_factor(self.epsilon),
-            **({} if self.rho is None else {"more with probability <=": beyond(self.epsilon, self.rho)}),
-            **{f"{before * 100} % becomes <=": sure_afterwards(before, self.epsilon) for before in BEFORE},
+            "odds change by at most": odds_factor(self.epsilon),
+            **({} if self.rho is None else {"more with probability at most": beyond(self.epsilon, self.rho)}),
+            **{f"{before * 100} % becomes at most": sure_afterwards(before, self.epsilon) for before in BEFORE},
         }
 
 
@@ -204,12 +207,24 @@ class Odds:
 class Promise(Result):
     """What is promised to the people in a data set, with its numbers: the whole budget first, caps second, and where it ends.
 
-    `stated` is what was charged for reports that were drawn elsewhere, as somebody stated.
+    `stated` is what was charged for reports that were drawn elsewhere, as somebody stated; `unit_is` the word for what one id
+    stands for, such as household.
     """
 
     terms: Terms
     balance: Balance
     stated: Fraction = Fraction(0)
+    unit_is: str = PERSON_WORD  # what one value of the id column is
+
+    def __post_init__(self) -> None:
+        if self.unit_is == PERSON_WORD:
+            return
+        is_word = isinstance(self.unit_is, str) and re.fullmatch(r"[^\W\d_][\w -]{0,39}", self.unit_is)
+        if not is_word or self.terms.unit is None:
+            raise LedgerError(
+                f"unit_is = {show(self.unit_is)} is not what one id stands for: write one word, such as household, for a data set "
+                "that names a column of ids."
+            )
 
     def definition(self) -> list[str]:
         """Differential privacy in one sentence, and who and what is protected in this data set."""
@@ -274,11 +289,11 @@ class Promise(Result):
         return [NOT_PROMISED[0], f"{columns}: {public}.", *NOT_PROMISED[1:-1], stated, small]
 
     def sections(self) -> dict[str, list[str]]:
-        """Every heading with its sentences, in the order in which they are read; of units where these are no persons."""
+        """Every heading with its sentences, in the order in which they are read; of units where these are not persons."""
         adds_up = ADDS_UP if self.terms.delta is None else ADDS_UP_RHO
         texts = [self.definition(), self.whole(), self.pacing(), list(adds_up), self.limits()]
-        if self.terms.unit is not None:
-            texts = [[_of_units(text) for text in some] for some in texts]
+        if self.unit_is != PERSON_WORD:
+            texts = [[_of_units(text, self.unit_is) for text in some] for some in texts]
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -286,7 +301,9 @@ class Promise(Result):
         that one person is in the data, and after twice as much what is true of somebody who is known to be."""
         ends = "" if self.terms.delta is None else f", {ENDS_HERE}"
         spent = [("the whole budget", self.balance.budget), (f"what is spent so far{ends}", self.balance.spent)]
-        changes = [(1, ""), (2, "twice " if self.terms.delta is None else "two changes, ")][: 1 + self._twice]
+        known = f"facts about {'somebody' if self.unit_is == PERSON_WORD else f'a {self.unit_is}'} known to be in the data: "
+        twice = "twice " if self.terms.delta is None else "two changes, "
+        changes = [(1, ""), (2, f"{known}{twice}")][: 1 + self._twice]
         return [
             {"after": f"{word}{what}", **Odds.of(self.terms, amount, times).row()}
             for times, word in changes
@@ -331,14 +348,15 @@ class Promise(Result):
         return page(f"{self.terms.name}: what is promised", body)
 
 
-def _of_units(text: str) -> str:
+def _of_units(text: str, word: str) -> str:
     """A sentence about persons as one about units: an id may be that of a household."""
+    several = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
     for person, unit in _UNITS:
-        text = text.replace(person, unit)
+        text = text.replace(person, unit.replace("units", several).replace("unit", word))
     return text
 
 
-def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:
+def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry], unit_is: str = PERSON_WORD) -> Promise:
     """The page of a data set, by what its ledger says."""
     stated = (entry.charged or Fraction(0) for entry in history if entry.facts.get("basis") == STATED)
-    return Promise(terms, balance, sum(stated, Fraction(0)))
+    return Promise(terms, balance, sum(stated, Fraction(0)), unit_is)

@@ -10,6 +10,7 @@ one person moves one, by one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,20 +21,24 @@ import flint
 from ..errors import DiscreetError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_below, show_delta
-from ..exact.concentrated import epsilon_above, for_error, largest, read_delta
-from ..exact.given import positive, whole
+from ..exact.concentrated import epsilon_above, for_error, largest, read_delta, short_above, weights_for
+from ..exact.given import positive, share, whole
 from ..noise import GaussianNoise, GeometricNoise
 from ..present.views import Result, View
 
 PURE, CONCENTRATED = "pure epsilon", "rho and delta"
 _SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # numbers of tables in the picture
 _MOST = 10**6
+_FARTHEST = 10**4  # an error that is asked for
+_BITS = 48  # of an alpha that is found for an error; steps in which a rho is
 
 
 def plan_tables(
     tables: Rational | None = None,
     *,
     standard_error: Rational | None = None,
+    error: Rational | None = None,
+    confidence: Rational = "0.95",
     budget: Rational,
     delta: Rational = "1e-9",
 ) -> TablesPlan:
@@ -41,6 +46,8 @@ def plan_tables(
 
         tables          how many tables are to be published from the same people, ever
         standard_error  the standard error required of every count
+        error           instead: the error to keep to, such as 10 for plus or minus 10
+        confidence      how often every count keeps to the error
         budget          the epsilon of all of them together
         delta           the delta of (epsilon, delta)-privacy: every event is at most e^epsilon times as likely, plus delta
 
@@ -48,15 +55,20 @@ def plan_tables(
     >>> print(dt.plan_tables(100, budget=4).sentences()[-1])
     Concentrated terms have the smaller error from 20 tables on; for fewer, pure epsilon is better, and has no delta.
     """
-    if tables is None and standard_error is None:
+    if tables is None and standard_error is None and error is None:
         raise DiscreetError(
-            "Say how many tables there are to be, or which standard error they shall have: give one, or both."
+            "Say how many tables there are to be, or which error they shall have (standard_error, or error with its confidence): "
+            "give one, or both."
         )
+    if standard_error is not None and error is not None:
+        raise DiscreetError("standard_error and error both say how wrong a count may be: give one of them.")
     return TablesPlan(
         None if tables is None else whole(tables, "tables", 1, _MOST, example=100),
         None if standard_error is None else positive(standard_error, "standard_error", "of a count", example=20),
         positive(budget, "budget", "the epsilon of all tables together", example=4),
         read_delta(delta),
+        None if error is None else whole(error, "error", 0, _FARTHEST, example=10),
+        share(confidence, "confidence", "how often a count is within the error", example="0.95"),
     )
 
 
@@ -68,6 +80,8 @@ class TablesPlan(Result):
     standard_error: Fraction | None
     budget: Fraction
     delta: Fraction
+    error: int | None = None
+    confidence: Fraction = Fraction(19, 20)
 
     @cached_property
     def rho(self) -> Fraction:
@@ -97,23 +111,38 @@ class TablesPlan(Result):
 
     @cached_property
     def paid(self) -> tuple[int, int] | None:
-        """How many tables have the standard error within the budget: pure, and concentrated; None where none was asked for."""
-        s = self.standard_error
-        if s is None:
+        """How many tables have the error asked for within the budget: pure, and concentrated; None where none was asked for."""
+        if self._each is None:
             return None
-        # geometric noise has the variance 2a/(1-a)^2, which is s^2 where cosh(epsilon) = 1 + 1/s^2: no rational, nor its quotient
-        pure = certified_ceil(lambda: ball(self.budget) / _epsilon_for(s)) - 1
-        return pure, int(self.rho // for_error(s))
+        epsilon, rho = self._each
+        # the epsilon of an error is the logarithm of an algebraic number, so that no quotient is whole
+        return certified_ceil(lambda: ball(self.budget) / epsilon()) - 1, int(self.rho // rho)
+
+    @cached_property
+    def _each(self) -> tuple[Callable[[], flint.arb], Fraction] | None:
+        """The epsilon, and the rho, of one table whose counts have the error asked for."""
+        s, error = self.standard_error, self.error
+        if s is not None:
+            return (lambda: _epsilon_for(s)), for_error(s)
+        if error is None:
+            return None
+        alpha = _alpha_within(error, 1 - self.confidence)
+        return (lambda: -ball(alpha).log()), _rho_within(error, 1 - self.confidence)
+
+    def _required(self) -> str:
+        """The error asked for, in words."""
+        if self.standard_error is not None:
+            return f"a standard error of {show_amount(self.standard_error)} a count"
+        return f"plus or minus {self.error} a count in {show_amount(100 * self.confidence)} % of cases"
 
     def sentences(self) -> list[str]:
         """What was found, in words."""
-        k, s, delta = self.tables, self.standard_error, show_delta(self.delta)
+        k, each, delta = self.tables, self._each, show_delta(self.delta)
         budget, told = show_amount(self.budget), []
-        if self.paid is not None and s is not None:
-            each = show_above(float_above(lambda: _epsilon_for(s)))
+        if self.paid is not None and each is not None:
             told.append(
-                f"At a standard error of {show_amount(s)} a count, epsilon {budget} pays for {self.paid[0]} tables (epsilon {each} "
-                f"each), and with delta {delta} for {self.paid[1]} (rho {show_amount(for_error(s))} each)."
+                f"At {self._required()}, epsilon {budget} pays for {self.paid[0]} tables (epsilon "
+                f"{show_above(float_above(each[0]))} each), and with delta {delta} for {self.paid[1]} (rho {_rho(each[1])} each)."
             )
         if k is not None:
             pure, gaussian = self.errors(k)
@@ -121,11 +150,12 @@ class TablesPlan(Result):
                 f"{k} tables within epsilon {budget} have a standard error of {pure:.3g} a count; with delta {delta}, of "
                 f"{gaussian:.3g} (rho {show_below(self.rho / k)} each)."
             )
-        if k is not None and s is not None:
-            needed, rho = show_above(float_above(lambda: k * _epsilon_for(s))), k * for_error(s)
+        if k is not None and each is not None:
+            needed, rho = show_above(float_above(lambda: k * each[0]())), k * each[1]
             promised = show_above(float(epsilon_above(rho, self.delta)))
+            error = "standard error" if self.error is None else "error"
             told.append(
-                f"{k} tables at that standard error need epsilon {needed}; or rho {show_amount(rho)}, which is epsilon {promised} "
+                f"{k} tables at that {error} need epsilon {needed}; or rho {_rho(rho)}, which is epsilon {promised} "
                 "with that delta."
             )
         few = "; for fewer, pure epsilon is better, and has no delta" if self.break_even > 1 else ""
@@ -174,6 +204,7 @@ class TablesPlan(Result):
         return {
             "tables": self.tables,
             "standard_error": None if self.standard_error is None else str(self.standard_error),
+            **({} if self.error is None else {"error": self.error, "confidence": str(self.confidence)}),
             "budget": str(self.budget),
             "delta": str(self.delta),
             "rho": str(self.rho),
@@ -184,6 +215,35 @@ class TablesPlan(Result):
         }
 
 
+def _rho(amount: Fraction) -> str:
+    """A rho for people: a short one as it is, else rounded up."""
+    return str(amount) if amount.denominator <= 1000 else show_above(float(amount))
+
+
 def _epsilon_for(standard_error: Fraction) -> flint.arb:
     """The epsilon at which geometric noise has this standard error: arcosh(1 + 1/s^2)."""
     return ball(1 + 1 / standard_error**2).acosh()
+
+
+def _alpha_within(error: int, misses: Fraction) -> Fraction:
+    """The largest alpha, in units of 2^-_BITS, at which geometric noise is farther off than the error no more often than that:
+    2 alpha^(error+1) / (1+alpha) <= misses, compared in whole numbers."""
+    top, least, most = 2**_BITS, 0, 2**_BITS
+    while most - least > 1:
+        middle = (least + most) // 2
+        beyond = 2 * middle ** (error + 1) * misses.denominator
+        least, most = (middle, most) if beyond <= misses.numerator * (top + middle) * top**error else (least, middle)
+    if not least:
+        raise DiscreetError(f"No noise is within {error} that often: ask for a lower confidence.")
+    return Fraction(least, top)
+
+
+def _rho_within(error: int, misses: Fraction) -> Fraction:
+    """The same of Gaussian noise: nearly the smallest rho at which it is farther off no more often than that. Floats guide the
+    search; each step of it, and so what is returned, is decided by the exact tails of the noise."""
+    least, most = 2.0**-60, 2.0**11
+    for _ in range(_BITS):
+        middle = math.sqrt(least * most)
+        rare = GaussianNoise(weights_for(Fraction(middle))).is_rare(error + 1, misses / 2)
+        least, most = (least, middle) if rare else (middle, most)
+    return short_above(lambda: ball(Fraction(most)))

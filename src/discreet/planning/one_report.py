@@ -47,6 +47,7 @@ def plan_epsilon(
 ) -> Plan:
     """The smallest epsilon that keeps a report within an error, for each family.
 
+        n            the largest count that there can be, or a Grid
         error        the error to keep to, in the answer's units
         confidence   how often the error must be kept to. Whatever the truth is; with a `prior`, on average
         prior        what is publicly known about the truth
@@ -63,7 +64,7 @@ def plan_epsilon(
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     reach = reach_of(error, goal.grid)
     chosen = [least_level(name, make, reach, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen), _one_alone(neighbours))
+    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen), _notes(families, neighbours))
 
 
 def plan_error(
@@ -88,7 +89,21 @@ def plan_error(
     level = Level.of(alpha=alpha, epsilon=epsilon)
     goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
     chosen = [least_error(name, make, level, goal) for name, make in makers.items()]
-    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen), _one_alone(neighbours))
+    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen), _notes(families, neighbours))
+
+
+def _notes(families: Sequence[str] | None, neighbours: Any) -> tuple[str, ...]:
+    """What to read of all this, or what to ask instead: under local privacy nobody reads one report alone."""
+    if is_any_two(neighbours):
+        return (
+            "This is for one report, read by itself; for what many people's reports say together, use plan_reports.",
+        )
+    if families is not None:
+        return ()
+    return (
+        "For a table of an office read geometric; explicit_fair is for public groups of up to 64 people, randomized_response for "
+        "answers that people send themselves.",
+    )
 
 
 def _asked(
@@ -98,13 +113,6 @@ def _asked(
     grid = Grid.of(n)
     goal = Goal(grid, _confidence(confidence), None if prior is None else prior_of(prior, grid))
     return goal, makers_for(grid, families, span_of(grid, sensitivity, neighbours))
-
-
-def _one_alone(neighbours: Any) -> tuple[str, ...]:
-    """Under local privacy nobody reads one report alone: the next move."""
-    if not is_any_two(neighbours):
-        return ()
-    return ("This is for one report, read by itself; for what many people's reports say together, use plan_reports.",)
 
 
 def _confidence(value: Any) -> Fraction:

@@ -49,7 +49,7 @@ class Exports:
     def to_pandas(self) -> Any:
         """The table as a DataFrame of pandas; exact numbers stay exact (Fractions)."""
         if find_spec("pandas") is None:
-            raise MissingExtraError("pandas is not installed; install it, or use to_csv() or rows().")
+            raise MissingExtraError.needing("pandas is not installed: to_csv() and rows() do without", "frames")
         pandas = import_module("pandas")
         table = self._table()
         columns = {k: pandas.Series([row[k] for row in table.rows]) for k in range(len(table.columns))}

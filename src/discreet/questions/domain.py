@@ -261,7 +261,9 @@ def _read_one(path: str | os.PathLike[str]) -> Any:
     try:
         groups = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError:
-        raise TableInputError(f"There is no file {show(Path(path).name)} of declared groups; check the path.") from None
+        column, is_list, listed = os.fspath(path).partition("=")
+        write = f"write {column}={MARK}{listed} for a code list" if is_list else "check the path"
+        raise TableInputError(f"There is no file {show(Path(path).name)} of declared groups; {write}.") from None
     except (ValueError, RecursionError) as error:
         line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise TableInputError(

@@ -257,6 +257,11 @@ def _codes(column: str, what: Any) -> tuple[Code, ...]:
     listed = what.get("codes") if isinstance(what, Mapping) and set(what) == {"codes"} else what
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
         _refuse(column, "has a label without bands or codes")
+    if None in listed:
+        raise TableInputError(
+            f"The recoding of {show(column)} has null among codes; null stands alone, with a label of its own: "
+            '"unknown": null.'
+        )
     if not all(
         (type(code) is int and abs(code) <= 2**53) or (isinstance(code, str) and encodable(code)) for code in listed
     ):

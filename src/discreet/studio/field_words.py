@@ -61,6 +61,7 @@ _RULES: tuple[tuple[str, Any], ...] = (
         r" \(max_groups=k, --max-groups k\), or count rows \(counted=\"rows\", max_rows=k; --counted rows --max-rows k\)",
         " (Groups a person may be in), or count rows (What is counted, Most rows of a unit)",
     ),
+    (r" \(measure_totals=.*?, --measure-totals .*?\)", " (on the command line)"),
     (r"say purpose=\"adding\" \(--purpose adding\)", "choose adding up (Counts are meant for)"),
     (r" \(parts=\"month\", --parts month\)", ""),
     (rf"use --({_NAMES}) {_VALUE}", lambda m: f"enter {m[2]} as {FIELDS[m[1]]}"),

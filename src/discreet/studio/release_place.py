@@ -105,6 +105,8 @@ class Draft(DraftForm):
     table: Text | None = None
     admitted: bool = False
     made: Text | None = None
+    python: str | None = None  # the same as was released last, as a program
+    command: str | None = None  # and as a command
 
 
 class Place:
@@ -181,6 +183,8 @@ def write_draft(request: Request, asked: DraftForm) -> Draft:
         "file": before.file,
         "table": before.table,
         "made": before.made,
+        "python": before.python,
+        "command": before.command,
         "admitted": before.admitted and same,
     }
     known |= {"revision": (before.revision or 0) + 1}

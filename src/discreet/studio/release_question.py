@@ -370,16 +370,16 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
         made = release(path, question, ledger=book, confirm=lambda check: True, **_terms(asked)).presented(**words)
         left = str(book.balance(asked.dataset, asked.part).left)
     view, name = made.view(), place.made.put(made)
-    if place.draft.table == asked.table:
-        place.draft = place.draft.model_copy(update={"made": name})
     file = place.draft.file or "people.csv"
+    code = {"python": as_python(asked, parts, file), "command": as_command(asked, parts, file)}
+    if place.draft.table == asked.table:
+        place.draft = place.draft.model_copy(update={"made": name, **code})
     return ReleaseReply(
         name=name,
         sheet=_table_reply(view),
         totals=[_table_reply(part) for part in view.parts],
         left=left,
-        python=as_python(asked, parts, file),
-        command=as_command(asked, parts, file),
+        **code,
     )
 
 

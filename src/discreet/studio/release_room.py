@@ -20,7 +20,7 @@ from ..errors import DiscreetError, TableInputError
 from ..exact.code_lists import read_code_list
 from ..exact.concentrated import epsilon_above
 from ..ledger.ledger import Ledger
-from ..ledger.promise import Odds
+from ..ledger.promise import TWICE, TWICE_RHO, Odds
 from ..ledger.terms import terms_given
 from ..planning.many_tables import CONCENTRATED, PURE, plan_tables
 from ..tables.count import admitting
@@ -373,10 +373,14 @@ def meaning(asked: MeaningForm) -> MeaningReply:
     }
     if asked.relation == "change-one":
         odds = {"what is true of one person": next(iter(odds.values()))}
-    first, *_ = odds.values()
+    first, *known = odds.values()
     rows = [[about, *map(str, row.row().values())] for about, row in odds.items()]
     columns = ["a suspicion of", *first.row()]
-    told = f"Everything that is ever published changes the odds by a factor of at most {first.words()}."
+    about = "that one person is in the data " if known else ""
+    told = f"Everything that is ever published changes the odds {about}by a factor of at most {first.words()}."
+    told += "".join(
+        f" {TWICE if rho is None else TWICE_RHO} These odds change by at most {row.words()}." for row in known
+    )
     return MeaningReply(sentence=told, columns=columns, rows=rows)
 
 

@@ -110,7 +110,7 @@ doing($("#budget-done"), async () => {
   if (!draft.dataset) return wrong(form, "dataset", MUST, form);
   const opening = { ledger: draft.ledger, dataset: draft.dataset, ...terms(), relation: draft.opening.relation, public: draft.opening.relation === "change-one" ? draft.public : [], unit: draft.opening.unit || null, parts: draft.opening.parts || null };
   const told = await ask("/api/release/meaning", { ...terms(), relation: opening.relation });
-  const protect = opening.relation === "add-remove" ? "that somebody is there at all (add-remove)" : `what is true of somebody (change-one); public: ${opening.public.join(", ") || "no column"}`;
+  const protect = opening.relation === "add-remove" ? "that somebody is there at all, and everything about them (add-remove)" : `what is true of somebody (change-one); public: ${opening.public.join(", ") || "no column"}`;
   const facts = [["Data set", draft.dataset], ["Protected", protect], ["Budget", `epsilon ${opening.budget}${opening.delta ? ` with delta ${opening.delta}` : ""}`],
     ...(opening.unit ? [["One person", `all rows with one ${opening.unit}`]] : []), ...(opening.parts ? [["Parts", opening.parts]] : [])];
   const body = [element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", { text: name }), element("dd", { text: value })])), element("p", { class: "small", text: told.sentence }), element("p", { text: "These terms stay for good: another budget for the same people would undo the promise." })];

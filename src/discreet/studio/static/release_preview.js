@@ -74,7 +74,7 @@ function paying() {
   if (price && offered === price && $("#pay")) return;
   offered = price;
   if (!price) return $("#paying").replaceChildren(...(room.draft.made ? [] : [element("p", { text: "Preview the question first." })]));
-  const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, for nothing" : `Pay ${price.measure} ${price.charge} and publish` });
+  const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, free of charge" : `Pay ${price.measure} ${price.charge} and publish` });
   doing(go, async () => {
     if (room.price !== price) throw new Error("The question was changed meanwhile, and nothing was paid; preview it again.");
     const wrongs = price.findings.filter((f) => f.what !== "key that no row has").length;
@@ -83,10 +83,9 @@ function paying() {
     if (!await confirmed("Pay and publish?", body, `Pay ${price.measure} ${price.charge}`)) return bring(go);
     room.price = null;
     const made = await ask("/api/release/ask", question);
-    room.draft.made = made.name;
+    Object.assign(room.draft, { made: made.name, python: made.python, command: made.command });
     const { accounts } = await import("/static/release_budget.js");
     await accounts();
-    room.made = made;
     room.draft.step = 5;
     render();
     await result();
@@ -109,7 +108,7 @@ async function result() {
   const page = element("div", { class: "result", tabindex: "0", role: "region", "aria-label": "The page of the release" });
   const code = (title, text) => element("details", {}, element("summary", { text: title }), element("pre", { class: "scroll", tabindex: "0", text }));
   $("#made").replaceChildren(element("h3", { text: "This may be published" }), element("p", { class: "row" }, "Download: ", ...Object.keys(FILES).map(button)),
-    ...(room.made ? [code("The same in Python", room.made.python), code("The same on the command line", room.made.command)] : []),
+    ...(room.draft.python ? [code("The same in Python", room.draft.python), code("The same on the command line", room.draft.command)] : []),
     element("p", { class: "row" }, element("button", { type: "button", text: "Ask another question of the same file", onclick: () => show(3) })), page);
   $("#made").hidden = false;
   embed(page, await (await get("html")).text());

@@ -316,7 +316,8 @@ def examined(
     with Guarded(_unreadable):
         size, columns, ids = seen_columns(source, wanted, person, progress, most, dates)
     cells = file is not None and file.kind == EXCEL
-    findings = [f for column in columns for f in about_column(column, reading, untyped, cells, column.name in texts)]
+    declared = {} if domain is None else declared_columns(domain)
+    findings = [f for c in columns for f in about_column(c, reading, untyped, cells, c.name in texts, declared)]
     findings += [f for c in columns if c.name in dates for f in about_dates(c, dates[c.name], untyped)]
     findings += about_names(names, source.nameless, size, reading.header_row) if untyped else []
     if person is not None:

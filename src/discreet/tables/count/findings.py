@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ...engines.bounds import outside_bounds
@@ -41,7 +42,6 @@ _NULLS = (
     "k. A.",
     "keine Angabe",
 )
-_OFTEN = 10
 _AS_CODES = "it is a code in this column, and no number"
 _OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
 
@@ -79,11 +79,16 @@ def about_dates(column: Column, form: str, untyped: bool) -> list[Finding]:
     return _finding(column, what, column.undated, f"they are read as missing: {other}", grave=mostly)
 
 
-def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
-    """The findings about one column by itself."""
-    findings = _finding(
-        column, "missing", column.missing, "if you group by this column, declare null as a key to count them"
-    )
+def about_column(
+    column: Column,
+    reading: Reading,
+    untyped: bool,
+    cells: bool,
+    codes: bool,
+    declared: Mapping[str, Any] = MappingProxyType({}),
+) -> list[Finding]:
+    """The findings about one column by itself; `declared` are the groups of each column, where some were given."""
+    findings = _finding(column, "missing", column.missing, _about_missing(column.name, declared))
     findings = (
         [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in findings]
         if cells
@@ -128,6 +133,20 @@ def about_column(column: Column, reading: Reading, untyped: bool, cells: bool, c
             column, "blanks around a text", column.spaced, "a key without them is a different key: remove them"
         )
     return findings
+
+
+def _about_missing(name: str, declared: Mapping[str, Any]) -> str:
+    """What to do about missing values, by the groups that are declared."""
+    if not declared:
+        return "if you group by this column, declare null as a key to count them"
+    own = find_column(name, declared)
+    if own is None:
+        return "nothing to do: the declared groups are not by this column"
+    keys = declared[own]
+    if not isinstance(keys, (Mapping, list, tuple)):  # a range, a column, or nothing that can be declared
+        return "declare null as a key to count them"
+    is_there = any(key is None for key in (keys.values() if isinstance(keys, Mapping) else keys))
+    return "null is declared: they are counted there" if is_there else "declare null as a key to count them"
 
 
 def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
@@ -191,15 +210,16 @@ def about_public(terms: Terms, known: Set[str]) -> list[Finding]:
 
 def about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
     findings = _finding(column, "no id", column.missing, "these rows are not counted")
-    often = {k: n for k, n in ids.items() if n > _OFTEN}
-    if often:
+    several = [n for n in ids.values() if n > 1]
+    if several:
         findings.append(
             Finding(
                 column.name,
-                f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
-                len(often),
+                f"ids with more than one row, at most {max(several)}",
+                len(several),
                 (),
-                "a unit counts once in a group, in at most max_groups groups; to count rows, ask with counted rows and max_rows",
+                "a unit counts once in a group, in at most max_groups groups, but a sum or a mean adds up its rows: remove rows "
+                "that were entered twice; to count rows, ask with counted rows and max_rows",
             )
         )
     return findings

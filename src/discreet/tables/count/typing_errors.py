@@ -39,6 +39,7 @@ from .column_profiles import BY_COMMA, BY_POINT
 from .forms import bands_for, day_of, form, is_numeral
 
 KEEP = "keep it if your public list has it; its noisy zero is part of the table"
+ONE = "if they mean the same, declare the one of your public list"
 _KEPT = "key that no row has"
 _KEY, _PART = "key of", "part of"
 _COMPARED = {"=", "<>", "IN"}
@@ -116,7 +117,10 @@ class QuestionCheck(Result):
         rows = [{"what": f.what, "where": f.where, "found": f.found, "proposal": f.proposal} for f in self.findings]
         whose = f" in {self.paid_by}" if self.paid_by else ""
         caps = "".join(f" {period}." for period in self.periods)
-        price = f"It would charge {self.measure} {show_amount(self.charge)} of {show_amount(self.left)} left{whose}"
+        now = next((f" in the {period.kind} {period.name}" for period in self.periods if period.left == self.left), "")
+        price = (
+            f"It would charge {self.measure} {show_amount(self.charge)} of {show_amount(self.left)} left{now or whose}"
+        )
         price += ", and so it would be refused" if self.charge > self.left else ""
         price = f"{price}; the check charged nothing.{caps}" if self.charge else "It would charge nothing."
         spelling = "Correct spellings only: do not choose by this what to publish."
@@ -305,6 +309,7 @@ class _Column:
         if self.others:
             self._compare_forms()
         unseen: list[Any] = []
+        yield from self._declared_twice()
         if self.of_texts or not self.there:
             yield from self._spelled(unseen)
             yield from self._typed(unseen)
@@ -343,6 +348,15 @@ class _Column:
     def _others_of(self, text: str, named: Container[Any] = ()) -> list[str]:
         """Other spellings of a text in the rows, but those that the question names beside it."""
         return sorted(other for other in self.alike.get(form(text), []) if other != text and other not in named)
+
+    def _declared_twice(self) -> Iterator[QuestionFinding]:
+        """Keys that differ in capitals or blanks alone: said of the declaration, whatever the rows have."""
+        found: dict[str, list[str]] = {}
+        for key in self.texts[0]:
+            found.setdefault(" ".join(key.casefold().split()), []).append(key)
+        for keys in found.values():
+            if len(keys) > 1:
+                yield QuestionFinding("spelling", f"by {self.name}: {_listed(keys)}", "declared as different keys", ONE)
 
     def _spelled(self, unseen: list[Any]) -> Iterator[QuestionFinding]:
         """Texts of the question that rows have in another spelling, or not at all."""

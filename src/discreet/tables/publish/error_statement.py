@@ -17,7 +17,7 @@ from ...questions.margins import TOTAL, margin_name
 from ..draw.measures import PUBLIC_ZERO
 from .expected_errors import GROUPS
 from .readings import Confidence
-from .released import Release, asked_in_words, charged_words, totals_title
+from .released import Release, asked_in_words, charged_words, counted_in_words, totals_title
 
 TITLE = "How wrong can these numbers be?"
 PEOPLE = (100, 1000, 10_000)  # in the examples of a mean whose group has a private number of people
@@ -87,9 +87,18 @@ class ErrorStatement(Result):
         return page(self._title(), body)
 
 
-def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The errors of a release or preview as a table for people."""
+def error_rows(record: Mapping[str, Any], in_words: bool = False) -> list[dict[str, Any]]:
+    """The errors of a release or preview as a table; `in_words`, those over the number of people by examples."""
     confidence = Confidence.of(record["confidence"])
+    if in_words and any(row["by_size"] for row in record["errors"]):
+        kinds = {statistic["name"]: statistic for statistic in record["statistics"]}
+        read = [
+            {**row, "by_size": False, **{x: _in_groups(row[x], kinds[row["statistic"]]) for x in ("each", "all")}}
+            if row["by_size"]
+            else row
+            for row in record["errors"]
+        ]
+        return error_rows({**record, "errors": read})
     return [
         {
             "statistic": row["statistic"],
@@ -100,13 +109,22 @@ def error_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             f"each within ({confidence.words()})": row["each"],
             f"all at once within ({confidence.words()})": row["all"],
             **(
-                {"over": record["counted"] if row["by_size"] else ""}
+                {"over": counted_in_words(record) if row["by_size"] else ""}
                 if any(x["by_size"] for x in record["errors"])
                 else {}
             ),
         }
         for row in record["errors"]
     ]
+
+
+def _in_groups(error: Any, statistic: Mapping[str, Any]) -> str | None:
+    """An error over the number of people: in groups of a hundred and a thousand of them, and no more than the values reach."""
+    if error is None:
+        return None
+    whole = range_of(statistic)
+    figures = [_figure(min(Fraction(str(error)) / people, whole), statistic["kind"]) for people in PEOPLE[:2]]
+    return f"{figures[0]} in a group of {PEOPLE[0]:,}; {figures[1]} in {PEOPLE[1]:,}"
 
 
 def in_lower_case(title: str) -> str:
@@ -169,7 +187,7 @@ def _sentence(row: Mapping[str, Any], record: Mapping[str, Any], reaches: Sequen
 def _by_examples(row: Mapping[str, Any], statistic: Mapping[str, Any], record: Mapping[str, Any], several: bool) -> str:
     """Of means and shares whose numbers of people are private: in groups of a hundred, a thousand and ten thousand. None is
     farther off than the values reach."""
-    kind, whole, many = statistic["kind"], range_of(statistic), record["counted"]
+    kind, whole, many = statistic["kind"], range_of(statistic), counted_in_words(record)
     each, together = (
         [min(Fraction(str(row[which])) / people, whole) for people in PEOPLE] for which in ("each", "all")
     )
@@ -241,12 +259,15 @@ def _truth(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     """What an error is measured from: the truth, or what is counted where a unit or a group may have more than counts."""
     question, limits = record["question"], []
     if question["max_rows"] is not None:
-        limits.append(f"at most {question['max_rows']} {record['counted']} of each unit")
+        limits.append(f"at most {question['max_rows']} {counted_in_words(record)} of each unit")
     elif record["unit"] is not None and question["max_groups"] < record["groups"]:
         most = question["max_groups"]
         limits.append(f"each unit in at most {most} group{'' if most == 1 else 's'}")
     if question["max_count"] is not None and statistic["kind"] == "count":
         limits.append(f"at most {question['max_count']:,} in a group")
+    if statistic["low"] is not None and statistic["high"] is not None:
+        low, high = (_figure(statistic[end], "sum") for end in ("low", "high"))
+        limits.append(f"values cut off at {low} and {high}")
     return f"{_COUNTED[statistic['kind']]} ({', '.join(limits)})" if limits else "the truth"
 
 
@@ -374,14 +395,17 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
     sizes = [n for n in record.get("answer", {}).get("sizes", ()) if n > 0]
     if record["relation"] == "change-one" and sizes:
         sentences.append(
-            f"The smallest group that is not empty has {min(sizes):,} {record['counted']} (group sizes are public here)."
+            f"The smallest group that is not empty has {min(sizes):,} {counted_in_words(record)} (group sizes are public here)."
         )
     return sentences
 
 
 def _not_covered(record: Mapping[str, Any]) -> list[str]:
+    beyond = any(statistic["low"] is not None for statistic in record["statistics"])
     return [
         f"What the table's intervals say: {record['interval']}.",
-        "What this does not cover: errors in the data themselves (wrong, missing or double entries), and people in none of the "
-        "groups listed, who are not counted.",
+        "What this does not cover: errors in the data themselves (wrong, missing or double entries), "
+        + ("" if beyond else "and ")
+        + "people in none of the groups listed, who are not counted"
+        + (", and what lies beyond the declared bounds." if beyond else "."),
     ]

@@ -24,6 +24,7 @@ from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
+    ADDED,
     Release,
     amount,
     asked_in_words,
@@ -34,6 +35,7 @@ from .released import (
     of_which,
     total_words,
     totals_title,
+    what_in_words,
 )
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -42,12 +44,20 @@ _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the 
 def statement(record: Mapping[str, Any], mark: str = ".") -> str:
     """What the people in the data should know, in plain words; `mark` is the decimal mark."""
     epsilon, plus = promised(record)
-    bound = _marked(times_at_most(epsilon), mark)
-    otherwise = "with any other data of yours" if record["relation"] == "change-one" else "without"
+    bound, more = _marked(times_at_most(epsilon), mark), _marked(plus, mark)
+    otherwise, known = f"with any other data of yours{more}", ""
+    if record["relation"] == "add-remove":
+        twice = _marked(times_at_most(promised(record, 2)[0]), mark)
+        otherwise = f"without{more}"
+        known = (
+            f"Where it is known that you are in the data, a conclusion about what they say of you is at most {twice} times as "
+            f"likely as with other data of yours{more}: replacing your data by others is two changes, since yours are removed and "
+            "others added. "
+        )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Any conclusion that someone draws about you from this table "
-        f"is at most {bound} times as likely with your data as {otherwise}{_marked(plus, mark)}. "
+        f"is at most {bound} times as likely with your data as {otherwise}. {known}"
         f"{escape(str(record['person']))}</p>"
         + "".join(
             f"<p class='small'>{escape(text)}</p>"
@@ -63,11 +73,12 @@ def _of_totals(record: Mapping[str, Any]) -> list[str]:
     return left_out_words(record["left_out"]) if record["margins"] or record["measured"] else []
 
 
-def promised(record: Mapping[str, Any]) -> tuple[Fraction, str]:
-    """The epsilon of a release; of one that spent rho, with what is added to a probability: delta, in words."""
+def promised(record: Mapping[str, Any], changes: int = 1) -> tuple[Fraction, str]:
+    """The epsilon of a release, so many changes apart; of one that spent rho, with what is added to a probability: delta, in
+    words. Of k changes epsilon is k times as large, and rho k squared (Bun and Steinke 2016, proposition 1.9)."""
     if record["epsilon_charged"] is not None:
-        return Fraction(record["epsilon_charged"]), ""
-    rho, delta = Fraction(record["rho_charged"]), Fraction(record["delta"])
+        return changes * Fraction(record["epsilon_charged"]), ""
+    rho, delta = changes**2 * Fraction(record["rho_charged"]), Fraction(record["delta"])
     return epsilon_above(rho, delta), f", plus {show_delta(delta)}"
 
 
@@ -93,21 +104,24 @@ def rows_table(
     labels: Mapping[str, str] = MappingProxyType({}),
     interval: str = "95 % interval",
     size: str = "of",
+    head: str | None = None,
     codes: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     mark: str = ".",
 ) -> str:
     """Rows with the number of a column and its interval, drawn on one scale: counts as shares of their groups where the sizes
     are public.
 
-    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes.
-    `labels` are what columns are called, `codes`, by column, what their keys are called, `mark` the
-    decimal mark.
+    `more` counts the rows that are not given. `kind` is that of the statistic, `size` the name of the column of public sizes,
+    `head` that of the numbers, where they have a label. `labels` are what columns are called, `codes`, by column, what their keys
+    are called, `mark` the decimal mark.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
     shares = sized and kind == "count"
     percent, number = partial(_percent, mark=mark), partial(_number, mark=mark)
-    written = percent if kind == "share" else number
+    written = (
+        percent if kind == "share" else partial(_mean, unit=_unit_of(shown), mark=mark) if kind == "mean" else number
+    )
     spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
@@ -120,7 +134,7 @@ def rows_table(
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
         lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
-    headed = {"published": kind, TOTAL: total_words([{"kind": kind}])[0]}.get(value, value)
+    headed = head or {"published": kind, TOTAL: total_words([{"kind": kind}])[0]}.get(value, value)
     counted = [*([size] if sized else []), headed, interval]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
@@ -198,6 +212,26 @@ def _number(value: Any, rounding: str = ROUND_HALF_EVEN, mark: str = ".") -> str
 _IN_FULL = 10**15
 
 
+def _unit_of(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """The power of ten to which means are written: about a hundredth of the narrowest interval beside them, and none where none
+    has two ends of some width."""
+    widths = [
+        row["high"] - row["low"] for row in rows if None not in (row["low"], row["high"]) and row["high"] > row["low"]
+    ]
+    return math.floor(math.log10(min(widths))) - 2 if widths else None
+
+
+def _mean(value: Any, rounding: str = ROUND_HALF_EVEN, *, unit: int | None, mark: str = ".") -> str:
+    """A mean for people, to a power of ten.
+
+    >>> _mean(30953.98472304452, unit=1), _mean(33867.2, ROUND_CEILING, unit=1), _mean(2.5, unit=-2)
+    ('30,950', '33,870', '2.5')
+    """
+    if value is None or unit is None or abs(value) >= _IN_FULL:
+        return _number(value, rounding, mark)
+    return _number(float(Decimal(value).quantize(Decimal(1).scaleb(unit), rounding)), rounding, mark)
+
+
 def release_page(release: Release) -> str:
     """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data. What only
     statisticians need stands folded below."""
@@ -214,7 +248,7 @@ def release_page(release: Release) -> str:
     parts = [
         f"<h1>{escape(words.title or described)}</h1>",
         f"<p class='lead'>{escape(described) + '<br>' if words.title else ''}"
-        f"{_number(record['groups'], mark=words.decimal)} groups, {escape(charged_words(record))}, "
+        f"{_number(record['groups'], mark=words.decimal)} groups, {escape(_sentence(charged_words(record), words.decimal))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         *(f"<p class='box'><b>{escape(words)}</b></p>" for words in correction_words(record)),
         statement(record, words.decimal),
@@ -232,7 +266,8 @@ def release_page(release: Release) -> str:
         """The rows for readers, and folded below the same for statisticians."""
         kind, size = statistic["kind"], _size_name(statistic)
         same: dict[str, Any] = {"caption": caption, "labels": labels, "codes": codes, "mark": words.decimal}
-        parts.append(rows_table(rows, keys, value, more, interval=interval, kind=kind, size=size, **same))
+        head = labels.get(statistic["name"])
+        parts.append(rows_table(rows, keys, value, more, interval=interval, kind=kind, size=size, head=head, **same))
         folded.append(statisticians_table(rows, keys, more, **same))
 
     left_out = [f"<p class='small'>{escape(text)}</p>" for text in _of_totals(record)]
@@ -241,12 +276,12 @@ def release_page(release: Release) -> str:
         keys = [name for name in (totals or [{}])[0] if name not in (*OF_TOTALS, several)]
         by = " and ".join(labels.get(key, key) for key in keys)
         title = totals_title(margin, record, by=by)
-        parts.append(f"<h2>{escape(title)}, matching {_parts_of(record, margin)}</h2>")
+        parts.append(f"<h2>{escape(title)}{_parts_of(record, margin)}</h2>")
         parts += left_out
         left_out = []  # it is said once
         for statistic in asked:
             own = [row for row in totals if several is None or row.get(several, statistic["name"]) == statistic["name"]]
-            caption = _caption(statistic, f"by {by}" if keys else whole, labels)
+            caption = _caption(statistic, f"by {by}" if keys else whole, labels, record)
             more = len(own) - most
             tables(statistic, own[:most], keys, "total", more, caption)
     parts.append("<h2>Each group</h2>")
@@ -254,7 +289,7 @@ def release_page(release: Release) -> str:
     for k, statistic in enumerate(asked):
         own = release.rows(most, start=k * size)[:size]
         by = ", ".join(labels.get(key, key) for key in record["by"])
-        caption, more = _caption(statistic, f"by {by}" if by else "", labels), size - len(own)
+        caption, more = _caption(statistic, f"by {by}" if by else "", labels, record), size - len(own)
         tables(statistic, own, record["by"], "published", more, caption)
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
@@ -262,7 +297,7 @@ def release_page(release: Release) -> str:
     counted, *errors = ErrorStatement.of(release).sentences()
     notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
-    spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
+    spent, budget, rest = (_sentence(amount(left[name]), words.decimal) for name in ("spent", "budget", "left"))
     rho = "" if record["delta"] is None else "rho "
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"
     parts.append(
@@ -282,10 +317,12 @@ def release_page(release: Release) -> str:
 
 
 def _parts_of(record: Mapping[str, Any], margin: str) -> str:
-    """What totals match: the published parts, unless these are rounded or hidden."""
+    """What totals match: the published parts, unless these are rounded or hidden. Means and shares add up to nothing."""
+    if not any(statistic["kind"] in ADDED for statistic in record["statistics"]):
+        return ""
     if record["round_to"] is not None or record["hide_below"] is not None:
-        return "the fitted parts"
-    return "its parts" if margin == TOTAL else "their parts"
+        return ", matching the fitted parts"
+    return ", matching its parts" if margin == TOTAL else ", matching their parts"
 
 
 def _adds(record: Mapping[str, Any]) -> str:
@@ -294,6 +331,8 @@ def _adds(record: Mapping[str, Any]) -> str:
         return ""
     if record["round_to"] is not None or record["hide_below"] is not None:
         return " The numbers were rounded or hidden, so that they need not add up to the totals."
+    if not any(statistic["kind"] in ADDED for statistic in record["statistics"]):
+        return ""
     return " Counts and sums were fitted to the totals, so that they add up."
 
 
@@ -352,11 +391,11 @@ def _part_title(record: Mapping[str, Any]) -> str:
     return "" if record["part"] is None else f" ({record['parts']} {record['part']})"
 
 
-def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str]) -> str:
+def _caption(statistic: Mapping[str, Any], by: str, labels: Mapping[str, str], record: Mapping[str, Any]) -> str:
     if statistic["name"] in labels:
         return f"{labels[statistic['name']]} {by}".strip()
     named = f"{statistic['name']}: " if statistic["name"] not in (statistic["what"], statistic["kind"]) else ""
-    return f"{named}{statistic['kind']} of {statistic['what']} {by}".strip()
+    return f"{named}{statistic['kind']} of {what_in_words(statistic, record)} {by}".strip()
 
 
 _READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot

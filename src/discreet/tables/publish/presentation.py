@@ -105,9 +105,11 @@ PLAIN = Presentation().to_dict()
 
 
 def labelled(record: Mapping[str, Any]) -> list[str]:
-    """The names of a release that may have a label: columns that groups or totals are by, and statistics."""
+    """The names of a release that may have a label: columns that groups or totals are by, statistics, and the column of ids, whose
+    label says what is counted."""
     margins = [name for key in ("margins", "measured") for name in _columns(record, key)]
-    return list(dict.fromkeys([*record["by"], *margins, *(each["name"] for each in record["statistics"])]))
+    ids = [] if record["unit"] is None else [record["unit"]]
+    return list(dict.fromkeys([*record["by"], *margins, *(each["name"] for each in record["statistics"]), *ids]))
 
 
 def _columns(record: Mapping[str, Any], key: str) -> list[str]:

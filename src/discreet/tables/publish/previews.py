@@ -65,10 +65,13 @@ class Preview(Result):
             for statistic in self.record["statistics"]
         ]
         keys = set(self.record["by"])
+        unsaid = {
+            name for name in ("standard error", "half width") if all(line.get(name) is None for line in self.lines)
+        }
         shown = View.of(
             self._title(),
             [
-                {name: key_for_people(value) if name in keys else value for name, value in line.items()}
+                {n: key_for_people(value) if n in keys else value for n, value in line.items() if n not in unsaid}
                 for line in self.lines[:_FIRST]
             ],
         )
@@ -81,7 +84,7 @@ class Preview(Result):
             f"The release would charge {charged_words(self.record)}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
-        tables = [View.of(f"Parts of {measure}:", parts), View.of("How wrong:", error_rows(self.record))]
+        tables = [View.of(f"Parts of {measure}:", parts), View.of("How wrong:", error_rows(self.record, in_words=True))]
         if self.record.get("measured"):
             levels = [
                 {

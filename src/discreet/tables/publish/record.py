@@ -244,8 +244,14 @@ def _about(statistic: Statistic, terms: Terms, question: Question) -> list[str]:
         return []
     counted, own = question.counted_words(terms.unit), question.counted_column
     adding = "a unit" if own is None else f"one {own}"
-    value = "a value" if terms.unit is None or question.counted == ROWS else f"what {adding} adds in a group"
+    by_row = terms.unit is None or question.counted == ROWS
+    value = "a value" if by_row else f"what {adding} adds in a group"
     said = [f"{statistic.name}: {value} is rounded to the nearest number of {statistic.grid}, and clamped to its ends."]
+    if not by_row:
+        said.append(
+            f"{statistic.name}: the rows of {adding} in a group are added up first: with two rows it counts with both, also where "
+            "one was entered twice."
+        )
     if isinstance(statistic.missing, Fraction):
         said.append(f"{statistic.name}: a missing value counts as {statistic.missing}.")
     elif terms.relation == "change-one" and statistic.missing != OUT:
@@ -325,9 +331,10 @@ def _span(low: Any, high: Any) -> str:
 def _left_out(unit: str, question: Question) -> str:
     """What is not counted of units that have more than may count."""
     if question.max_rows is None:
+        are_low = any(statistic.kind in ("count", "sum") for statistic in question.statistics)
+        low = ": where there are such units, counts and sums are too low" if are_low else ""
         return (
-            f"Units in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
-            "where there are such units, counts are too low."
+            f"Units in more than {question.max_groups} of the groups are counted in {question.max_groups} of them{low}."
         )
     many, most = question.counted_words(unit), question.max_rows
     without = f" Rows without a {question.counted} are not counted." if question.counted_column else ""
@@ -342,9 +349,8 @@ def one_group_advice(terms: Terms, question: Question) -> str | None:
     if terms.unit is None or question.max_rows is not None or question.groups_said or len(question.cells) < 2:
         return None
     return (
-        f"A unit that lies in several groups is counted in 1 of them, so that counts are too low where one {terms.unit} has rows "
-        "in several: say in how many one may be counted (max_groups=k, --max-groups k), or count rows "
-        '(counted="rows", max_rows=k; --counted rows --max-rows k). Each widens the noise k times.'
+        f"If one {terms.unit} may have rows in several groups, say in how many it is counted (max_groups=k, --max-groups k), or "
+        'count rows (counted="rows", max_rows=k; --counted rows --max-rows k). Each widens the noise k times.'
     )
 
 
@@ -355,6 +361,8 @@ def units_cut(cut: int, question: Question, terms: Terms) -> str | None:
     many = question.counted_words(terms.unit)
     rows_in = f"rows in more than {question.max_groups} of the groups"
     has = rows_in if question.max_rows is None else f"more than {question.max_rows} {many} in the groups"
+    if not cut:
+        return f"No unit has {has}: all are counted whole."
     return (
         f"{cut:,} unit{' has' if cut == 1 else 's have'} {has}, and {'is' if cut == 1 else 'are'} not counted whole. "
         "Choose such limits from public knowledge, not by this number."

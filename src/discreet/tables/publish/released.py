@@ -350,10 +350,11 @@ class Release(Result):
         )
         words = total_words(self.record["statistics"])
         headed = words[0] if len(words) == 1 else "value"
+        match = ", matching the fitted parts" if TOTAL in words else ""
         totals = tuple(
             replace(
                 View.of(
-                    f"{totals_title(margin, self.record)}, matching the fitted parts:",
+                    f"{totals_title(margin, self.record)}{match}:",
                     [
                         {
                             headed if n == TOTAL else n: _short(x if n in OF_TOTALS else key_for_people(x))
@@ -454,9 +455,21 @@ def charged_words(record: Mapping[str, Any]) -> str:
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
     return ", ".join(
-        statistic["what"] if statistic["kind"] == "count" else f"{statistic['kind']} of {statistic['what']}"
-        for statistic in record["statistics"]
+        what_in_words(each, record) if each["kind"] == "count" else f"{each['kind']} of {what_in_words(each, record)}"
+        for each in record["statistics"]
     )
+
+
+def what_in_words(statistic: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """What one statistic is of, for people: with the label of the column of ids, where it has one."""
+    what, counted = str(statistic["what"]), str(record["counted"])
+    return what.replace(counted, counted_in_words(record), 1)
+
+
+def counted_in_words(record: Mapping[str, Any]) -> str:
+    """What is counted: of units, what the label of their ids says, such as people or households."""
+    counted, labels = str(record["counted"]), record["presentation"].get("labels", {})
+    return str(labels.get(record["unit"], counted)) if counted == f"units of {record['unit']}" else counted
 
 
 def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None, by: str = "") -> str:
@@ -487,6 +500,7 @@ def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 _TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
+ADDED = ("count", "sum")  # which add up to them
 
 
 def key_for_people(key: Any) -> Any:
