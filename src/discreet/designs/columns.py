@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..progress import Progress, tell
 from .problem import Floats
@@ -54,6 +55,10 @@ class Prices(NamedTuple):
 
 class Columns:
     """Minimise the largest of R E, for the mean losses E of the true values, over rays that are found one after another."""
+
+    master: RayMaster
+    centre: Floats  # of the box, and its width
+    width: Floats
 
     def __init__(self, loss: Floats, alpha: float, reach: int, risk_rows: Floats, mirrored: bool) -> None:
         self.size, self.alpha, self.reach, self.mirrored = len(loss), alpha, reach, mirrored
@@ -142,10 +147,10 @@ class Columns:
 
     def _start(self, matrix: Floats) -> None:
         count = len(self.risk_rows)
-        is_sum = np.arange(self.rows) < self.truths
+        is_sum = np.where(np.arange(self.rows) < self.truths, 1.0, 0.0)
         self.centre = self._folded(self.best)
-        self.width = _BOX * np.where(is_sum, 1.0, np.maximum(self.centre, _LEAST * self.size / count))
-        self.master = RayMaster(is_sum * 1.0, ~is_sum * 1.0, float(self.size), self.centre)
+        self.width = _BOX * np.where(is_sum > 0, 1.0, np.maximum(self.centre, _LEAST * self.size / count))
+        self.master = RayMaster(is_sum, 1 - is_sum, float(self.size), self.centre)
         edges = np.eye(self.rows)
         self.master.append(np.hstack([edges, -edges, -edges[:, self.truths :]]), np.zeros(self.others))
         columns = matrix
@@ -162,7 +167,7 @@ class Columns:
         self.master.z[:] = 0.0
         self.master.z[-1] = (self.master.t * self.size - float(self.master.b @ self.centre)) / self.master.x[-1]
 
-    def _append(self, rays: Floats, reports: Floats, x: Floats) -> None:
+    def _append(self, rays: Floats, reports: NDArray[np.int64], x: Floats) -> None:
         rays = rays / rays.sum(axis=0)
         self.rays, self.reports = np.hstack([self.rays, rays]), np.append(self.reports, reports)
         losses = self.risk_rows @ (rays * self.loss[:, reports]) / (self.unit * self.size)

@@ -4,9 +4,9 @@ Most reports are of no use to the best mechanism. Once the iterates are near it,
 what is still to gain are left out; the bound at the end is over all reports again, and where it shows that one was missed the
 iteration goes back to where it left the first ones out, and goes on with more of them.
 
-On larger grids it would take up to a hundred steps, each with a dense block for each report. For the average at a level that is
-not near 1, some of the reports, a few steps and a rough gap give prices, from which columns.py finds the best corner. Where it
-does not, and for worst cases and levels near 1, where it was measured to be slower, the iteration goes all the way.
+On larger grids it would take up to a hundred steps, each with a dense block for each report. Some of the reports, a few steps and
+a rough gap give prices and a matrix, from which columns.py finds the best one. Where it does not, or was measured to be slower
+(averages near alpha = 1, worst cases whose least favourable prior has a few true values alone), the iteration goes all the way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NARROW = (
     1e-5,
     1e-2,
 )  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
-# From so many values on (twice as many where nothing is folded) and up to this level rays finish what a few steps begin
+# From so many values on (twice as many where nothing is folded) rays finish what a few steps begin; averages up to this level
 _MANY, _STEEP = 64, 0.7
 _FALL = 0.1, 0.8  # worst cases, lopsided and folded: up to where probabilities may fall from end to end
 _STARTING = 50  # about so many reports take part in these steps
@@ -103,12 +103,12 @@ def least_risk(
 
 
 def _suits_columns(size: int, alpha: float, reach: int, risks: Risks, mirrored: bool) -> bool:
-    """Are rays quicker, as benchmarks/many_steps.py finds? Sets of priors with credits have no columns."""
-    if risks.credit is not None:
+    """Are rays quicker, as benchmarks/many_steps.py finds? Not tried for sets of priors, whose rows share true values."""
+    if risks.credit is not None or (risks.rows > 0).sum(axis=0).max() > 1:
         return False
     if len(risks.rows) == 1:
         return alpha <= _STEEP
-    return alpha ** (size / reach) < _FALL[mirrored]
+    return bool(alpha ** (size / reach) < _FALL[mirrored])
 
 
 def _by_columns(

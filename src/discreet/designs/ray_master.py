@@ -8,6 +8,8 @@ find better rays than the prices of a corner, and unknowns may be added at any i
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, cho_factor, cho_solve
@@ -62,7 +64,7 @@ class RayMaster:
             return False
         of_free = cho_solve(factor, f, check_finite=False)
 
-        def direction(sums: Floats, gradient: Floats, unpaid: float, products: Floats) -> tuple[Floats, ...]:
+        def direction(sums: Floats, gradient: Floats, unpaid: float, products: Floats) -> tuple[Any, ...]:
             """A dx + f dt = sums,  A' dy + dz = gradient,  f dy = unpaid,  z dx + x dz = products."""
             wanted = sums - a @ ((products - x * gradient) / z)
             dy, dt = np.zeros(len(f)), 0.0
