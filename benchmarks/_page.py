@@ -79,7 +79,7 @@ PLANS = {
     "gaussian": Plan(0.4, quick=("--no-peers", "--rounds", "1")),
     "ledger": Plan(0.4, quick=("--charges", "50")),
     "local": Plan(0.1, page=("--quick",)),
-    "many_steps": Plan(7.0, page=("--bars",)),
+    "many_steps": Plan(4.5, page=("--bars",)),
     "recovery": Plan(1.2, page=("--bars",)),
     "release": Plan(1.6),
     "startup": Plan(0.5, page=("5",), quick=("2",)),

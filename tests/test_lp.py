@@ -83,20 +83,3 @@ def test_no_optimum_is_none_and_says_why(lower, upper, cost, status):
     program = Program([cost], dense([[1]]), [lower], [upper])
     assert program.solve() is None
     assert status in program.status
-
-
-def test_unknowns_are_added_and_the_first_ones_get_another_cost():
-    """min 3x, x = 1; then y with the column 2 makes it for nothing; then x is paid for being used."""
-    program = Program([3], dense([[1]]), [1], [1])
-    first = program.solve()
-    program.append([[2.0, 0.0]])  # the second new one is in no row
-    second = program.solve()
-    program.reprice([-1])
-    third = program.solve()
-    assert first is not None
-    assert second is not None
-    assert third is not None
-    assert (first.value, second.value, third.value) == pytest.approx((3, 0, -1))
-    assert second.unknowns == pytest.approx([0, 0.5, 0])
-    assert third.unknowns == pytest.approx([1, 0, 0])
-    assert program.pivots >= 2

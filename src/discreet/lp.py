@@ -67,7 +67,6 @@ class Program:
         sizes = count, len(low), len(values), form, sense, 0.0  # the last: a constant of the objective
         bounds = np.zeros(count), most, low, high
         self._solver.passModel(*sizes, self._cost, *bounds, start, index, values, continuous)
-        self.pivots = 0  # of all solutions so far
 
     def solve(self, cost: ArrayLike | None = None) -> Optimum | None:
         """The optimum; None where the solver finds none, from its last solution or afresh."""
@@ -75,7 +74,6 @@ class Program:
             self._cost = np.asarray(cost, dtype=np.float64)
             self._solver.changeColsCost(len(self._cost), self._columns, self._cost)
         self._solver.run()
-        self.pivots += int(self._solver.getInfoValue("simplex_iteration_count")[1])
         if self._solver.getModelStatus() != self._optimal:
             self._solver.clearSolver()  # from the start, not from where it was
             self._solver.run()
@@ -84,25 +82,6 @@ class Program:
         found = self._solver.getSolution()
         unknowns = np.array(found.col_value)
         return Optimum(float(self._cost @ unknowns), unknowns, np.array(found.row_dual))
-
-    def append(self, columns: ArrayLike) -> None:
-        """More unknowns, at no cost, by their columns of A; the next solution starts from the last one."""
-        by_column = np.asarray(columns, dtype=np.float64).T
-        column, row = np.nonzero(by_column)
-        start, nothing = np.searchsorted(column, np.arange(len(by_column))), np.zeros(len(by_column))
-        most = np.full(len(by_column), np.inf)
-        values = by_column[column, row]
-        self._solver.addCols(
-            len(by_column), nothing, nothing, most, len(row), start.astype(np.int32), row.astype(np.int32), values
-        )
-        self._cost = np.append(self._cost, nothing)
-        self._columns = np.arange(len(self._cost), dtype=np.int32)
-
-    def reprice(self, cost: ArrayLike) -> None:
-        """Another cost of the first unknowns."""
-        first = np.asarray(cost, dtype=np.float64)
-        self._cost = np.append(first, self._cost[len(first) :])
-        self._solver.changeColsCost(len(first), self._columns[: len(first)], first)
 
     def tight(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Of the last solution's corner: the rows and the unknowns that lie at one of their ends and make it."""

@@ -12,9 +12,11 @@ import discreet as dt
 from discreet import verify
 from discreet.designs import columns, many_steps
 from discreet.designs.many_steps import least_risk
+from discreet.designs.ray_master import RayMaster
 from discreet.designs.rays import cheapest_rays, costs_nothing_negative, price_cut, price_cuts, recursion
 from discreet.designs.windows import Risks
 from discreet.errors import SizeError
+from discreet.lp import Program, dense
 from tests.cells import for_each
 from tests.test_verify import document, kind_of_fault, put, resigned
 
@@ -167,6 +169,37 @@ def test_columns_find_the_corner_of_the_whole_program(seed):
     assert best.rows.sum() == pytest.approx(optimum, abs=1e-8 * loss.max())
     assert (risks.rows @ (best.matrix * loss).sum(axis=1)).max() == pytest.approx(optimum, abs=1e-8 * loss.max())
     assert price_cut(best.prior[:, None] * loss - best.rows[:, None], reach, alpha) < 1e-12  # the bound is one
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_master_program_ends_where_the_simplex_method_does(seed):
+    """min c x + 3 t, A x + f t = b, x >= 0; unknowns that are added later count, and one that is too dear does not."""
+    random = np.random.default_rng(seed)
+    rows, count = 6, 20
+    free, a = np.repeat([0.0, 1.0], 3), random.normal(size=(rows, count))
+    bounds = a @ random.random(count) + free * random.normal()
+    y = random.normal(size=rows)
+    y += free * (3 - free @ y) / 3
+    cost = y @ a + random.random(count)  # so that y is feasible
+    master = RayMaster(bounds, free, 3.0, y)
+    master.append(a[:, :12], np.ones(12))
+    master.append(a[:, 12:], np.ones(8))
+    master.c[:] = cost
+    master.move(y, np.full(count, 1e-6))
+    for _ in range(40):
+        if master.apart < 1e-11 or not master.step():
+            break
+    entries = dense(np.hstack([a, free[:, None], -free[:, None]]))
+    best = Program([*cost, 3, -3], entries, bounds, bounds).solve()
+    assert best is not None
+    assert float(cost @ master.x) + 3 * master.t == pytest.approx(best.value, abs=1e-7)
+    assert float(bounds @ master.y) == pytest.approx(best.value, abs=1e-7)
+    assert np.abs(master.missing()).max() < 1e-8
+    dear = master.x < 1e-7
+    master.keep(~dear)
+    assert np.abs(master.missing()).max() < 1e-5  # what was left out did not count
+    master.keep(np.arange(len(master.x)) > 0)
+    assert np.abs(master.missing()).max() > 1e-3  # what is left does
 
 
 def test_where_columns_give_up_the_iteration_takes_over(monkeypatch):

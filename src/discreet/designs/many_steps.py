@@ -4,9 +4,9 @@ Most reports are of no use to the best mechanism. Once the iterates are near it,
 what is still to gain are left out; the bound at the end is over all reports again, and where it shows that one was missed the
 iteration goes back to where it left the first ones out, and goes on with more of them.
 
-On larger grids it would take up to a hundred steps, each with a dense block for each report. For the average at a level that is
-not near 1, some of the reports, a few steps and a rough gap give prices, from which columns.py finds the best corner. Where it
-does not, and for worst cases and levels near 1, where it was measured to be slower, the iteration goes all the way.
+On larger grids it would take up to a hundred steps, each with a dense block for each report. Some of the reports, a few steps and
+a rough gap give prices and a matrix, from which columns.py finds the best one. Where it does not, or was measured to be slower
+(averages near alpha = 1, worst cases whose least favourable prior has a few true values alone), the iteration goes all the way.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ _NARROW = (
     1e-5,
     1e-2,
 )  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
-# From so many values on (twice as many where nothing is folded) and up to this level rays finish what a few steps begin
+# From so many values on (twice as many where nothing is folded) rays finish what a few steps begin; averages up to this level
 _MANY, _STEEP = 64, 0.7
+_FALL = 0.1, 0.8  # worst cases, lopsided and folded: up to where probabilities may fall from end to end
 _STARTING = 50  # about so many reports take part in these steps
 _NEAR = 1.5e-3  # the gap, relative to the risk, at which they are enough
-_ROUGH = 0.05  # the same over all reports, at which more of them are needed
+_WHOLE = 1e-2  # of a row's sum, which may be missing then
+_ROUGH = 5.0  # the same over all reports, at which more of them are needed
 _FAR = (300.0, 1e5)  # a report is left out when its cheapest ray costs so many times the gap; at the second attempt
 
 
@@ -89,7 +91,7 @@ def least_risk(
 ) -> Best:
     """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
     with one_thread():
-        if len(loss) >= (_MANY if mirrored else 2 * _MANY) and len(risks.rows) == 1 and alpha <= _STEEP:
+        if len(loss) >= (_MANY if mirrored else 2 * _MANY) and _suits_columns(len(loss), alpha, reach, risks, mirrored):
             corner = _by_columns(loss, alpha, reach, risks, mirrored, progress)
             if corner is not None:
                 return corner
@@ -98,6 +100,15 @@ def least_risk(
         if found.gap > 3 * _GOAL and run.go_back():
             found = min(found, run.iterate(progress), key=lambda best: best.gap)
     return found
+
+
+def _suits_columns(size: int, alpha: float, reach: int, risks: Risks, mirrored: bool) -> bool:
+    """Are rays quicker, as benchmarks/many_steps.py finds? Not tried for sets of priors, whose rows share true values."""
+    if risks.credit is not None or (risks.rows > 0).sum(axis=0).max() > 1:
+        return False
+    if len(risks.rows) == 1:
+        return alpha <= _STEEP
+    return bool(alpha ** (size / reach) < _FALL[mirrored])
 
 
 def _by_columns(
@@ -115,7 +126,7 @@ def _by_columns(
             return None  # with more reports it takes longer than the iteration by itself
         every //= 2
     columns = Columns(loss, alpha, reach, risks.rows, mirrored)
-    found = columns.solve(start.rows, start.prior, _GOAL * unit, progress)
+    found = columns.solve(start.matrix, start.rows, start.prior, _GOAL * unit, progress)
     if found is None:
         return None
     matrix, prices = found
@@ -146,7 +157,9 @@ class _WindowRun(Mehrotra[Best]):
         return self._before is not None
 
     def is_near(self, at: Iterate) -> bool:
-        return float(at.s @ at.z) < self._near * abs(float(self.program.totals @ at.y))
+        missing = self.program.row_sums(at.x) - self.program.totals
+        is_whole = float(np.abs(missing).max()) < _WHOLE * self.program.size
+        return is_whole and float(at.s @ at.z) < self._near * abs(float(self.program.totals @ at.y))
 
     def unit(self) -> float:
         return float(self.program.size * (min(1.0, float(self.loss.max())) or 1.0) / self.program.cost_unit)
@@ -166,7 +179,7 @@ class _WindowRun(Mehrotra[Best]):
 
     def narrowed(self, at: Iterate) -> Iterate:
         program, apart = self.program, float(at.s @ at.z)
-        if program.reports < 8 or not _NARROW[0] < apart / self.unit() < _NARROW[1]:
+        if program.reports < 8 or self._near or not _NARROW[0] < apart / self.unit() < _NARROW[1]:
             return at
         rows, prior = program.prices(at.y, at.z[program.count :])
         rays, cost = cheapest_rays(prior[:, None] * program.loss - rows[:, None], program.reach, program.alpha)
