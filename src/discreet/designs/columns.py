@@ -224,13 +224,13 @@ class Columns:
             if not master.step():
                 break
         some = np.flatnonzero(x[self.others :] > 1e-13)
+        if not len(some) or not np.isfinite(x).all():
+            return None
         weights, rays = x[self.others + some], self.rays[:, some]
         sums = self._row_sums(rays)
         for _ in range(3):  # what is still missing, rather of rays of which there is much
             lacking, scale = 1 - sums @ weights, np.sqrt(weights)
             weights = np.maximum(weights + scale * np.linalg.lstsq(sums * scale, lacking, rcond=None)[0], 0.0)
-        if not np.isfinite(weights).all():
-            return None
         matrix = np.zeros((self.size, self.size))
         np.add.at(matrix.T, self.reports[some], (rays * weights).T)
         if self.mirrored:
