@@ -61,6 +61,14 @@ def test_no_remap_is_better_and_the_first_of_the_best_is_taken(m, name, data):
     assert dt.measure.bayes_risk(m, name, prior) == float(risk)
 
 
+def test_integers_beyond_64_bits_are_multiplied_whatever_the_loss_is():
+    """Also where every loss is zero, and the weights alone do not fit."""
+    weights = np.array([[2**70, 1], [5, 2**63]], dtype=object)
+    for prices in ([[0], [0]], [[1], [2]], [[2**65], [-3]]):
+        must = [[sum(int(weights[i, r]) * prices[i][0] for i in range(2))] for r in range(2)]
+        assert remaps._product(weights, np.array(prices, dtype=object)).tolist() == must
+
+
 def test_all_remaps_of_a_small_mechanism():
     m, prior = dt.geometric(3, alpha="2/3"), [Fraction(k, 10) for k in (1, 2, 3, 4)]
     for name in ("l0", "l1", "l2", "threshold(2)"):
