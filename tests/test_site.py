@@ -127,7 +127,7 @@ def _searched(chromium, site, words):
         page, found = browser.new_page(), {}
         for word in words:
             page.goto(f"{(site / 'search.html').as_uri()}?q={word}")
-            page.wait_for_selector("#search-results li a")
+            page.wait_for_selector("#search-results p:has-text('Search finished')")  # entries come one by one
             found[word] = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
         page.goto((site / "index.html").as_uri())
         page.evaluate("copy = async (text) => { window.copied = text; }")

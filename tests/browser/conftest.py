@@ -77,7 +77,7 @@ class Guest:
 
     def painted(self, times: int = 1) -> None:
         self.page.wait_for_function(
-            "times => Number(document.body.dataset.painted) >= times", arg=times, timeout=30_000
+            "times => Number(document.body?.dataset.painted) >= times", arg=times, timeout=30_000
         )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 
 import pytest
 
 import discreet as dt
 from discreet.cli import main
+from discreet.progress import Told
 from tests.browser.looks import assert_sound
 
 pytestmark = pytest.mark.outside("browser")
@@ -30,9 +32,18 @@ def chosen(guest, query="", cards=6):
     return page
 
 
-def long_work():
-    """Settings whose optimum takes seconds, at a level that was not asked for before: what was designed is kept."""
-    return f"?n=50&epsilon=1.{next(TURNS):03}&loss=l2&prior=binomial(0.2)&require=WH,CM"
+@pytest.fixture
+def long_work(monkeypatch):
+    """Settings whose optimum takes half a minute, however fast the solvers become, unless it is called off."""
+
+    def slow(n, *, progress, **rest):
+        for _ in range(600 if n == 50 else 0):
+            progress(Told("at work"))
+            time.sleep(0.05)
+        return dt.design(n, progress=progress, **rest)
+
+    monkeypatch.setattr("discreet.studio.choose_room.design", slow)
+    return f"?n=50&epsilon=1.{next(TURNS):03}&loss=l2&prior=binomial(0.2)&require=WH,CM"  # what was designed is kept
 
 
 def four(x):
@@ -194,9 +205,9 @@ def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
     guest.errors.clear()  # the browser itself writes down that a request was refused
 
 
-def test_only_the_optimum_is_dimmed_while_it_is_designed_and_it_can_be_cancelled(guest):
+def test_only_the_optimum_is_dimmed_while_it_is_designed_and_it_can_be_cancelled(guest, long_work):
     page = chosen(guest, "?n=8&epsilon=1")
-    page.evaluate("told => { location.search = told }", long_work())
+    page.evaluate("told => { location.search = told }", long_work)
     page.wait_for_selector("#face-optimum[data-state=computing] .state button:visible")
     page.wait_for_selector("#face-uniform[data-state=fresh]")
     assert all(state(page, name) == "fresh" for name in ("geometric", "explicit_fair", "weakly_honest", "uniform"))
@@ -212,8 +223,8 @@ def test_only_the_optimum_is_dimmed_while_it_is_designed_and_it_can_be_cancelled
 
 
 @WIDE
-def test_a_drag_cancels_the_design_that_it_started(guest):
-    page = chosen(guest, long_work(), 5)
+def test_a_drag_cancels_the_design_that_it_started(guest, long_work):
+    page = chosen(guest, long_work, 5)
     page.wait_for_selector("#face-optimum[data-state=computing]")
     with page.expect_request(lambda r: r.url.endswith("/off")):
         page.locator("#sliders [name=n]").focus()

@@ -22,7 +22,7 @@ def context(studio):
 
 
 def entered(page):
-    page.wait_for_function("() => Number(document.body.dataset.painted) >= 6", timeout=30_000)
+    page.wait_for_function("() => Number(document.body?.dataset.painted) >= 6", timeout=30_000)
 
 
 def test_the_file_lets_in_and_leaves_no_key_in_the_address(studio, context, tmp_path, monkeypatch):

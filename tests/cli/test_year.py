@@ -341,7 +341,7 @@ def typing_errors(office: Office) -> None:
     assert "Version '2026-1' of 'einwohner' was not admitted, and nothing was charged." in told.err
     assert "This very file was admitted as version '2026-01': say --version 2026-01" in told.err
     told = office.alone(*asked, *PEOPLE, "--epsilon", "5/2", "--check", code=1)
-    assert "It would charge epsilon 5/2 of 2 left, and so it would be refused" in told.out  # of the year, not of the 20
+    assert "It would charge epsilon 5/2 of 2 left in the year 2026, and so it would be refused" in told.out
     assert office.alone("preview", *asked[1:], *PEOPLE, "--epsilon", "5/2", "--check", code=1).out == told.out
     for words, says in (
         (["--by", "Geschlecht", "--domain", "vertippt.json", "--max-count", 20000], "write 'männlich'"),

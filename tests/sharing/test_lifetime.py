@@ -165,5 +165,16 @@ def test_the_command_line_says_the_same(run):  # noqa: F811
     assert json.loads(told.out) == lifetime({"brand": 1, "hours": "1/2"}, times=52, most=3, permanent=2).to_dict()
     run("make", "randomized-response", "--n", 9, "--epsilon", 1, "-o", "rr.json")
     assert "rr.json" in run("lifetime", "rr.json", "--times", 52).out
-    for wrong in ([], ["rr.json", "--epsilons", "a=1"], ["--epsilons", "a"], ["rr.json", "rr.json"]):
+    named = run("lifetime", "--epsilons", "a=1,b=2", "--times", "a=52,b=2", "--most", "a=5,b=1", "--json")
+    times, most = {"a": 52, "b": 2}, {"a": 5, "b": 1}
+    assert json.loads(named.out) == lifetime({"a": 1, "b": 2}, times=times, most=most).to_dict()
+    for wrong in (
+        [],
+        ["rr.json", "--epsilons", "a=1"],
+        ["--epsilons", "a"],
+        ["rr.json", "rr.json"],
+        ["--epsilons", "a=1,b=2", "--times", "a=,b=2"],
+        ["--epsilons", "a=1,b=2", "--times", "a=52"],
+        ["--epsilons", "a=1,b=2", "--most", "a=5,c=5"],
+    ):
         assert_one_good_error(run("lifetime", *wrong))

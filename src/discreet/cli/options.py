@@ -68,9 +68,8 @@ def by_name(option: str, text: str, example: str) -> dict[str, Any]:
     from ..errors import DiscreetError
 
     found = [part.partition("=") for part in text.split(",")]
-    if not all(name.strip() and sign for name, sign, _ in found) or len({name.strip() for name, *_ in found}) < len(
-        found
-    ):
+    names = {name.strip() for name, *_ in found}
+    if not all(name.strip() and value.strip() for name, _, value in found) or len(names) < len(found):
         raise DiscreetError(
             f"{option} {text} is not read; write each name once with its number, as in {option} {example}."
         )

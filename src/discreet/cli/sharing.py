@@ -220,6 +220,10 @@ def lifetime(
         if file in asked:
             raise DiscreetError(f"{file} is given twice; give each file once, and --times for how often it is used.")
         asked[file] = load_procedure(file)
+    named = {"--times": times, "--most": most}
+    times, most = (
+        by_name(option, given, "brand=52,hours=2") if "=" in str(given) else given for option, given in named.items()
+    )
     return Output(make(asked, times=times, most=most, permanent=permanent, delta=delta))
 
 

@@ -1,12 +1,13 @@
-// A report from a single device: in a browser or in node, nothing else needed. The same law as reporter.py, drawn exactly:
-// whole numbers (BigInt) from crypto.getRandomValues, no floating point.
+// A report from a single device: in a browser or in node, nothing else needed. The same distribution as reporter.py,
+// drawn exactly: whole numbers (BigInt) from crypto.getRandomValues, no floating point.
 //
 //   import { load } from "./reporter.mjs";
 //   const reporter = await load(await (await fetch("mechanism.json")).text());
 //   const report = reporter.report("37");
 //
-// The file is refused when it was changed after it was saved (its digest), or when a part of its law is not known here. What
-// privacy the law gives is proved by verify.py, once, by whoever hands the file out.
+// A file whose content does not fit its digest is refused, and so is one with a distribution that is not known here. The digest
+// notices damage; against a forged file compare it with one that your app has. What privacy the distribution gives is proved by
+// verify.py, once, by whoever hands the file out.
 //
 // For repeated collection: const { report, memo } = reporter.remembered("37", oldMemo, 5); store `memo` (a text; null at
 // first) before the report is sent. A value that comes again gets the report that it got before; after 5 different values
@@ -199,7 +200,7 @@ function words(text) {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
-// The law: each kind gives { draw(position, chances), rows, reports }; null: without end.
+// The distribution: each kind gives { draw(position, chances), rows, reports }; null: without end.
 
 const KINDS = {
   table: [["total", "rows"], (part) => {

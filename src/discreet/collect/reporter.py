@@ -1,9 +1,10 @@
 """A report from a single device, with the standard library alone:  python reporter.py mechanism.json VALUE
 
 This file imports nothing from discreet, so that it can be copied to where the value is. It reads a mechanism file, checks
-that nobody changed it (its digest) and that it understands all of its distribution, and draws one report exactly by
-that distribution: whole numbers from the operating system's randomness, no floats. What privacy the distribution gives
-is proved by verify.py, once, by whoever hands the file out.
+that its content fits its digest and that it understands all of its distribution, and draws one report exactly by that
+distribution: whole numbers from the operating system's randomness, no floats. The digest notices damage; against a forged
+file compare it with one that you hold. What privacy the distribution gives is proved by verify.py, once, by whoever hands
+the file out.
 
 For repeated collection give a memo:  python reporter.py mechanism.json VALUE --memo memo.json --most 5
 A value that comes again gets the report it got before; after 5 different values the last report is repeated for good. Then,
