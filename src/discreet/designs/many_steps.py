@@ -4,9 +4,10 @@ Most reports are of no use to the best mechanism. Once the iterates are near it,
 what is still to gain are left out; the bound at the end is over all reports again, and where it shows that one was missed the
 iteration goes back to where it left the first ones out, and goes on with more of them.
 
-On larger grids it would take up to a hundred steps, each with a dense block for each report. Some of the reports, a few steps and
-a rough gap give prices and a matrix, from which columns.py finds the best one. Where it does not, or was measured to be slower
-(averages near alpha = 1, worst cases whose least favourable prior has a few true values alone), the iteration goes all the way.
+On larger grids it would take up to a hundred steps, each with a dense block for each report. Two ways are quicker. Worst cases
+whose least favourable prior has a few true values alone are solved for some true values, and interpolated (between.py). For the
+others some of the reports, a few steps and a rough gap give prices and a matrix, from which columns.py finds the best one. Where
+neither arrives, or it was measured to be slower (averages near alpha = 1), the iteration goes all the way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from ..blas import one_thread
 from ..channels.ratios import window_extreme
 from ..progress import Progress
+from .between import meet
 from .certificate import Dual
 from .columns import Columns
 from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Iterate, Mehrotra
@@ -91,15 +93,38 @@ def least_risk(
 ) -> Best:
     """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
     with one_thread():
+        if len(loss) >= _MANY and _suits_between(len(loss), alpha, reach, risks):
+            interpolated = _by_few_rows(loss, alpha, reach, risks, mirrored, progress)
+            if interpolated is not None:
+                return interpolated
         if len(loss) >= (_MANY if mirrored else 2 * _MANY) and _suits_columns(len(loss), alpha, reach, risks, mirrored):
-            corner = _by_columns(loss, alpha, reach, risks, mirrored, progress)
-            if corner is not None:
-                return corner
+            of_rays = _by_columns(loss, alpha, reach, risks, mirrored, progress)
+            if of_rays is not None:
+                return of_rays
         run = _WindowRun(loss, alpha, reach, risks, mirrored)
         found = run.iterate(progress)
         if found.gap > 3 * _GOAL and run.go_back():
             found = min(found, run.iterate(progress), key=lambda best: best.gap)
     return found
+
+
+def _suits_between(size: int, alpha: float, reach: int, risks: Risks) -> bool:
+    """Is the risk the largest of single true values, and may few of them be least favourable?"""
+    single = risks.credit is None and len(risks.rows) > 1 and bool((risks.rows.sum(axis=1) == 1).all())
+    return single and bool((risks.rows.max(axis=1) == 1).all()) and alpha ** (size / reach) >= _FALL[0]
+
+
+def _by_few_rows(
+    loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool, progress: Progress | None
+) -> Best | None:
+    """The best matrix with most of its rows interpolated; None if it is not found."""
+    among = risks.rows.argmax(axis=1)
+    found = meet(loss, alpha, reach, among, mirrored, _GOAL * min(1.0, float(loss.max())), progress)
+    if found is None:
+        return None
+    matrix, bound = found
+    best = _best(loss, risks, _feasible(matrix, alpha, reach), bound.rows, bound.prior, bound.prior[among])
+    return best if best.gap <= 3 * _GOAL else None
 
 
 def _suits_columns(size: int, alpha: float, reach: int, risks: Risks, mirrored: bool) -> bool:
@@ -130,7 +155,8 @@ def _by_columns(
     if found is None:
         return None
     matrix, prices = found
-    best = run.best(run.feasible(matrix), prices.rows, prices.weights @ columns.risk_rows, prices.weights, np.zeros(0))
+    prior = prices.weights @ columns.risk_rows
+    best = _best(loss, risks, _feasible(matrix, alpha, reach), prices.rows, prior, prices.weights)
     return best if best.gap <= 3 * _GOAL else None
 
 
@@ -198,29 +224,32 @@ class _WindowRun(Mehrotra[Best]):
 
     def finish(self, at: Iterate) -> Best:
         program = self.program
-        matrix = self.feasible(program.matrix(at.x))
+        matrix = _feasible(program.matrix(at.x), program.alpha, program.reach)
         of_risks = at.z[program.count :]
         scale = program.cost_unit / float(of_risks.sum())
         rows, prior = (scale * part for part in program.prices(at.y, of_risks))
         rows = rows - price_cut(prior[:, None] * self.loss - rows[:, None], program.reach, program.alpha)
         lam = np.maximum(at.x[program.entries + 1 :], 0.0) * program.cost_unit / program.size
-        return self.best(matrix, rows, prior, of_risks / of_risks.sum(), lam)
+        return _best(self.loss, self.risks, matrix, rows, prior, of_risks / of_risks.sum(), lam)
 
-    def best(self, matrix: Floats, rows: Floats, prior: Floats, weights: Floats, lam: Floats) -> Best:
-        """With its gap; lam are the prices of the risk's own credit."""
-        risks, means = self.risks, (matrix * self.loss).sum(axis=1)
-        risk = risks.rows @ means
-        if risks.credit is not None and risks.price is not None:
-            risk = risk - risks.credit @ lam + float(risks.price @ lam)
-        bound = float(rows.sum())
-        gap = (float(risk.max()) - bound) / max(min(1.0, float(self.loss.max())) or 1.0, abs(bound))
-        return Best(matrix, rows, prior, gap, weights)
 
-    def feasible(self, matrix: Floats) -> Floats:
-        """So much of equal probabilities mixed in that the level holds between all neighbours."""
-        used = matrix.max(axis=0) > 0
-        equal = used / used.sum()
-        slack = matrix - self.program.alpha * window_extreme(matrix, self.program.reach, np.maximum)
-        room = (1 - self.program.alpha) * equal
-        share = min(1.0, 2 * float((-slack / np.maximum(room - slack, 1e-300))[:, used].max(initial=0.0)))
-        return np.asarray((1 - share) * matrix + share * equal)
+def _best(
+    loss: Floats, risks: Risks, matrix: Floats, rows: Floats, prior: Floats, weights: Floats, lam: Floats | None = None
+) -> Best:
+    """With its gap; lam are the prices of the risk's own credit."""
+    risk = risks.rows @ (matrix * loss).sum(axis=1)
+    if risks.credit is not None and risks.price is not None and lam is not None:
+        risk = risk - risks.credit @ lam + float(risks.price @ lam)
+    bound = float(rows.sum())
+    gap = (float(risk.max()) - bound) / max(min(1.0, float(loss.max())) or 1.0, abs(bound))
+    return Best(matrix, rows, prior, gap, weights)
+
+
+def _feasible(matrix: Floats, alpha: float, reach: int) -> Floats:
+    """So much of equal probabilities mixed in that the level holds between all neighbours."""
+    used = matrix.max(axis=0) > 0
+    equal = used / used.sum()
+    slack = matrix - alpha * window_extreme(matrix, reach, np.maximum)
+    room = (1 - alpha) * equal
+    share = min(1.0, 2 * float((-slack / np.maximum(room - slack, 1e-300))[:, used].max(initial=0.0)))
+    return np.asarray((1 - share) * matrix + share * equal)
