@@ -166,6 +166,7 @@ class Columns:
         self.master.t = float(losses.max()) * (1 + 1e-6)
         self.master.x[2 * self.rows : self.others] = self.master.t - losses
         self.master.z[:] = 0.0
+        # so that _gap is that of the start
         self.master.z[-1] = (self.master.t * self.size - float(self.master.b @ self.centre)) / self.master.x[-1]
 
     def _append(self, rays: Floats, reports: NDArray[np.int64], x: Floats) -> None:

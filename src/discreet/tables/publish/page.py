@@ -19,12 +19,12 @@ from ...exact.concentrated import epsilon_above
 from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
+from ...questions.statistic import ADDED
 from ..draw.measures import PUBLIC_ZERO
 from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
-    ADDED,
     Release,
     amount,
     asked_in_words,
@@ -164,7 +164,7 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
 
 def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
     """A report that is not shown though something is known of it was hidden, except for means of groups that may be empty."""
-    hidden = value != "total" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    hidden = value != "total" and kind in ADDED and (row["low"], row["high"]) != (None, None)
     return "hidden" if hidden else "not determined"
 
 
