@@ -17,6 +17,7 @@ import discreet as dt
 from discreet import verify
 from discreet.collect.reporter import Reporter
 from discreet.errors import DiscreetError
+from discreet.tables.saved.release_files import digest_of, record_text
 from discreet.traditional.methods import Method
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -149,6 +150,24 @@ def test_a_release_that_was_changed_since_does_not_hold(folder):
     path = folder / "ill.csv"
     path.write_bytes(path.read_bytes().replace(b"north", b"North"))
     assert not dt.check_release(folder / "ill.json").holds
+
+
+@pytest.mark.parametrize(("writer", "held", "shown"), [("0.0.9", None, "not checked"), (dt.__version__, False, "NO")])
+def test_sentences_of_another_version_are_not_checked(folder, writer, held, shown):
+    """Its page and its record say the same in other words; everything else is checked. Of today's version it is wrong."""
+    page, path = folder / "census.html", folder / "census.json"
+    other = page.read_text(encoding="utf-8").replace("Random noise was added", "Noise was added")
+    page.write_text(other, encoding="utf-8", newline="")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["record"] |= {"discreet": writer, "beware": [text.upper() for text in document["record"]["beware"]]}
+    document["record"]["files"]["census.html"] = digest_of(page.read_bytes())
+    path.write_text(record_text(document["record"], document["margins"]), encoding="utf-8", newline="")
+    with dt.Ledger(folder / "ledger.db") as ledger:
+        verdict = dt.check_release(path, ledger=ledger)
+    found = {check.matter: check.held for check in verdict.checks}
+    in_words = ("what the record says", "the page for people")
+    assert found == {matter: held if matter in in_words else True for matter in found}
+    assert {in_words[1]: shown}.items() <= {row[0]: row[1] for row in verdict.view().rows}.items()
 
 
 def test_a_memo_still_gives_the_same_reports(folder):

@@ -32,15 +32,20 @@ def test_entries_come_in_any_order_and_add_up():
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (40, 7)])
 def test_a_matrix_written_in_full_and_one_gathered_from_its_entries_are_the_same(monkeypatch, shape):
     """Empty rows, places that several entries share, and values that add up to nothing."""
-    rng = np.random.default_rng(len(shape) + shape[0])
-    count = 2 * shape[0]
-    entries = rng.integers(0, shape[0], count), rng.integers(0, shape[1], count), rng.normal(size=count)
+    rng = np.random.default_rng(shape[0])
+    count, last = 2 * shape[0], (shape[0] - 1, shape[1] - 1)
+    row, column, value = rng.integers(0, shape[0], count), rng.integers(0, shape[1], count), rng.normal(size=count)
+    there = (row == last[0]) & (column == last[1])
+    value[there] = 1
+    at_last = [1, -1 - there.sum()]  # to nothing, exactly
+    entries = np.append(row, [last[0]] * 2), np.append(column, [last[1]] * 2), np.append(value, at_last)
     start, index, values = lp._by_rows(entries, *shape)
     monkeypatch.setattr(lp, "_FEW", 0)
     gathered = lp._by_rows(entries, *shape)
     for one, other in zip((start, index), gathered, strict=False):
         assert one.dtype == other.dtype == np.int32
         np.testing.assert_array_equal(one, other)
+    assert last[1] not in index[start[-2] :]
     np.testing.assert_allclose(values, gathered[2], rtol=1e-12, atol=1e-15)
     whole = np.zeros(shape)
     for row, column, value in zip(*entries, strict=True):

@@ -163,15 +163,16 @@ def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("level", "said"),
+    ("level", "epsilon", "said"),
     [
-        ({"epsilon": "1/2"}, " (epsilon 1/2) holds for all"),
-        ({"epsilon": "ln(3)/2"}, " (epsilon 1/2 ln(3)) holds for all"),
-        ({"alpha": "9/10"}, "verified: alpha 9/10 holds for all"),
+        ({"epsilon": "1/2"}, "1/2", " (epsilon 1/2) holds for all"),
+        ({"epsilon": "ln(3)/2"}, "1/2 ln(3)", " (epsilon 1/2 ln(3)) holds for all"),
+        ({"alpha": "9/10"}, "", "verified: alpha 9/10 holds for all"),
     ],
 )
-def test_the_lone_script_says_the_epsilon_that_was_asked_for(lone, tmp_path, level, said):
+def test_the_lone_script_says_the_epsilon_that_was_asked_for(lone, tmp_path, level, epsilon, said):
     dt.geometric(4, **level).save(tmp_path / "m.json")
+    assert verify.verify(verify.read(tmp_path / "m.json")).epsilon == epsilon
     assert said in lone(tmp_path / "m.json").stdout.splitlines()[0]
 
 

@@ -106,7 +106,7 @@ def dense(matrix: ArrayLike) -> tuple[NDArray[Any], NDArray[Any], Floats]:
 def _by_rows(
     entries: tuple[ArrayLike, ArrayLike, ArrayLike], rows: int, columns: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
-    """Where each row starts, its columns in order, and their values; values at one place are added."""
+    """Where each row starts, its columns in order, and their values; values at one place are added, and zeros left out."""
     row, column = (np.asarray(part, dtype=np.int64).ravel() for part in entries[:2])
     value = np.asarray(entries[2], dtype=np.float64).ravel()
     if rows * columns <= _FEW:
@@ -118,4 +118,5 @@ def _by_rows(
 
     matrix = sparse.csr_matrix((value, (row, column)), shape=(rows, columns))
     matrix.sort_indices()
+    matrix.eliminate_zeros()
     return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data

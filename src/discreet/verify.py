@@ -1708,7 +1708,7 @@ def _level(level: Any, effort: Effort) -> tuple[Fraction, str]:
     factor, base = _rational(factor, "epsilon"), None if base is None else _rational(base, "epsilon")
     _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
     _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
-    return Fraction(alpha), f" (epsilon {factor})" if base is None else f" (epsilon {factor} ln({base}))"
+    return Fraction(alpha), str(factor) if base is None else f"{factor} ln({base})"
 
 
 def _rho(claimed: Any, kept: tuple[Fraction, int] | None, effort: Effort) -> Fraction | None:
@@ -3522,16 +3522,14 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
 def _print_verified(found: Verified) -> None:
     """What was proved of a mechanism."""
     power = f" to the power {found.power}" if found.power != 1 else ""
+    asked = f" (epsilon {found.epsilon})" if found.epsilon else ""
+    among = f"holds for all {found.between}".replace("all any", "any")
     if found.rho is not None:
-        print(
-            f"verified: rho {found.rho} (zero-concentrated privacy) holds for all {found.between}".replace(
-                "all any", "any"
-            )
-        )
+        print(f"verified: rho {found.rho} (zero-concentrated privacy) {among}")
     elif found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
-        print(f"verified: alpha {found.alpha}{found.epsilon} holds for all {found.between}".replace("all any", "any"))
+        print(f"verified: alpha {found.alpha}{asked} {among}")
     short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
     known = f"{found.tight}{short}{power}"
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known

@@ -959,7 +959,15 @@ def test_what_is_kept_from_one_design_to_the_next_knows_no_level_loss_or_prior()
         fresh.append(dt.design(4, require=("F", "RM"), **one).mechanism)
     assert [m.digest for m in in_turn] == [m.digest for m in fresh]
     assert len({m.digest for m in in_turn}) > 1
-    assert simplex._few_frames.cache_info().maxsize is not None
+
+
+def test_no_more_is_kept_than_for_32_kinds_of_designs():
+    simplex._few_frames.cache_clear()
+    for size in range(2, 42):
+        problem = making._problem(size - 1, "2/3", None, "l1", None, None, "average", (), 1, None, None)
+        simplex._few_frames(size, problem.edges, frozenset(), False, True)
+    assert simplex._few_frames.cache_info().misses == 40
+    assert simplex._few_frames.cache_info().currsize == 32
 
 
 # Progress, and the same answer twice

@@ -240,7 +240,8 @@ def test_the_value_at_a_position_is_that_of_the_grid(grid, data):
 
 @pytest.mark.parametrize("step", ["1/1024", "1/2", "3/8", "1/10", "7/30", Fraction(1, 2**899)], ids=str)
 def test_floats_are_made_in_place_up_to_the_largest_number(step):
-    """Numerators up to 2^51 become floats by their bits, larger ones by conversion; both round once."""
+    """Numerators up to 2^51 become floats by their bits, larger ones by conversion; both round once. In place the low end and the
+    steps up to the high one make three times as much, 3 * 2^52 >= 2^53: too much where a denominator is no power of two."""
     numerator = Fraction(step).numerator
     for largest in (2**51, 2**51 + numerator, 2**52):
         last = largest // numerator
@@ -249,8 +250,12 @@ def test_floats_are_made_in_place_up_to_the_largest_number(step):
         expected = [x.numerator / x.denominator for x in (grid.anchor + k * grid.step for k in places.tolist())]
         assert values_at(grid, places).tolist() == expected
         in_place = values_in_place(grid)
-        assert in_place is None or in_place(places.copy()).tolist() == expected
-        assert in_place is None or in_place(places + 1).tolist() != expected
+        if largest == 2**52 and step in ("1/10", "7/30"):
+            assert in_place is None
+            continue
+        assert in_place is not None
+        assert in_place(places.copy()).tolist() == expected
+        assert in_place(places + 1).tolist() != expected
 
 
 def test_the_tie_that_floats_cannot_see():

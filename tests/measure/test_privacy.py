@@ -207,8 +207,12 @@ def test_hamming_distance_of_databases_is_a_graph():
 
 
 def test_a_witness_at_a_distance_says_what_was_allowed_there():
+    """2^(1/2) = 1.41421."""
     m = dt.geometric(2, alpha="1/2")
-    refuted = str(dt.check_privacy(m, alpha="1/2", neighbours={(0, 1): "1/2"}))
+    verdict = dt.check_privacy(m, alpha="1/2", neighbours={(0, 1): "1/2"})
+    refuted, told = str(verdict), verdict.witness.to_dict()
+    assert told.pop("allowed") == pytest.approx(math.sqrt(2))
+    assert told == {"first": "0", "second": "1", "report": "0", "distance": "1/2", "ratio": "2", "power": 1}
     assert (
         "is 2 times as likely when the truth is 0 as when it is 1, where 1.41421 times is allowed at distance 1/2;"
         in refuted

@@ -45,6 +45,8 @@ def test_few_answers_or_a_large_epsilon_keep_randomised_response(n, epsilon):
     optimum = plan["subset_selection"]
     assert optimum.is_bound
     assert "subset_selection:" not in str(plan)  # it cannot be used
+    assert "subset_selection: the least" in str(compared := dt.compare(n, epsilon=epsilon, ordered=False))
+    assert "; not available in discreet" in str(compared)
     assert ("as small as can be" in str(plan)) == (float(plan.winner.variance / optimum.variance) < 1.005)
 
 

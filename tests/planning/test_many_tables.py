@@ -12,6 +12,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.ledger.ledger import Ledger
+from discreet.planning.many_tables import _rho
 from tests.cells import for_each
 
 # by plain arithmetic outside of the library: largest rho for (epsilon, 1e-9), tables at one standard error, pure and Gaussian
@@ -75,11 +76,24 @@ def test_tables_within_an_error_by_sums_over_both_distributions(error, confidenc
         ({"error": 10, "standard_error": 5}, "give one of them"),
         ({"error": "1/2"}, "error"),
         ({"error": 10, "confidence": 1}, "confidence"),
+        ({"tables": 5, "confidence": "0.9"}, "confidence is for error; leave it out, or give an error"),
+        ({"standard_error": 5, "confidence": "0.95"}, "confidence is for error"),
     ],
 )
 def test_errors_that_cannot_be_planned_for(asked, words):
     with pytest.raises(DiscreetError, match=words):
         dt.plan_tables(**asked, budget=4)
+
+
+def test_an_error_without_a_confidence_is_kept_to_in_95_of_100_cases():
+    assert dt.plan_tables(error=10, budget=4) == dt.plan_tables(error=10, confidence="0.95", budget=4)
+    assert dt.plan_tables(error=10, budget=4) != dt.plan_tables(error=10, confidence="0.9", budget=4)
+
+
+def test_a_rho_is_a_short_decimal_or_rounded_up():
+    """1/800 = 0.00125 exactly. What exceeds 0.123456 by less than a float can tell is not below it."""
+    assert [_rho(Fraction(x)) for x in ("1/800", "1/8", "1/300")] == ["0.00125", "1/8", "1/300"]
+    assert _rho(Fraction("0.123456") + Fraction(1, 10**30)) == "0.123457"
 
 
 @pytest.mark.long
@@ -108,7 +122,9 @@ def test_errors_are_those_of_the_noise_that_would_be_drawn(budget, tables):
 def test_what_is_said_is_what_a_ledger_grants(tmp_path):
     plan = dt.plan_tables(100, standard_error=20, budget=4)
     said = " ".join(plan.sentences())
-    assert "epsilon 4 pays for 56 tables (epsilon 0.070696 each), and with delta 1e-9 for 165 (rho 1/800 each)" in said
+    assert (
+        "epsilon 4 pays for 56 tables (epsilon 0.070696 each), and with delta 1e-9 for 165 (rho 0.00125 each)" in said
+    )
     assert (
         "100 tables at that standard error need epsilon 7.0696; or rho 1/8, which is epsilon 3.05813 with that delta"
         in said

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -448,7 +449,10 @@ def test_a_number_too_long_to_write_is_no_error():
     from discreet.measure.privacy import Witness
 
     told = Witness(0, 1, 2, Fraction(3**20_000))
-    assert "2^31" in str(told)
+    assert "is about 2^31" in str(told)
+    squared = str(Witness(0, 1, 2, Fraction(3**20_000), power=2))
+    assert re.search(r"is \(about 2\^31\d*\)\^2 times as likely", squared)
+    assert "is 1.5^2 times as likely" in str(Witness(0, 1, 2, Fraction(3, 2), power=2))
     assert len(repr(told)) < 200
     json.dumps(told.to_dict())
 

@@ -119,6 +119,13 @@ def test_keyed_bits_are_those_of_the_records_own_words():
         assert keyed.at([4], [5]).bits(1, 25) == words[4] % 2**25
 
 
+@pytest.mark.parametrize("width", [33, 64, -1])
+def test_two_items_of_more_than_32_bits_would_share_some_and_are_refused(width):
+    for drawn in (secure_source(), insecure_source(3)):
+        with pytest.raises(SourceError, match=f"at most 32 bits each, not {width};"):
+            drawn.bits(2, width)
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers on this system")
 def test_a_draw_within_a_draw_shares_no_words():
     """A signal handler samples while a sample is under way: both must have words of their own."""

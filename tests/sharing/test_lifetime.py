@@ -135,6 +135,8 @@ def test_what_is_not_said_of_all_questions_has_no_sum(some, first):
     assert [found[name][column] is not None for name in ("a", "b", "all questions")] == [first, not first, False]
     assert found["all questions"]["fresh <="] == 6.0
     assert "all questions" in str(found)
+    left_out = lifetime({"a": 1, "b": 1}, times=3, **{some: {"a" if first else "b": 1}})
+    assert left_out.to_dict() == found.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,9 @@ def test_what_is_not_said_of_all_questions_has_no_sum(some, first):
         ({"questions": 1, "times": 0}, "times = 0"),
         ({"questions": 1, "most": "some"}, "most = 'some'"),
         ({"questions": {"a": 1, "b": 1}, "times": {"a": 2}}, "one for each question: a, b"),
-        ({"questions": {"a": 1, "b": 1}, "most": {"a": 2}}, "each question: a, b, or None where there is none"),
+        ({"questions": {"a": 1, "b": 1}, "times": {"a": 2, "b": 2, "c": 2}}, "one for each question: a, b"),
+        ({"questions": {"a": 1, "b": 1}, "most": {"c": 2}}, "most names 'c', which is none of the questions; .* a, b"),
+        ({"questions": {"a": 1}, "permanent": {"a": 1, "c": 2}}, "permanent names 'c', which is none of the questions"),
         ({"questions": 1, "delta": 2}, "delta = 2"),
         ({"questions": dt.uniform(3)}, "reveals nothing"),
         ({"questions": dt.traditional.suppression(8)}, "does not hide"),
@@ -168,6 +172,8 @@ def test_the_command_line_says_the_same(run):  # noqa: F811
     named = run("lifetime", "--epsilons", "a=1,b=2", "--times", "a=52,b=2", "--most", "a=5,b=1", "--json")
     times, most = {"a": 52, "b": 2}, {"a": 5, "b": 1}
     assert json.loads(named.out) == lifetime({"a": 1, "b": 2}, times=times, most=most).to_dict()
+    some = json.loads(run("lifetime", "--epsilons", "a=1,b=2", "--times", 52, "--most", "a=5", "--json").out)
+    assert [row["memo <="] for row in some["rows"]] == [5.0, None, None]  # a memo for a alone
     for wrong in (
         [],
         ["rr.json", "--epsilons", "a=1"],

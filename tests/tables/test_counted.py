@@ -308,6 +308,8 @@ def test_what_is_cut_off_is_said_before_paying_and_its_number_to_the_holder_alon
     assert (shown.check.cut or "").startswith(cut or "")
     assert (shown.check.cut is None) == (cut is None)
     assert cut is None or cut in str(shown.check)
+    caution = "Choose such limits from public knowledge, not by this number."
+    assert (shown.check.cut or caution).endswith(caution)
     alone = dt.preview(HOMES, **asked)
     made = dt.release(HOMES, **asked)
     for text in (

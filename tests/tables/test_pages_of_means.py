@@ -34,12 +34,32 @@ def test_doubled_rows_and_bounds_are_said_of_means_and_not_of_counts(asked):
         assert ("and what lies beyond the declared bounds" in page) == is_mean
         assert ("fitted to the totals" in page) != is_mean
         assert (", matching" in page) != is_mean
-        assert ("counts and sums are too low" in page) != is_mean
+        assert ("where there are such units, counts are too low." in page) != is_mean
     shown = str(dt.preview(PEOPLE, **asked, mean="income:0..2000/100"))
     assert "added up first" in shown
     assert "standard error" not in shown.splitlines()[1]
     assert "in a group of 100; " in shown
     assert "half width" in str(dt.preview(PEOPLE, **asked)).splitlines()[1]
+
+
+@for_each(
+    "statistics, words",
+    [
+        ({"count": "*"}, ": where there are such units, counts are too low."),
+        ({"sum": "income:-100..100"}, ": where there are such units, sums lack what the rest would add."),
+        (
+            {"count": {"all": "*"}, "sum": "income:0..100"},
+            ": where there are such units, counts are too low and sums lack what the rest would add.",
+        ),
+        ({"mean": "income:0..100"}, "."),
+    ],
+)
+def test_what_is_not_counted_is_said_of_counts_and_of_sums_in_their_own_words(asked, statistics, words):
+    """Of negative values a sum that lacks some is too high."""
+    units = dt.preview(PEOPLE, **asked, **statistics).record["beware"]
+    rows = dt.preview(PEOPLE, **asked, **statistics, counted="rows", max_rows=6).record["beware"]
+    assert f"Units in more than 1 of the groups are counted in 1 of them{words}" in units
+    assert f"Of units with more than 6 rows in the groups, 6 are counted, chosen by a hash{words}" in rows
 
 
 def test_ids_with_several_rows_are_found_for_the_holder():
@@ -53,7 +73,7 @@ def test_a_page_says_both_what_presence_and_what_an_answer_costs(asked):
     """e^(1/4) = 1.2840 and e^(1/2) = 1.6487, rounded up."""
     page = dt.release(PEOPLE, **asked).to_html()
     assert "at most 1.29 times as likely with your data as without." in page
-    assert "about what they say of you is at most 1.65 times as likely as with other data of yours:" in page
+    assert "about what they say of you is at most 1.65 times as likely as if they said something else:" in page
     known = dt.release(PEOPLE, **{**asked, "dataset": "known"}, count="ill = 'yes'").to_html()
     assert "at most 1.29 times as likely with your data as with any other data of yours." in known
     assert "1.65" not in known
@@ -75,6 +95,11 @@ def test_means_are_written_as_exactly_as_their_intervals_are_wide():
     assert ">30,950<" in html
     assert "28,050 to 33,870" in html
     assert "30,953.98" in rows_table([row], ["town"], "published", kind="sum")
+    short = {**row, "low": 0.3, "high": 0.8, "published": 0.5}  # in digits that say it exactly: nothing is rounded
+    assert ">0.3 to 0.8<" in rows_table([short], ["town"], "published", kind="mean")
+    narrow = {**row, "low": 12.3456, "high": 13.3452, "published": 12.9}  # 0.9996 wide: to thousandths
+    assert ">12.345 to 13.346<" in rows_table([narrow], ["town"], "published", kind="mean")
+    assert ">29 % to 57 %<" in rows_table([{**row, "low": 0.29, "high": 0.57}], ["town"], "published", kind="share")
     lone = {**row, "low": 7.0, "high": 7.0, "published": 7.0}
     assert ">7<" in rows_table([lone], ["town"], "published", kind="mean")
 
@@ -89,8 +114,8 @@ def test_missing_values_are_to_be_declared_only_where_groups_are(tmp_path):
     gaps = PEOPLE.assign(town=[None if k < 3 else town for k, town in enumerate(PEOPLE["town"])], income=None)
     for domain, town, income in (
         (None, "if you group by this column", "if you group by this column"),
-        ({"town": ["a", "b"]}, "declare null as a key", "not by this column"),
-        ({"town": ["a", "b", None]}, "null is declared", "not by this column"),
+        ({"town": ["a", "b"]}, "declare null as a key", "no group needs a key for them"),
+        ({"town": ["a", "b", None]}, "null is declared", "no group needs a key for them"),
     ):
         found = {f.column: f.advice for f in dt.profile(gaps, domain=domain).findings if f.what == "missing"}
         assert (town in found["town"], income in found["income"]) == (True, True)

@@ -367,7 +367,7 @@ def plan_tables(
     tables: Annotated[Number | None, described(PLAN_TABLES, "tables")] = None,
     standard_error: Annotated[Number | None, described(PLAN_TABLES, "standard_error")] = None,
     error: Annotated[Number | None, described(PLAN_EPSILON, "error")] = None,
-    confidence: Annotated[Number, described(PLAN_TABLES, "confidence")] = "0.95",
+    confidence: Annotated[Number | None, described(PLAN_TABLES, "confidence")] = None,
     budget: Annotated[Number, described(PLAN_TABLES, "budget")],
     delta: Annotated[Number, described(PLAN_TABLES, "delta")] = "1e-9",
     out: Picture = None,

@@ -442,10 +442,10 @@ def _show(
         terminal.show(console, replace(made.view(), where=everything))
         if places:
             written = ", ".join(map(str, places))
-            totals = (
-                [] if isinstance(made, Audiences) else [x.name for x in outputs(places[0], list(made.margins))[1:-2]]
+            _page, *totals, _rows, _record = outputs(
+                places[0], [] if isinstance(made, Audiences) else list(made.margins)
             )
-            more = f", totals ({', '.join(totals)})" if totals else ""
+            more = f", totals ({', '.join(file.name for file in totals)})" if totals else ""
             console.print(f"Written: {written}{more}, with the record and a page for people beside it.", markup=False)
 
 

@@ -27,7 +27,7 @@ from .rays import cheapest_rays, price_cuts
 
 _MIXES = (1.0, 0.6, 0.3)  # where rays are sought: 0 are the best prices so far, 1 those of the master program
 _BOX = 0.01  # its first width, where prices are 1 on average
-_LEAST = 0.1  # of the mean weight of the risk's rows: narrower the box is for none of them
+_LEAST = 0.1  # times the mean weight: the least width of the box for a row of the risk
 _EDGE = 0.7  # of the way to the box's edge: there it becomes twice as wide
 _USED = 1e-3  # of a row's sum, which is 1: what the box's edge makes up for; there too
 _USEFUL = 3.0  # what a ray may cost to be among the first, in units of the gap for each true value
@@ -73,7 +73,8 @@ class Columns:
     def solve(
         self, matrix: Floats, rows: Floats, prior: Floats, goal: float, progress: Progress | None = None
     ) -> tuple[Floats, Prices] | None:
-        """A matrix, and prices that prove a bound within `goal` of its risk, from others that are near; or None."""
+        """A matrix, and the prices that prove most, from others that are near: within `goal` if that can be had, and the caller
+        sees how far apart they are. None where floats give no matrix."""
         weights = np.sign(self.risk_rows) @ np.maximum(prior, 0.0)  # exact where rows have no truth in common
         weights = 0.999 * weights / weights.sum() + 0.001 / len(weights)
         self.unit = float(np.abs(rows).sum()) / self.size  # of prices
@@ -165,6 +166,7 @@ class Columns:
         self.master.t = float(losses.max()) * (1 + 1e-6)
         self.master.x[2 * self.rows : self.others] = self.master.t - losses
         self.master.z[:] = 0.0
+        # so that _gap is that of the start
         self.master.z[-1] = (self.master.t * self.size - float(self.master.b @ self.centre)) / self.master.x[-1]
 
     def _append(self, rays: Floats, reports: NDArray[np.int64], x: Floats) -> None:

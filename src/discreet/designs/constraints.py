@@ -42,11 +42,12 @@ def essential(require: frozenset[str]) -> frozenset[str]:
     return frozenset(kept)
 
 
-class Listed:
-    """Which inequalities there are, by entries and properties alone: P[p] - u P[q] >= h, where of the level's own u is alpha."""
+class InequalityList:
+    """Which inequalities P[p] - u P[q] >= h there are: by neighbours and properties alone. Those of the level have u = nan here,
+    and alpha in Inequalities."""
 
     def __init__(self, size: int, edges: tuple[tuple[int, int], ...], require: frozenset[str]) -> None:
-        self.size, self.require, self._parts = size, require, list[tuple[Any, ...]]()
+        self.size, self._parts = size, list[tuple[Any, ...]]()
         place, nothing = np.arange(size), size * size
         pairs = np.array(edges)
         for way, (one, other) in enumerate(((pairs[:, :1], pairs[:, 1:]), (pairs[:, 1:], pairs[:, :1]))):
@@ -100,9 +101,9 @@ class Listed:
 class Inequalities:
     """All inequalities of a problem; q = size^2 where there is no second entry."""
 
-    def __init__(self, problem: Problem, require: frozenset[str], listed: Listed | None = None) -> None:
+    def __init__(self, problem: Problem, require: frozenset[str], listed: InequalityList | None = None) -> None:
         self.problem, self.require, self.size = problem, require, problem.size
-        self.listed = listed = Listed(problem.size, problem.edges, require) if listed is None else listed
+        self.listed = listed = InequalityList(problem.size, problem.edges, require) if listed is None else listed
         self.p, self.q, self.h, self.is_ch = listed.p, listed.q, listed.h, listed.is_ch
         self.u = np.where(listed.is_level, float(problem.level.alpha), listed.u)
 

@@ -23,7 +23,7 @@ _MOST = 0.97  # of the way to the boundary
 
 
 class RayMaster:
-    """One program at one iterate. Unknowns are appended and priced anew by who solves it."""
+    """One program at one iterate. Unknowns are appended and priced anew by whoever solves it."""
 
     def __init__(self, bounds: Floats, free: Floats, free_cost: float, y: Floats) -> None:
         self.b, self.f, self.d, self.y, self.t = bounds, free, free_cost, y, 0.0
@@ -31,7 +31,7 @@ class RayMaster:
         self.c = self.x = self.z = np.zeros(0)
 
     def append(self, columns: Floats, x: Floats) -> None:
-        """More unknowns, at no cost; their z follows with `move`."""
+        """More unknowns, at no cost; their z, for which x stands in here, follows with `move`."""
         count = columns.shape[1]
         self.a = np.asfortranarray(np.hstack([self.a, columns]))
         self.c, self.x, self.z = (np.append(v, w) for v, w in ((self.c, np.zeros(count)), (self.x, x), (self.z, x)))

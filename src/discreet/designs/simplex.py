@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DesignError
 from ..lp import Program, dense
-from .constraints import Indices, Inequalities, Listed, essential, scatter
+from .constraints import Indices, Inequalities, InequalityList, essential, scatter
 from .problem import Floats, Problem
 from .theorems import Solution
 
@@ -97,7 +97,7 @@ class _Frame:
         self, size: int, edges: tuple[tuple[int, int], ...], require: frozenset[str], fold: bool, path: bool
     ) -> None:
         place, last = np.arange(size), size**2 - 1
-        self.listed = listed = Listed(size, edges, require)
+        self.listed = listed = InequalityList(size, edges, require)
         self.unknown = np.arange(last + 1)
         if fold:
             self.unknown = np.minimum(self.unknown, last - self.unknown)
@@ -143,7 +143,7 @@ def _firsts(image: Indices) -> Indices:
     return np.flatnonzero(np.arange(len(image)) <= image)
 
 
-def _links(listed: Listed) -> NDArray[np.bool_]:
+def _links(listed: InequalityList) -> NDArray[np.bool_]:
     """The inequalities that D >= 0 stands for (_Chains): those of the level whose second entry is nearer to the diagonal."""
     (truth, report), (other, same) = (np.divmod(part, listed.size) for part in (listed.p, listed.q))
     within = (report == same) & (listed.q < listed.size**2)

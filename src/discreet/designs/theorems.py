@@ -5,9 +5,9 @@ monotone loss, no property   the geometric mechanism and the best remap for the 
                              geometric mechanism itself, which is symmetric and row monotone, and weakly honest or column
                              monotone at some levels: these come for free
 
-Of the last one Ghosh et al. (2009) have the theorem for losses that depend on the true value and the distance from it. For a loss
-that only never falls as the report moves away, such as one that charges more for too low than for too high, the same remap was the
-best in every case that was tried, and the certificate proves it in each: `method` says which it is.
+For the second, Ghosh et al. (2009) prove this for losses that depend on the true value and on the distance from it. For losses that
+merely never fall as the report moves away, such as one that charges more for too low than for too high, the same remap was best in
+every case tried, and its certificate proves it each time; `method` says which applies.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from ..channels.properties import LETTERS
 from ..mechanisms.fair import explicit_fair, exponents
 from .certificate import Dual
 from .problem import Floats, Problem
-
-_GHOSH = "Ghosh et al. 2009"  # the theorem, about losses that depend on the distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +55,9 @@ def by_theorem(problem: Problem) -> Solution | None:
         name, law = "the geometric mechanism", channel  # type: tuple[str, Finite]
     else:
         name, law = "geometric and the best remap", Then(channel, Map(remap, problem.size))
-    how = _GHOSH if problem.loss.is_by_distance else "as Ghosh et al. 2009 find it; proved by its certificate"
-    return Solution(merged, _remap_dual(problem, channel), f"{name} ({how})", law, problem.loss.is_by_distance)
+    by_distance = problem.loss.is_by_distance
+    how = "Ghosh et al. 2009" if by_distance else "as Ghosh et al. 2009 find it; proved by its certificate"
+    return Solution(merged, _remap_dual(problem, channel), f"{name} ({how})", law, by_distance)
 
 
 def _best_remap(problem: Problem, channel: Geometric) -> NDArray[np.int64]:

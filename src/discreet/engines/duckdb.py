@@ -383,7 +383,7 @@ class _EngineRun:
             tell(self.progress, "counting", percent / 100)
 
     def batches(self, sql: str) -> Iterator[Any]:
-        """The rows of an answer as Arrow batches, as the engine finds them; meanwhile is told how much of the source was read."""
+        """The rows of an answer as Arrow batches, as the engine finds them; tells meanwhile how much of the source was read."""
         for batch in self.connection.sql(sql).to_arrow_reader(_BATCH):
             yield batch
             self.tell(min(self._read, 0.99))
@@ -420,7 +420,7 @@ def _by_place(run: _EngineRun, query: CountQuery) -> dict[str, NDArray[Any]] | N
     whole = query.groups.whole
     if whole is None or query.size < _MANY or query.digests or query.often is not None or not run.source.is_repeatable:
         return None
-    places = KeyPlaces.of([keys for _, keys in whole], np.arange(query.size))
+    places = KeyPlaces.of([keys for _, keys in whole])
     if places is None:
         return None
     with suppress(NotHeldError):

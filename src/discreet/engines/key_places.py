@@ -7,6 +7,7 @@ the rows of each key together. The numbers are the same. Where 64 bits might not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ from .adding import FARTHEST
 from .arrow_columns import missing, stored
 from .count_sql import CountQuery, Indices
 
-_LARGEST_KEY = 2**62  # of declared keys: less one of them, no other number becomes a place, though 64 bits may overflow
+# Declared keys are nearer to zero than this: then no other 64-bit number becomes the place of one, even where the subtraction wraps
+_LARGEST_KEY = 2**62
 _PLACES = 2**20  # that an array of places may have in any case, and for each declared key
 _PLACES_KEY = 16
 
@@ -36,17 +38,16 @@ class KeyPlaces:
     groups: Indices
 
     @classmethod
-    def of(cls, keys: Sequence[Indices], numbers: Indices) -> KeyPlaces | None:
-        """For declared keys, column by column, and the numbers of their groups; None where there would be too many places."""
+    def of(cls, keys: Sequence[Indices]) -> KeyPlaces | None:
+        """For the declared keys of the groups in their order, column by column; None where there would be too many places."""
+        count = len(keys[0])
         ends = [(int(column.min()), int(column.max())) for column in keys]
         shape = [last - first + 3 for first, last in ends]
-        many = 1
-        for wide in shape:
-            many *= wide
-        if many > _PLACES + _PLACES_KEY * len(numbers) or any(max(map(abs, pair)) >= _LARGEST_KEY for pair in ends):
+        many = math.prod(shape) > _PLACES + _PLACES_KEY * count
+        if many or any(max(map(abs, pair)) >= _LARGEST_KEY for pair in ends):
             return None
-        groups = np.full(shape, len(numbers), dtype=np.int64)
-        groups[tuple(column - first + 1 for column, (first, _) in zip(keys, ends, strict=True))] = numbers
+        groups = np.full(shape, count, dtype=np.int64)
+        groups[tuple(column - first + 1 for column, (first, _) in zip(keys, ends, strict=True))] = np.arange(count)
         return cls([(first, wide - 1) for (first, _), wide in zip(ends, shape, strict=True)], groups.ravel())
 
     def groups_of(self, keys: Iterable[Indices]) -> Indices:

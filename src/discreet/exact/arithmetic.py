@@ -295,8 +295,8 @@ def show_decimal(value: Fraction) -> str:
 
 
 def show_amount(value: Fraction) -> str:
-    """What is spent or left, for people: a fraction that people write (1/3, 7/20) as it is, else a decimal where that is
-    exact and short, else a short rational as it is, or a decimal with the exact value.
+    """What is spent or left, for people: 1/3 and 7/20 as fractions, 0.284 as a decimal that is exact, 5/49 as it is, anything
+    longer as a decimal with the exact value.
 
     >>> show_amount(Fraction(1, 3)), show_amount(Fraction("0.284")), show_amount(Fraction(5, 49))
     ('1/3', '0.284', '5/49')

@@ -25,18 +25,10 @@ Error = type[DiscreetError]
 WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
 _CALLED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
 NAMELESS = "a function"  # a lambda, in tables and files
-_TAKEN = {
-    "l0",
-    "l1",
-    "l2",
-    "uniform",
-    "matrix",
-    "numbers",
-    "gain",
-    "x",
-} | {  # by losses and priors of ours, and by columns
-    *("mechanism", "proved", "properties", "rescaled", "rmse", "worst", "k", "to", "exact")
-}
+# Names of losses and priors of ours, and of columns of results
+_OURS = {"l0", "l1", "l2", "uniform", "matrix", "numbers", "gain", "x"}
+_COLUMNS = {"mechanism", "proved", "properties", "rescaled", "rmse", "worst", "k", "to", "exact"}
+_TAKEN = _OURS | _COLUMNS
 _NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumPy would turn some into whole numbers
 
 

@@ -41,7 +41,7 @@ CHANGED = {
     "add-remove": "Changed means: one person is in the data or is not (relation add-remove). Everything about a person is "
     "protected, including whether they took part.",
 }
-PERSON = "One person, the privacy unit, is everything with one value of {unit}."
+PERSON = "The privacy unit, called a person here, is everything with one value of {unit}."
 TWICE = (
     "Facts about somebody who is known to be in the data are protected less, with twice the epsilon, because replacing an answer "
     "by another is two changes: one record is removed, another is added."
@@ -89,17 +89,18 @@ NOT_PROMISED = (
 )
 PERSON_WORD = "person"
 _UNITS = (
-    ("One person, the privacy unit,", "One unit"),
-    ("one person", "one unit"),
-    ("a person", "a unit"),
-    ("somebody who is known", "a unit that is known"),
+    ("The privacy unit, called a person here,", "One {one}"),
+    ("one person", "one {one}"),
+    ("a person", "{a}"),
+    ("somebody who is known", "{a} that is known"),
     ("whether they took part", "whether it took part"),
-    ("Several persons: a group of k people", "Several units: a group of k units"),
+    ("Several persons: a group of k people", "Several {many}: a group of k {many}"),
     ("with or without them", "with or without it"),
-    ("from the same people", "from the same units"),
-    ("the same people under", "the same units under"),
-    ("belongs to the people and", "belongs to the units and"),
+    ("from the same people", "from the same {many}"),
+    ("the same people under", "the same {many} under"),
+    ("belongs to the people and", "belongs to the {many} and"),
 )
+_AN = re.compile(r"(?!uni(?!n)|use|eu|one)[aeiou]|hour|heir", re.IGNORECASE)  # by how it is spoken: an hour, a user
 BEFORE = tuple(Fraction(x) for x in ("1/100", "1/10", "1/2"))  # how sure somebody may be beforehand
 _LARGE = tuple((Decimal(10) ** k, name) for k, name in ((12, "trillion"), (9, "billion"), (6, "million")))
 _FLOATS = 700  # e^x is a float up to here
@@ -222,8 +223,8 @@ class Promise(Result):
         is_word = isinstance(self.unit_is, str) and re.fullmatch(r"[^\W\d_][\w -]{0,39}", self.unit_is)
         if not is_word or self.terms.unit is None:
             raise LedgerError(
-                f"unit_is = {show(self.unit_is)} is not what one id stands for: write one word, such as household, for a data set "
-                "that names a column of ids."
+                f"unit_is = {show(self.unit_is)} is not what one id stands for: write a word or two, such as household, for a data "
+                "set that names a column of ids."
             )
 
     def definition(self) -> list[str]:
@@ -301,7 +302,9 @@ class Promise(Result):
         that one person is in the data, and after twice as much what is true of somebody who is known to be."""
         ends = "" if self.terms.delta is None else f", {ENDS_HERE}"
         spent = [("the whole budget", self.balance.budget), (f"what is spent so far{ends}", self.balance.spent)]
-        known = f"facts about {'somebody' if self.unit_is == PERSON_WORD else f'a {self.unit_is}'} known to be in the data: "
+        known = (
+            f"facts about {'somebody' if self.unit_is == PERSON_WORD else _a(self.unit_is)} known to be in the data: "
+        )
         twice = "twice " if self.terms.delta is None else "two changes, "
         changes = [(1, ""), (2, f"{known}{twice}")][: 1 + self._twice]
         return [
@@ -350,10 +353,27 @@ class Promise(Result):
 
 def _of_units(text: str, word: str) -> str:
     """A sentence about persons as one about units: an id may be that of a household."""
-    several = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
     for person, unit in _UNITS:
-        text = text.replace(person, unit.replace("units", several).replace("unit", word))
+        text = text.replace(person, unit.format(one=word, a=_a(word), many=_many(word)))
     return text
+
+
+def _a(word: str) -> str:
+    """One of them, with its article.
+
+    >>> _a("apartment"), _a("household"), _a("user")
+    ('an apartment', 'a household', 'a user')
+    """
+    return f"{'an' if _AN.match(word) else 'a'} {word}"
+
+
+def _many(word: str) -> str:
+    """Several of them.
+
+    >>> [_many(word) for word in ("household", "community", "survey", "business", "branch")]
+    ['households', 'communities', 'surveys', 'businesses', 'branches']
+    """
+    return re.sub(r"(?<=[^aeiou])y$", "ie", re.sub(r"(s|x|z|ch|sh)$", r"\1e", word)) + "s"
 
 
 def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry], unit_is: str = PERSON_WORD) -> Promise:

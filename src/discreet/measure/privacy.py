@@ -60,8 +60,9 @@ class Witness(Result):
                 f"and impossible when it is {self.second}"
             )
         size = self.ratio.numerator.bit_length() - self.ratio.denominator.bit_length()
-        times = f"{float(self.ratio):.6g}" if size < 1000 else f"(about 2^{size})"
-        times = times.strip("()") if self.power == 1 else f"{times}^{self.power}"
+        times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
+        if self.power != 1:
+            times = f"{times if size < 1000 else f'({times})'}^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
         told = f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
         if self.distance != 1 and self.allowed is not None:
@@ -69,10 +70,11 @@ class Witness(Result):
         return View(told)
 
     def to_dict(self) -> dict[str, Any]:
-        """The two true values and the report as texts; `ratio` is null where it is infinite."""
-        values = {name: getattr(self, name) for name in ("first", "second", "report")}
+        """The two true values, the report and the distance as texts; `ratio` is null where it is infinite, `allowed` where it is
+        beyond all floats or no level was asked about."""
+        values = {name: getattr(self, name) for name in ("first", "second", "report", "distance")}
         told = {name: None if x is None else str(x) for name, x in values.items()}
-        return {**told, "ratio": plain(self.ratio), "power": self.power}
+        return {**told, "ratio": plain(self.ratio), "power": self.power, "allowed": plain(self.allowed)}
 
 
 @dataclass(frozen=True, repr=False)

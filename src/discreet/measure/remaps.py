@@ -196,7 +196,8 @@ def _exactly(weights: Exact, total: int, law: Prior, loss: Loss) -> _Reading:
 
 
 def _product(weights: Exact, prices: Exact) -> Exact:
-    """The transposed weights times the prices, in integers: of 64 bits where no sum leaves them, whole or in halves of 32 bits."""
+    """The transposed weights times the prices, exactly: in 64-bit integers where no sum exceeds them, else by halves of 32 bits,
+    else in Python's integers."""
     largest = max(map(abs, prices.ravel().tolist()), default=0)
     if len(weights) * max(1, largest) * int(weights.max()) < 2**63:  # the weights alone must fit, too
         return np.asarray((weights.astype(np.int64).T @ prices.astype(np.int64)).astype(object))

@@ -49,7 +49,7 @@ from ..queries.curves import tradeoff
 from ..queries.queries import query_of
 from ..registry import FAMILIES, legend
 from .categories import OPTIMUM, PROJECTIVE, RESPONSE, advice, is_named, named_answers, shares_of
-from .choices import named
+from .choices import is_any_two, named
 
 _TIE = 1e-9  # means that differ by less than this part are alike: that is a float's rounding, or a certificate's gap
 _WRITTEN = 2**12  # values up to which a loss is written out
@@ -151,8 +151,7 @@ def compare(
             "Both sensitivity and neighbours say between which values the level holds; give one of them."
         )
     known = mechanisms is None
-    any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
-    if known and not require and any_two:
+    if known and not require and is_any_two(neighbours):
         return compare_local(n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress)
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
@@ -320,7 +319,7 @@ def compare_names(n: Any, level: Level) -> Comparison:
     )
     notes = (
         advice(known),
-        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N",
+        f"{OPTIMUM}: the least mean squared error of all mechanisms of this level for large N; not available in discreet",
     )
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
     made = {RESPONSE: randomized_response(grid, alpha=level), PROJECTIVE: projective_response(grid, alpha=level)}

@@ -29,8 +29,8 @@ from ..present.views import Result, View
 PURE, CONCENTRATED = "pure epsilon", "rho and delta"
 _SHOWN = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # numbers of tables in the picture
 _MOST = 10**6
-_FARTHEST = 10**4  # an error that is asked for
-_BITS = 48  # of an alpha that is found for an error; steps in which a rho is
+_FARTHEST = 10**4  # the largest error that may be asked for
+_BITS = 48  # bits of an alpha found for an error, and bisections for a rho
 
 
 def plan_tables(
@@ -38,7 +38,7 @@ def plan_tables(
     *,
     standard_error: Rational | None = None,
     error: Rational | None = None,
-    confidence: Rational = "0.95",
+    confidence: Rational | None = None,
     budget: Rational,
     delta: Rational = "1e-9",
 ) -> TablesPlan:
@@ -47,7 +47,7 @@ def plan_tables(
         tables          how many tables are to be published from the same people, ever
         standard_error  the standard error required of every count
         error           instead: the error to keep to, such as 10 for plus or minus 10
-        confidence      how often every count keeps to the error
+        confidence      with error: how often every count keeps to it; 0.95 if left out
         budget          the epsilon of all of them together
         delta           the delta of (epsilon, delta)-privacy: every event is at most e^epsilon times as likely, plus delta
 
@@ -62,13 +62,16 @@ def plan_tables(
         )
     if standard_error is not None and error is not None:
         raise DiscreetError("standard_error and error both say how wrong a count may be: give one of them.")
+    if confidence is not None and error is None:
+        raise DiscreetError("confidence is for error; leave it out, or give an error.")
+    kept = TablesPlan.confidence if confidence is None else confidence
     return TablesPlan(
         None if tables is None else whole(tables, "tables", 1, _MOST, example=100),
         None if standard_error is None else positive(standard_error, "standard_error", "of a count", example=20),
         positive(budget, "budget", "the epsilon of all tables together", example=4),
         read_delta(delta),
         None if error is None else whole(error, "error", 0, _FARTHEST, example=10),
-        share(confidence, "confidence", "how often a count is within the error", example="0.95"),
+        share(kept, "confidence", "how often a count is within the error", example="0.95"),
     )
 
 
@@ -152,7 +155,7 @@ class TablesPlan(Result):
             )
         if k is not None and each is not None:
             needed, rho = show_above(float_above(lambda: k * each[0]())), k * each[1]
-            promised = show_above(float(epsilon_above(rho, self.delta)))
+            promised = show_above(epsilon_above(rho, self.delta))
             error = "standard error" if self.error is None else "error"
             told.append(
                 f"{k} tables at that {error} need epsilon {needed}; or rho {_rho(rho)}, which is epsilon {promised} "
@@ -217,7 +220,7 @@ class TablesPlan(Result):
 
 def _rho(amount: Fraction) -> str:
     """A rho for people: a short one as it is, else rounded up."""
-    return str(amount) if amount.denominator <= 1000 else show_above(float(amount))
+    return show_amount(amount) if amount.denominator <= 1000 else show_above(amount)
 
 
 def _epsilon_for(standard_error: Fraction) -> flint.arb:

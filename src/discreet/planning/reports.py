@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -189,7 +189,7 @@ def plan_reports(
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
     if of is not None:
-        return plan_error_of(*made, reports, of, prior)
+        return plan_precision(*made, reports, of, prior)
     way = Simulation.of(method, iterations, runs, seed)
     if kantorovich is not None:
         return plan_kantorovich(*made, kantorovich, prior, way, progress)
@@ -305,22 +305,31 @@ def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of:
     return _ranked(question, made, lambda m: for_standard_error(m, f, goal, law))
 
 
-def plan_error_of(grid: Grid, where: str, made: Compared, reports: Any, of: Any, prior: Any) -> Plan:
+def plan_precision(grid: Grid, where: str, made: Compared, reports: Any, of: Any, prior: Any) -> Plan:
     """The standard error that so many reports give, the smallest first."""
     number = number_of(reports)
     f, law, whom = _estimated(of, grid, prior)
     chosen = []
     for name, m in made:
+        if isinstance(m, str):
+            chosen.append(Choice(name, refused=m))
+            continue
         try:
-            if isinstance(m, str):
-                raise DiscreetError(m)
             spread = for_standard_error(m, f, Fraction(1), law).spread
         except DiscreetError as reason:
             chosen.append(Choice(name, refused=str(reason)))
             continue
-        error = spread / math.sqrt(number)
-        found = Choice(name, m.claim, hidden=hidden_by(m), reports=number, spread=spread, standard_error=error)
-        chosen.append(replace(found, width=_width(m)))
+        chosen.append(
+            Choice(
+                name,
+                m.claim,
+                hidden=hidden_by(m),
+                reports=number,
+                width=_width(m),
+                spread=spread,
+                standard_error=spread / math.sqrt(number),
+            )
+        )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.standard_error) else choice.standard_error)
     able = [choice for choice in chosen if not choice.refused]
     return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), _same_promise(able))
@@ -402,7 +411,7 @@ def plan_distance(
         f"about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    predicted = "Predicted, on average, for truths that are bumpier than the guess"
+    predicted = "Predicted: the average over truths that vary around the guess"
     notes = [
         f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
         "simulated as well."

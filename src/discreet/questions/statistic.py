@@ -28,6 +28,7 @@ from ..exact.written import misread
 from .predicate import Joint, quoted, without_quoted
 
 KINDS = ("count", "sum", "mean", "share")
+ADDED = ("count", "sum")  # of which totals are the sums
 UNITS, ROWS = "units", "rows"  # what may be counted, besides the ids of a column
 OUT: Literal["out"] = (
     "out"  # of a missing value: whoever has none is not among those that a mean or share is taken over

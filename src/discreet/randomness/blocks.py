@@ -163,7 +163,7 @@ class BlockDraws:
         cell_bits: int = _CELLS,
         window_bits: int = _WINDOW,
     ) -> BlockDraws:
-        """`word_bits` and `cell_bits` are smaller only in tests that enumerate every word."""
+        """`word_bits`, `cell_bits` and `window_bits` are smaller only in tests that enumerate every word."""
         span = min(REACH if reach is None else reach, needed(a, word_bits))
         width, window, cells = 1 << shift, 1 << window_bits, 1 << cell_bits
         half = max(1, window // 2)

@@ -38,6 +38,7 @@ _BATCH = 2**17  # words a single call of the cipher makes
 _BLOCKS = 2**14  # blocks of a keyed source in a single call: with what they become, they fit the cache
 _POOL = 512  # words kept at hand for single draws
 _ZEROS = memoryview(bytes(8 * _BATCH))
+_HALF = 32  # bits of a word
 SPARE = 2  # words: the cipher asks for a spare block behind what it writes
 
 _forks = 0
@@ -93,7 +94,9 @@ class Source(Stream):
         """What is written beside results drawn from this source."""
 
     def bits(self, count: int, width: int, out: Words | None = None) -> Words:
-        """The lowest bits of a word for one item, the highest for another."""
+        """The lowest bits of a word for one item, the highest for another: independent, since these do not overlap."""
+        if not 0 <= width <= _HALF:
+            raise SourceError(f"One word serves two items, with at most {_HALF} bits each, not {width}; use words.")
         made: Words = np.empty(count + SPARE, dtype=np.uint64) if out is None else out
         half = (count + 1) // 2
         words = self.words(half, made)
@@ -178,7 +181,7 @@ class SecureSource(Source):
             if owner == fork_mark():
                 return pool.pop()
         except IndexError:  # empty, perhaps since this very moment, by a signal handler that drew
-            pool = []
+            pass  # no suppress(), which takes nearly as long as a draw
         owner, fresh = fork_mark(), self.words(_POOL)
         self._state.pool = owner, fresh[1:].tolist()
         return int(fresh[0])

@@ -95,9 +95,10 @@ def lifetime(
 
         questions   a mechanism or an epsilon for each question, by name; or one of them alone
         times       how often each is asked: 52 for every week of a year; one number for all, or by name
-        most        with a memo: how many different values of a person get a report of their own; one number, or by name
-        permanent   with permanent answers: their mechanism or epsilon, one for all or by name; the questions' own mechanisms
-                    then draw each report from the permanent answer
+        most        with a memo: how many different values of a person get a report of their own; one number, or by name for the
+                    questions that have a memo
+        permanent   with permanent answers: their mechanism or epsilon, one for all, or by name for the questions that have one;
+                    the questions' own mechanisms then draw each report from the permanent answer
         delta       what fresh reports keep is told with this delta as well, by composition
 
     >>> import discreet as dt
@@ -146,13 +147,16 @@ def _read(questions: Any, times: Any, most: Any, permanent: Any) -> list[_Asked]
 
 
 def _of(given: Any, name: Any, named: Mapping[Any, Any], what: str) -> Any:
-    """One for all questions, or by name."""
+    """One for all questions, or by name: `times` for each of them, anything else for those that have it."""
     if not isinstance(given, Mapping):
         return given
-    if set(given) != set(named):
-        none = "" if what == "times" else ", or None where there is none"
-        raise DiscreetError(f"{what} by name needs one for each question: {', '.join(map(str, named))}{none}.")
-    return given[name]
+    known = ", ".join(map(str, named))
+    if what == "times" and set(given) != set(named):
+        raise DiscreetError(f"times by name needs one for each question: {known}.")
+    for other in given:
+        if other not in named:
+            raise DiscreetError(f"{what} names {show(other)}, which is none of the questions; choose from {known}.")
+    return given.get(name)
 
 
 def _level(given: Any, name: str) -> tuple[Level, Procedure | Approximate]:

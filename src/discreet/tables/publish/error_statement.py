@@ -14,6 +14,7 @@ from ...present.html import page
 from ...present.views import Result, View, one_line, plain
 from ...present.words import cell, moment
 from ...questions.margins import TOTAL, margin_name
+from ...questions.statistic import ADDED
 from ..draw.measures import PUBLIC_ZERO
 from .expected_errors import GROUPS
 from .readings import Confidence
@@ -174,7 +175,7 @@ def _sentence(row: Mapping[str, Any], record: Mapping[str, Any], reaches: Sequen
         return begun(_by_examples(row, statistic, record, several))
     # an interval is around reports, and what is printed is fitted to the totals where there are any
     fitted = any(each["of"] != GROUPS for each in record["errors"])
-    about = "about " if is_total or (fitted and kind in ("count", "sum")) else ""
+    about = "about " if is_total or (fitted and kind in ADDED) else ""
     each, least, together = (error_words(row[which], kind) for which in ("each", "least", "all"))
     what = f"{title}{', each' if numbers > 1 else ''}:" if is_total else f"Each {kind} is"
     span = each if least == each else f"{least} to {each} ({_differs(record, is_total)})"
@@ -373,7 +374,7 @@ def _noise(record: Mapping[str, Any]) -> str:
 def _fitted(record: Mapping[str, Any]) -> list[str]:
     """Why errors of a table with totals are "about" so large."""
     kinds = {statistic["name"]: statistic["kind"] for statistic in record["statistics"]}
-    if not any(row["of"] != GROUPS and kinds[row["statistic"]] in ("count", "sum") for row in record["errors"]):
+    if not any(row["of"] != GROUPS and kinds[row["statistic"]] in ADDED for row in record["errors"]):
         return []
     return [
         "About: the printed counts and sums are fitted to the noisy reports so that they add up to the totals, and may lie off the "
@@ -401,11 +402,13 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
 
 
 def _not_covered(record: Mapping[str, Any]) -> list[str]:
-    beyond = any(statistic["low"] is not None for statistic in record["statistics"])
+    limits = [
+        "errors in the data themselves (wrong, missing or double entries)",
+        "people in none of the groups listed, who are not counted",
+    ]
+    if any(statistic["low"] is not None for statistic in record["statistics"]):
+        limits.append("what lies beyond the declared bounds")
     return [
         f"What the table's intervals say: {record['interval']}.",
-        "What this does not cover: errors in the data themselves (wrong, missing or double entries), "
-        + ("" if beyond else "and ")
-        + "people in none of the groups listed, who are not counted"
-        + (", and what lies beyond the declared bounds." if beyond else "."),
+        f"What this does not cover: {', '.join(limits[:-1])}, and {limits[-1]}.",
     ]

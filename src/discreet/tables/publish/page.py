@@ -19,12 +19,12 @@ from ...exact.concentrated import epsilon_above
 from ...present.html import page, table
 from ...present.words import moment
 from ...questions.margins import OF_TOTALS, TOTAL
+from ...questions.statistic import ADDED
 from ..draw.measures import PUBLIC_ZERO
 from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
-    ADDED,
     Release,
     amount,
     asked_in_words,
@@ -50,9 +50,8 @@ def statement(record: Mapping[str, Any], mark: str = ".") -> str:
         twice = _marked(times_at_most(promised(record, 2)[0]), mark)
         otherwise = f"without{more}"
         known = (
-            f"Where it is known that you are in the data, a conclusion about what they say of you is at most {twice} times as "
-            f"likely as with other data of yours{more}: replacing your data by others is two changes, since yours are removed and "
-            "others added. "
+            f"Where it is known that you are in the data, any conclusion about what they say of you is at most {twice} times as "
+            f"likely as if they said something else{more}: that is two changes, your data removed and other data added. "
         )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
@@ -165,7 +164,7 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
 
 def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
     """A report that is not shown though something is known of it was hidden, except for means of groups that may be empty."""
-    hidden = value != "total" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    hidden = value != "total" and kind in ADDED and (row["low"], row["high"]) != (None, None)
     return "hidden" if hidden else "not determined"
 
 
@@ -189,23 +188,32 @@ def _sentence(text: str, mark: str) -> str:
     return text if mark == "." else _GROUPED_OR_DECIMAL.sub(lambda number: _marked(number[0], mark), text)
 
 
+def _as_published(value: float) -> Decimal:
+    """A number as the CSV has it, in its shortest digits: rounded outwards, 0.3 stays 0.3."""
+    return Decimal(str(value))
+
+
 def _percent(value: float, rounding: str = ROUND_HALF_EVEN, mark: str = ".") -> str:
-    """A share for people."""
-    return _marked(f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %", mark)
+    """A share for people.
+
+    >>> _percent(0.29, ROUND_FLOOR), _percent(0.07, ROUND_CEILING), _percent(0.12345, ROUND_FLOOR)
+    ('29 %', '7 %', '12.34 %')
+    """
+    return _marked(f"{(_as_published(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %", mark)
 
 
 def _number(value: Any, rounding: str = ROUND_HALF_EVEN, mark: str = ".") -> str:
     """A number for people: whole ones in full, others in six digits or, where they are large, two after the point.
 
-    >>> _number(3986), _number(3986, mark=","), _number(2625.82, mark=",")
-    ('3,986', '3.986', '2.625,82')
+    >>> _number(3986), _number(3986, mark=","), _number(2625.82, mark=","), _number(0.3, ROUND_FLOOR)
+    ('3,986', '3.986', '2.625,82', '0.3')
     """
     if value is None:
         return ""
     if abs(value) < _IN_FULL and value == int(value):
         return _marked(f"{int(value):,}", mark)
     with localcontext(prec=max(6, len(str(int(abs(value)))) + 2) if abs(value) < _IN_FULL else 6, rounding=rounding):
-        short = (+Decimal(value)).normalize()
+        short = (+_as_published(value)).normalize()
     return _marked(f"{short:,f}" if 1e-4 <= abs(value) < _IN_FULL else str(short), mark)
 
 
@@ -226,10 +234,13 @@ def _mean(value: Any, rounding: str = ROUND_HALF_EVEN, *, unit: int | None, mark
 
     >>> _mean(30953.98472304452, unit=1), _mean(33867.2, ROUND_CEILING, unit=1), _mean(2.5, unit=-2)
     ('30,950', '33,870', '2.5')
+    >>> _mean(12.3456, ROUND_FLOOR, unit=-2), _mean(0.3, ROUND_FLOOR, unit=-3), _mean(-0.001, unit=-2)
+    ('12.34', '0.3', '0')
     """
     if value is None or unit is None or abs(value) >= _IN_FULL:
         return _number(value, rounding, mark)
-    return _number(float(Decimal(value).quantize(Decimal(1).scaleb(unit), rounding)), rounding, mark)
+    shown = _as_published(value).quantize(Decimal(1).scaleb(unit), rounding) + 0  # no -0
+    return _marked(f"{shown.normalize():,f}", mark)
 
 
 def release_page(release: Release) -> str:

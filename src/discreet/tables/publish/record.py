@@ -331,17 +331,22 @@ def _span(low: Any, high: Any) -> str:
 def _left_out(unit: str, question: Question) -> str:
     """What is not counted of units that have more than may count."""
     if question.max_rows is None:
-        are_low = any(statistic.kind in ("count", "sum") for statistic in question.statistics)
-        low = ": where there are such units, counts and sums are too low" if are_low else ""
-        return (
-            f"Units in more than {question.max_groups} of the groups are counted in {question.max_groups} of them{low}."
-        )
+        most = question.max_groups
+        return f"Units in more than {most} of the groups are counted in {most} of them{_lacking(question)}."
     many, most = question.counted_words(unit), question.max_rows
     without = f" Rows without a {question.counted} are not counted." if question.counted_column else ""
     return (
-        f"Of units with more than {most} {many} in the groups, {most} are counted, chosen by a hash: where there are such "
-        f"units, counts are too low.{without}"
+        f"Of units with more than {most} {many} in the groups, {most} are counted, chosen by a hash{_lacking(question)}."
+        f"{without}"
     )
+
+
+def _lacking(question: Question) -> str:
+    """What is wrong with numbers that do not count all: values may be negative, so that a sum may be too high, too."""
+    kinds = {statistic.kind for statistic in question.statistics}
+    said = {"count": "counts are too low", "sum": "sums lack what the rest would add"}
+    found = " and ".join(words for kind, words in said.items() if kind in kinds)
+    return f": where there are such units, {found}" if found else ""
 
 
 def one_group_advice(terms: Terms, question: Question) -> str | None:
@@ -362,11 +367,14 @@ def units_cut(cut: int, question: Question, terms: Terms) -> str | None:
     rows_in = f"rows in more than {question.max_groups} of the groups"
     has = rows_in if question.max_rows is None else f"more than {question.max_rows} {many} in the groups"
     if not cut:
-        return f"No unit has {has}: all are counted whole."
+        return f"No unit has {has}: all are counted whole. {_NOT_BY_THIS}"
     return (
         f"{cut:,} unit{' has' if cut == 1 else 's have'} {has}, and {'is' if cut == 1 else 'are'} not counted whole. "
-        "Choose such limits from public knowledge, not by this number."
+        f"{_NOT_BY_THIS}"
     )
+
+
+_NOT_BY_THIS = "Choose such limits from public knowledge, not by this number."
 
 
 def _like_a_formula(key: str) -> bool:

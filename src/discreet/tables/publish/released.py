@@ -500,7 +500,6 @@ def total_words(statistics: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 _TOTALS = {"mean": "mean", "share": "share"}  # counts and sums have totals
-ADDED = ("count", "sum")  # which add up to them
 
 
 def key_for_people(key: Any) -> Any:

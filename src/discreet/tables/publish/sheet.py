@@ -21,6 +21,7 @@ from ...ledger.ledger import Answer, Terms
 from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
+from ...questions.statistic import ADDED
 from ..ask.asked import Asked, Spelling
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
@@ -206,7 +207,7 @@ class Sheet:
         for statistic, start in zip(
             self.question.statistics, range(0, len(columns["fitted"]), len(self.sizes)), strict=True
         ):
-            if statistic.kind not in ("count", "sum"):
+            if statistic.kind not in ADDED:
                 continue
             for k in range(start, start + len(self.sizes)):
                 fitted, low, high = (columns[name][k] for name in ("fitted", "low", "high"))

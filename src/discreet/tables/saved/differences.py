@@ -28,6 +28,7 @@ from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
 from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
+from ...questions.statistic import ADDED
 from ..publish.coarse import MergedReports
 from ..publish.readings import Confidence
 from ..publish.released import Release, key_for_people, totals_title
@@ -260,7 +261,7 @@ def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
     places = sheet.places[sheet.question.names[which]]
     measure, size = sheet.measures[places[0]], int(sheet.sizes[cell])
     m, reading = measure.plan[size], sheet.readings[places[0]].get(size)
-    if len(places) > 1 or measure.statistic.kind not in ("count", "sum") or m is None:
+    if len(places) > 1 or measure.statistic.kind not in ADDED or m is None:
         return None
     if reading is None or isinstance(reading, MergedReports) or reading.noise is None:
         return None

@@ -22,6 +22,7 @@ from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
+from ...questions.statistic import ADDED
 from ..ask.asked import Asked, contribution
 from ..draw.choices import mechanisms_for
 from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, sizes_of
@@ -409,15 +410,17 @@ class ReleaseTotals:
 
     def _measure_advice(self) -> str | None:
         """What measuring would gain where totals add up many counts or sums and are not measured; by declared groups alone."""
-        added = any(statistic.kind in ("count", "sum") for statistic in self.question.statistics)
-        margin = min(self.margins, key=lambda groups: len(groups.keys), default=None)
-        cells = 0 if margin is None else len(self.sizes) // max(len(margin.keys), 1)
-        if margin is None or self.tiers or not added or cells < _MANY:
+        added = any(statistic.kind in ADDED for statistic in self.question.statistics)
+        if not self.margins or self.tiers or not added:
+            return None
+        margin = min(self.margins, key=lambda groups: len(groups.keys))
+        cells = len(self.sizes) // max(len(margin.keys), 1)
+        if cells < _MANY:
             return None
         by = margin_name(margin.margin)
-        of = "the total" if not margin.margin else f"a total by {margin_name(margin.margin)}"
+        of = f"A total by {by}" if margin.margin else "The total"
         return (
-            f"{of[0].upper()}{of[1:]} adds up the noise of {cells:,} numbers. Measured as well "
+            f"{of} adds up the noise of {cells:,} numbers. Measured as well "
             f"(measure_totals={[list(margin.margin)]}, --measure-totals {by}), it is more accurate at the same price, and each of "
             "these a little less."
         )
