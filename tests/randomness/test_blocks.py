@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from scipy import stats
 
 import discreet as dt
 from discreet.randomness import Job
-from discreet.randomness.alias import Cells
+from discreet.randomness.alias import CHUNK, Cells
 from discreet.randomness.blocks import _LARGEST, _ODD, BlockDraws, BlockRest, _windows
 from discreet.randomness.source import Source, insecure_source
 from tests.randomness.test_alias import law_of_alias
@@ -39,10 +41,6 @@ def starts_of(cells: Cells) -> list[int]:
     return [start + (cell << cells.digit) for cell, start in enumerate(cells.starts.tolist())]
 
 
-def one_of(rest: BlockRest, place: int, stream: Scripted) -> int:
-    return rest.noise(*rest.one(stream), place, stream)
-
-
 def all_words(draws: BlockDraws, bits: int) -> tuple[Counter, Counter, Fraction]:
     """What every word of the cells leads to, and every pair of words of the rest, with each place; and the share of pairs that
     ask for more."""
@@ -53,7 +51,7 @@ def all_words(draws: BlockDraws, bits: int) -> tuple[Counter, Counter, Fraction]
             windows[start + place] += Fraction(1, size << draws.cells.digit)
     rest: Counter = Counter()
     for place in range(width):
-        found, undecided = explored(partial(one_of, draws.rest, place), bits, 2)
+        found, undecided = explored(partial(draws.rest.one, place), bits, 2)
         for x, share in found.items():
             rest[x] += share * draws.left / (size * width)
     return windows, rest, undecided
@@ -146,12 +144,12 @@ def test_beyond_all_blocks_noise_is_drawn_anew(monkeypatch):
     for pair in product(range(32), repeat=2):
         monkeypatch.setattr("discreet.randomness.blocks.slow_geometric", lambda a, word, bits, power: 0)
         try:
-            near = one_of(rest, 3, Scripted(pair))
+            near = rest.one(3, Scripted(pair))
         except IndexError:
             continue  # a word of the gap
         monkeypatch.setattr("discreet.randomness.blocks.slow_geometric", lambda a, word, bits, power: 17)
-        noise = one_of(rest, 3, Scripted(pair))
-        assert rest.draw(np.array([3]), 1, Scripted(pair)).tolist() == [noise]
+        noise = rest.one(3, Scripted(pair))
+        assert rest.draw(np.array([3]), Scripted(pair)).tolist() == [noise]
         is_beyond = not -rest.count <= near >> 2 < rest.count
         assert noise == near + (17 * 4 if near >= 0 else -17 * 4) * is_beyond
         (beyond if is_beyond else inside).add(near)
@@ -198,6 +196,60 @@ def test_the_number_of_words_depends_on_the_size_alone(size):
     assert taken.pop() == (size + 1) // 2 + 2 * min(size, 128 + math.floor(size * share * 5 / 4))
 
 
+@pytest.mark.parametrize("size", [1, 50, 5000])
+def test_the_rest_is_computed_for_as_many_whoever_needs_it(monkeypatch, size):
+    given, drawn = set(), BlockRest.draw
+
+    def watched(self, places, *others):
+        given.add(len(places))
+        return drawn(self, places, *others)
+
+    monkeypatch.setattr(BlockRest, "draw", watched)
+    for seed in range(20):
+        FINE.channel._draws.draw(insecure_source(seed), np.empty(size, dtype=np.int64))
+    assert given == {FINE.channel._draws.slots(size)}
+
+
+def calls_of(draws: BlockDraws, words: list[int]) -> tuple[int, list[str]]:
+    """The noise that these words draw, and every function that is called on the way, NumPy's included."""
+    called: list[str] = []
+
+    def note(frame: Any, event: str, function: Any) -> None:
+        if event in ("call", "c_call"):
+            called.append(frame.f_code.co_name if event == "call" else function.__name__)
+
+    stream, before = Scripted(words), sys.getprofile()
+    sys.setprofile(note)
+    try:
+        noise = draws.one(stream)
+    finally:
+        sys.setprofile(before)
+    assert stream.left == []
+    return noise, called
+
+
+def test_one_number_takes_the_same_steps_whether_or_not_it_comes_from_the_rest():
+    """Else the time of a single draw would say something about its noise."""
+    draws = FINE.channel._draws
+    digit, starts = draws.cells.digit, starts_of(draws.cells)
+    from_rest = [cell for cell, start in enumerate(starts) if start >= _ODD]
+    from_windows = [cell for cell, start in enumerate(starts) if start < _ODD]
+    generator = np.random.default_rng(1)
+    further = generator.integers(2**64, size=(20, 2), dtype=np.uint64).tolist()
+    draws.one(Scripted([0, *further[0]]))  # what is computed once
+    steps, noises = set(), []
+    for cells in (from_rest, from_windows):
+        noises.append(set())
+        for pair in further:
+            for cell in generator.choice(cells, 5).tolist():
+                noise, called = calls_of(draws, [cell << digit | 5, *pair])
+                noises[-1].add(noise)
+                steps.add(tuple(called))
+    assert len(steps) == 1
+    assert min(map(len, noises)) > 10
+    assert max(map(abs, set.union(*noises))) < _ODD
+
+
 @pytest.mark.parametrize("size", [100, 1000, 20_000, 2**17, 10**7])
 def test_the_rest_is_hardly_ever_needed_by_more(size):
     share = FINE.channel._draws.left / len(FINE.channel._draws.cells.starts)
@@ -206,13 +258,54 @@ def test_the_rest_is_hardly_ever_needed_by_more(size):
     assert size == 100 or stats.binom.sf(round(size * share), size, share) > 0.1  # so many would be too few
 
 
+@pytest.mark.parametrize(
+    ("scale", "reach", "low", "high"),
+    [
+        (257, None, 0.006, 0.007),
+        (2**13 + 1, None, 0.008, 0.011),
+        (2**16 + 1, 2049, 0.0105, 0.011),
+        (2**17 + 1, 2**20, 0.008, 0.011),
+        (2_000_000, None, 0.008, 0.011),
+        (4_000_000, 2**27 - 1, 0.014, 0.015),
+        (10**8, 10**8, 0.045, 0.046),
+        (2**30, 2**27 - 1, 0.117, 1 / 8),
+    ],
+)
+def test_how_much_the_windows_leave(scale, reach, low, high):
+    """As docs/theory/drawing.md has it: about 1/100, and up to 1/8 where blocks would have to be larger than they may."""
+    draws = BlockDraws.fitting(1 - Fraction(1, scale), reach)
+    assert draws is not None
+    assert low < draws.left / len(draws.cells.starts) < high
+
+
+def test_more_than_a_chunk_may_come_from_the_rest():
+    """Cells are so few here that they have a window for less than half of the items."""
+    a, reach, size = Fraction(3, 4), 9, 2 * CHUNK + 1000
+    draws = BlockDraws.of(a, reach, 2, cell_bits=4, window_bits=0)
+    assert size > draws.slots(size) > CHUNK
+    noise = draws.draw(insecure_source(1), np.empty(size, dtype=np.int64))
+    for part in (noise, noise[:CHUNK], noise[CHUNK : 2 * CHUNK], noise[2 * CHUNK :]):
+        counts = np.bincount(np.clip(part, -reach, reach) + reach)
+        for ratio, holds in ((a, True), (Fraction(2, 3), False)):
+            chances = np.array([float(two_sided(x, ratio, reach)) for x in range(-reach, reach + 1)])
+            assert (stats.chisquare(counts, chances * len(part)).pvalue > ALARM) == holds
+    source = insecure_source(1)
+    pieces = [draws.draw(source, np.empty(piece, dtype=np.int64)) for piece in (CHUNK, CHUNK, 1000)]
+    assert (np.concatenate(pieces) == noise).all()
+
+
 def test_a_record_draws_the_same_alone_or_among_others():
-    values = np.arange(3000) % 101
+    """Those that come from the rest too, and on either side of where a chunk ends."""
+    records = np.arange(CHUNK + 1500)
+    values = records % 101
     with Job("survey") as job:
         source = job.source("survey", "age", FINE.digest)
-        together = FINE.sample(values, source=source, records=np.arange(3000))
-        assert (FINE.sample(values[1000:], source=source, records=np.arange(1000, 3000)) == together[1000:]).all()
-        some = [0, 7, 1234, 2999]
+        together = FINE.sample(values, source=source, records=records)
+        last = records[-3000:]
+        assert (FINE.sample(values[last], source=source, records=last) == together[last]).all()
+        first_words = FINE.channel._draws.cells.draw(source.at(last, values[last] * 1024), np.empty_like(last))
+        some = [0, 7, 1234, *last[first_words >= _ODD].tolist()]
+        assert len(some) > 10
         assert [float(FINE.sample(int(values[r]), source=source, records=r)) for r in some] == together[some].tolist()
 
 

@@ -3,7 +3,7 @@
 Two-sided geometric noise is nearly a mixture of uniform distributions on windows of one size, which overlap. So each of 2^14 cells
 has a window: some bits of a word choose the cell, others a uniform place in its window. How many windows fit is decided by blocks
 of 2^s values, in which the chances differ little: together the windows give every place of a block at most the smallest of its
-chances. What they leave is rare (about 1 draw in 100), so further words may draw it, from tables of its own.
+chances. What they leave is rare (about 1 draw in 100, up to 1 in 8), so further words may draw it, from tables of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..exact.arithmetic import ball, minus_log_above, precision
 from ..exact.frozen import frozen
-from .alias import Cells, RealAlias
+from .alias import CHUNK, Cells, RealAlias
 from .digits import HIGH, PRECISION, REACH, floor_of, high_part, needed, powers, powers_below, slow_geometric
 from .source import Stream
 
@@ -105,11 +105,11 @@ class BlockRest:
             frozen(np.concatenate([blocks, places, -places, beyond])),
         )
 
-    def draw(self, places: Indices, slots: int, stream: Stream) -> Indices:
-        """Noise for the first of the stream's items, each with a place that is uniform in a block. All of them, which are as many
-        as `slots`, spend two words, and hardly ever more."""
-        outcome = self.table.draw(stream, np.empty(slots, dtype=np.int64))[: len(places)]
-        blocks = self.farther.draw(stream, np.empty(slots, dtype=np.int64))[: len(places)]
+    def draw(self, places: Indices, stream: Stream) -> Indices:
+        """Noise for each of the stream's items, with a place that is uniform in a block. All spend two words, and hardly ever
+        more."""
+        outcome = self.table.draw(stream, np.empty_like(places))
+        blocks = self.farther.draw(stream, np.empty_like(places))
         kept, turned, starts = (part.take(outcome) for part in self._parts)
         noise = (((blocks << self.shift) | places) & kept ^ turned) + starts
         last = len(self.table.floors) - 2
@@ -118,13 +118,10 @@ class BlockRest:
                 noise[k] = self._farther_out(int(noise[k]), partial(stream.more_for, k))
         return noise
 
-    def one(self, stream: Stream) -> tuple[int, int]:
-        """An outcome, and how many blocks out from zero it lies."""
-        return self.table.one(stream), self.farther.one(stream)
-
-    def noise(self, outcome: int, blocks: int, place: int, stream: Stream) -> int:
-        """Of what `one` gave, and a place that is uniform in a block."""
-        kept, turned, start = (part.item(outcome) for part in self._parts)
+    def one(self, place: int, stream: Stream) -> int:
+        """The same for a single item."""
+        outcome, blocks = self.table.one(stream), self.farther.one(stream)
+        kept, turned, start = [part.item(outcome) for part in self._parts]
         noise = ((blocks << self.shift | place) & kept ^ turned) + start
         is_far = outcome >= len(self.table.floors) - 2 or (kept < 0 and blocks == self.count)
         return self._farther_out(noise, partial(stream.more_for, 0)) if is_far and not self.ends else noise
@@ -213,12 +210,17 @@ class BlockDraws:
 
     def draw(self, stream: Stream, out: Indices) -> Indices:
         """Noise for every place of `out`. How many further words are drawn depends on the size alone, but hardly ever."""
+        if len(out) > CHUNK:
+            for start in range(0, len(out), CHUNK):
+                self.draw(stream, out[start : start + CHUNK])
+            return out
         self.cells.draw(stream, out)
         odd = np.flatnonzero(out >= _ODD)
         slots = max(len(odd), self.slots(len(out)))
-        even = np.flatnonzero(out[: slots + len(odd)] < _ODD)  # their further words are thrown away
+        even = np.flatnonzero(out[: slots + len(odd)] < _ODD)  # what is drawn for them is thrown away
         items = np.concatenate([odd, even])[:slots]
-        out[odd] = self.rest.draw(out[odd] & (1 << self.rest.shift) - 1, slots, _Further(stream, items))
+        rest = self.rest.draw(out[items] & (1 << self.rest.shift) - 1, _Further(stream, items))
+        out[odd] = rest[: len(odd)]
         return out
 
     def slots(self, size: int) -> int:
@@ -227,6 +229,5 @@ class BlockDraws:
 
     def one(self, stream: Stream) -> int:
         noise = self.cells.one(stream)
-        further = _Further(stream, _FIRST)
-        drawn = self.rest.one(further)  # whoever needs it
-        return noise if noise < _ODD else self.rest.noise(*drawn, noise & (1 << self.rest.shift) - 1, further)
+        rest = self.rest.one(noise & (1 << self.rest.shift) - 1, _Further(stream, _FIRST))  # whoever needs it
+        return noise if noise < _ODD else rest
