@@ -485,6 +485,25 @@ def test_a_table_of_nobody():
     assert dt.tally(pa.table({"age": pa.array([], pa.int64())}), "age").num_rows == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [(pa.string(), pa.string()), (pa.large_string(), pa.large_string()), (pa.string_view(), pa.large_string())],
+    ids=str,
+)
+def test_the_type_of_kept_texts_is_no_matter_of_what_they_are(tmp_path, kind, kept):
+    """A Parquet file has few different texts as a list and codes, and many as they are."""
+    seen = []
+    for different, size in ((3, 30_000), (30_000, 30_000), (1, 0)):
+        towns = pa.array([f"a long name of a street {k % different}" for k in range(size)], pa.string()).cast(kind)
+        path = tmp_path / f"{different}.parquet"
+        pq.write_table(pa.table({"age": pa.array(np.arange(size) % 101), "town": towns}), path)
+        with pytest.warns(PrivacyWarning):
+            made = dt.perturb(path, "age", SURE, rows=True, keep=["town"])
+        assert made["town"].to_pylist() == towns.to_pylist()
+        seen.append(made.schema.field("town").type)
+    assert seen == [kept] * 3
+
+
 def test_floats_stand_for_the_values_that_they_are_nearest_to():
     """0.3 is no multiple of 1/10, but the float nearest to one; the next float is not. Exact numbers stand for themselves."""
     m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=450)

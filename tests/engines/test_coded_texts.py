@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -99,19 +100,67 @@ def test_many_texts_and_other_columns_are_read_as_they_are(tmp_path):
     assert not source.coded
 
 
+def handed_over(table: pa.Table) -> list[pa.RecordBatch]:
+    source = open_table(table, again=False)
+    source.bind(table.column_names)
+    return list(pa.RecordBatchReader.from_stream(source))
+
+
 def test_long_texts_are_handed_over_a_few_at_a_time(monkeypatch):
     """However many rows share them: their words take little room, each time."""
     monkeypatch.setattr(settling, "_AT_ONCE", 5000)
     words = pa.array([f"{k}" * 100 for k in range(10, 90)])
-    codes = pa.array(DRAW.integers(0, 80, 1000).astype(np.int32), mask=DRAW.random(1000) < 0.1)
-    table = pa.table({"town": pa.DictionaryArray.from_arrays(codes, words), "n": range(1000)})
-    source = open_table(table, again=False)
-    source.bind(["town", "n"])
-    batches = list(pa.RecordBatchReader.from_stream(source))
-    assert len(batches) > 20
+    codes = pa.array(DRAW.integers(0, 80, 3000).astype(np.int32), mask=DRAW.random(3000) < 0.1)
+    table = pa.table({"town": pa.DictionaryArray.from_arrays(codes, words), "n": range(3000)})
+    batches = handed_over(table)
+    assert len(batches) > 60
     for batch in batches:
         batch.validate(full=True)
         assert batch.column("town").dictionary.nbytes < 2 * 5000
     assert pa.Table.from_batches(batches)["town"].to_pylist() == table["town"].to_pylist()
-    monkeypatch.setattr(settling, "_AT_ONCE", 50_000)
-    assert len(list(pa.RecordBatchReader.from_stream(source))) == 1  # negative control
+    # negative control: 200 bytes in each of the rows that the engine writes out at a time are 409,600, and all words 16,000;
+    # then codes are handed over at once, and the same texts without codes, 540,000 bytes, are not
+    monkeypatch.setattr(settling, "_AT_ONCE", 450_000)
+    assert len(handed_over(table)) == 1
+    assert len(handed_over(table.set_column(0, "town", table["town"].cast(pa.string())))) == 2
+
+
+def test_few_long_texts_are_written_out_for_a_few_rows_at_a_time():
+    """All words take little room, but the engine writes them out again for each of its rows."""
+    words = pa.array([letter * LONGEST_TEXT for letter in "abcdefghijkl"])
+    assert words.nbytes < settling._AT_ONCE
+    codes = pa.array(DRAW.integers(0, len(words), 400).astype(np.int32))
+    batches = handed_over(pa.table({"town": pa.DictionaryArray.from_arrays(codes, words)}))
+    assert sum(batch.num_rows for batch in batches) == 400
+    assert max(batch.num_rows for batch in batches) * LONGEST_TEXT <= settling._AT_ONCE
+
+
+def test_codes_that_give_way_to_texts_by_their_differences_are_counted():
+    """parquet-java, and so Spark, may end a column that begins as codes in DELTA_BYTE_ARRAY, which Arrow does not read as codes."""
+    file = Path(__file__).parent.parent / "frozen" / "by_others" / "dictionary_then_delta.parquet"
+    assert {"RLE_DICTIONARY", "DELTA_BYTE_ARRAY"} <= {*pq.ParquetFile(file).metadata.row_group(0).column(0).encodings}
+    domain = Domain.of({"town": ["köln", "bonn", "street 399"]})
+    [found] = count_each(file, predicates=["town <> 'bonn'"], by=["town"], domain=domain).counts
+    assert (found.sizes.tolist(), found.counts.tolist(), found.dropped) == ([100, 100, 1], [100, 0, 1], 199)
+
+
+@pytest.mark.parametrize("is_coded", [False, True], ids=["texts", "codes"])
+@pytest.mark.parametrize("names", [["a.b", "a"], ["a", "a.b"]], ids=" ".join)
+def test_a_column_named_as_the_field_of_another_is_counted(tmp_path, names, is_coded):
+    towns = pa.array(["x", "y", "x", "x"])
+    columns = {"a.b": towns.dictionary_encode() if is_coded else towns, "a": pa.array([{"b": "y"}] * 4)}
+    pq.write_table(pa.table({name: columns[name] for name in names}), tmp_path / "people.parquet", row_group_size=2)
+    domain = Domain.of({"a.b": ["x", "y"]})
+    [found] = count_each(tmp_path / "people.parquet", predicates=[None], by=["a.b"], domain=domain).counts
+    assert found.sizes.tolist() == [3, 1]
+
+
+def test_more_texts_than_the_codes_of_a_file_can_name_are_counted(tmp_path):
+    """Codes of one byte, and two lists of 100 texts in one row group: by what the file says, Arrow does not read it."""
+    codes = pa.array(range(100), pa.int8())
+    lists = [pa.array([f"{letter}{k}" for k in range(100)]) for letter in "ab"]
+    towns = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, words) for words in lists])
+    pq.write_table(pa.table({"town": towns}), tmp_path / "people.parquet")
+    domain = Domain.of({"town": ["a0", "b99", "c0"]})
+    [found] = count_each(tmp_path / "people.parquet", predicates=[None], by=["town"], domain=domain).counts
+    assert (found.sizes.tolist(), found.dropped) == ([1, 1, 0], 198)

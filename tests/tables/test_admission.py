@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import shlex
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from discreet.questions.domain import Domain
 from discreet.tables.publish.page import release_page
 
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
 
 OFFICE = {"encoding": "latin-1", "separator": ";", "decimal": ",", "null": "NA,-"}
@@ -177,9 +180,6 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
 
 
 def test_columns_of_every_type_are_looked_at():
-    from datetime import date, datetime, time, timedelta
-    from decimal import Decimal
-
     arrays = {
         "null": pa.nulls(2),
         "bool": pa.array([True, None]),
@@ -206,6 +206,58 @@ def test_a_table_in_memory_is_looked_at_by_its_rows():
     report = dt.profile(pa.table({"a": ["x", "x ", None], "n": [1, None, 3], "t": pa.array([0, 1, 2], pa.date32())}))
     assert (report.place, findings(report)["n", "missing"].places) == ("row", (2,))
     assert findings(report)["a", "blanks around a text"].places == (2,)
+
+
+DAY, TIME = date(2020, 1, 1), datetime(2020, 1, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("values", "keys", "others"),
+    [
+        (pa.array([1, 2, 3, 3]), [1, 2], "3"),
+        (pa.array([1, 2, 3, 3]), ["1", "2"], "3"),
+        (pa.array([1.0, 2.0, 2.5, 3.0]), [1, 2], "2.5, 3.0"),
+        (pa.array([Decimal("1.00"), Decimal("2.00"), Decimal("2.50")]), [1, 2], "2.50"),
+        (pa.array([True, False]), [True], "False"),
+        (pa.array([DAY, DAY + timedelta(1)]), ["2020-01-01"], "2020-01-02"),
+        (pa.array([TIME, TIME + timedelta(1)]), ["2020-01-01T05:00"], "2020-01-02 05:00:00"),
+        (
+            pa.array([TIME, TIME + timedelta(1)], pa.timestamp("s", "UTC")),
+            ["2020-01-01T06:00+01:00"],
+            "2020-01-02 05:00:00+00:00",
+        ),
+        (pa.array([0, 10**9], pa.int32()).view(pa.date32()), ["1970-01-01"], ""),  # a day that Python has no name for
+    ],
+    ids=lambda given: str(given.type) if isinstance(given, pa.Array) else None,
+)
+def test_undeclared_keys_of_every_type_are_named(tmp_path, values, keys, others):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"k": values, "id": range(len(values))}), path)
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("town", "2", relation="add-remove", unit="id")
+        report = dt.admit(path, dataset="town", ledger=ledger, domain={"k": keys})
+    [found] = [f for f in report.findings if f.column == "k"]
+    assert found.what == (f"undeclared keys: {others}" if others else "undeclared keys")
+    assert found.count == len(values) - len(keys)
+
+
+def test_numbers_of_a_text_file_are_compared_as_numbers(tmp_path):
+    long = "9" * 5000  # more digits than Python reads
+    (tmp_path / "people.csv").write_text(f"k\n7\n07\n7.0\n8\n{long}\n")
+    for keys, others, count in (([7], f"8, {long}", 2), (["7"], f"07, 7.0, 8, {long}", 4)):
+        [found] = dt.profile(tmp_path / "people.csv", domain={"k": keys}).findings
+        assert (found.what, found.count) == (f"undeclared keys: {others}", count)
+
+
+@pytest.mark.parametrize("given", [dict, Domain.of], ids=["mapping", "domain"])
+@pytest.mark.parametrize("unknown", [{"unknown": None}, {}], ids=["null declared", "null not declared"])
+def test_missing_days_of_birth_have_the_group_that_is_declared_for_them(given, unknown):
+    table = pa.table({"born": [date(1990, 1, 1), None, date(2015, 1, 1), date(1800, 1, 1)]})
+    bands = {"0-17": [0, 17], "18-99": [18, 99], **unknown}
+    found = findings(dt.profile(table, domain=given({"born": {"age_at": "2026-01-01", "bands": bands}})))
+    told = "null is declared: they are counted there" if unknown else "declare null as a key to count them"
+    assert found["born", "missing"].advice == told
+    assert found["born", "undeclared keys"].count == 1  # whoever was born in 1800, and nobody else
 
 
 # Admission, and questions about what was admitted

@@ -31,7 +31,7 @@ from ..progress import Progress, tell
 from ..randomness.provenance import says
 from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
 from .account import DatasetCharge, FirstRows, check_ids, stored_tally
-from .batches import Drawing, check_kept, check_out, report_array, report_type, write_batches
+from .batches import Drawing, check_kept, check_out, handed_on, report_array, report_type, write_batches
 from .counting import TASK, Indices, PositionCounts, counted, in_order
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
 from .request import PerturbRequest, PerturbSummary
@@ -255,7 +255,8 @@ class Work:
             first = next(batches, None)
             if first is not None:
                 return first.schema, chain([first], batches)
-            return pa.schema([(f, report if f == name else declared.field(f).type) for f in self.source.used]), batches
+            fields = [(f, report if f == name else handed_on(pa.nulls(0, k)).type) for f, k in self.source.fields()]
+            return pa.schema(fields), batches
         reports = self.reports()
         if self.request.rows:
             return pa.schema([(name, report)]), (

@@ -30,6 +30,7 @@ from .dates import days_of
 LONGEST_ID = 64  # bytes
 _BATCH = 2**17  # rows handed over at a time
 _AT_ONCE = 2**20  # bytes of texts that are handed over at a time, beyond which rows go one by one
+_VECTOR = 2**11  # rows of which the engine writes out the texts at a time, whether or not they came as codes
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -243,10 +244,12 @@ class Settled:
         return pa.DictionaryArray.from_arrays(codes, values)
 
     def weights(self) -> NDArray[np.int64] | None:
-        """The bytes of each row's text; None where there are no texts, or few different ones that are handed over once."""
-        if not _is_text(self.values.type) or (self.is_coded and self.values.nbytes <= _AT_ONCE):
+        """The bytes of each row's text; None where there are no texts, or a few short ones that are handed over once."""
+        if not _is_text(self.values.type):
             return None
         sizes = np.append(_lengths(self.values), 0)
+        if self.is_coded and self.values.nbytes <= _AT_ONCE and sizes.max() * _VECTOR <= _AT_ONCE:
+            return None
         return sizes[:-1] if self.places is None else sizes[self.places]
 
 

@@ -26,13 +26,14 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
-from .arrow_columns import is_text
+from .arrow_columns import is_text, plain_type
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
 from .reading import Reading, check_wide, has_mark, likely_encodings, read_lines, skip_to_header
 from .settling import Guarded, distinct
 from .settling import TableSource as TableSource
 
 _FEW_TEXTS = 2**16  # bytes of a Parquet file's list of different texts, as they are packed, up to which they are few
+_CODED = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})  # what Arrow reads as codes
 _LOOK = 0.2  # seconds between two looks at the reader
 # what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
 _CHILD = """
@@ -303,6 +304,8 @@ class _Parquet(TableSource):
         try:
             with self._opened() as opened:
                 self.whole, self.total, self.metadata = opened.schema_arrow, opened.metadata.num_rows, opened.metadata
+            leaves = self.metadata.schema
+            self.paths = [leaves.column(k).path for k in range(len(leaves))]
         except TableInputError:
             raise
         except Exception:  # whatever the library says: it may quote what it found
@@ -310,7 +313,11 @@ class _Parquet(TableSource):
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
-        return open_parquet(self.file.seekable(), sorted(self.coded))
+        return open_parquet(self.file.seekable(), self._read_as_codes())
+
+    def _read_as_codes(self) -> list[str]:
+        """The coded columns, by paths that lead to nothing else: a.b may also be the b of a."""
+        return [name for name in sorted(self.coded) if self.paths.count(name) == 1]
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
@@ -319,20 +326,33 @@ class _Parquet(TableSource):
         """Has each row group a list of few different texts? What a file says of this decides how it is read, and no more."""
         if super()._is_coded(name, kind):
             return True
-        place = self.metadata.schema.names.index(name) if self.metadata.schema.names.count(name) == 1 else None
-        if place is None or not is_text(kind):
+        if not is_text(kind) or self.paths.count(name) != 1:
             return False
+        place = self.paths.index(name)
         chunks = (self.metadata.row_group(k).column(place) for k in range(self.metadata.num_row_groups))
         return all(
-            chunk.has_dictionary_page and 0 < chunk.data_page_offset - chunk.dictionary_page_offset <= _FEW_TEXTS
+            chunk.has_dictionary_page
+            and _CODED.issuperset(chunk.encodings)
+            and 0 < chunk.data_page_offset - chunk.dictionary_page_offset <= _FEW_TEXTS
             for chunk in chunks
         )
 
     def batches(self) -> Iterator[Any]:
         with self._opened() as file:
             for batch in file.iter_batches(self.at_once, columns=self.used):
-                yield batch
+                yield self._in_own_types(batch)
                 self.done += batch.num_rows
+
+    def _in_own_types(self, batch: Any) -> Any:
+        """The codes of texts of the type that the file says: Arrow reads large texts and views as codes of short ones."""
+        import pyarrow as pa
+
+        for name in self._read_as_codes():
+            column, kind = batch.column(name), plain_type(self.whole.field(name).type)
+            if column.type.value_type != kind:
+                words = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind))
+                batch = batch.set_column(batch.schema.get_field_index(name), name, words)
+        return batch
 
 
 def open_parquet(file: Any, coded: Sequence[str] = ()) -> Any:

@@ -26,7 +26,7 @@ from ...exact.arithmetic import show
 from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
-from ...questions.domain import FORMAT, VERSION, declared_columns
+from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column, unknown_column
 from ...questions.question import Question
 from ...questions.statistic import SumOf, read_sums
@@ -316,14 +316,14 @@ def examined(
     with Guarded(_unreadable):
         size, columns, ids = seen_columns(source, wanted, person, progress, most, dates)
     cells = file is not None and file.kind == EXCEL
-    declared = {} if domain is None else declared_columns(domain)
+    groups = {} if domain is None else declared_columns(domain)
+    declared = {name: Domain.of({name: keys}) for name, keys in groups.items()}
     findings = [f for c in columns for f in about_column(c, reading, untyped, cells, c.name in texts, declared)]
     findings += [f for c in columns if c.name in dates for f in about_dates(c, dates[c.name], untyped)]
     findings += about_names(names, source.nameless, size, reading.header_row) if untyped else []
     if person is not None:
         findings += about_ids(next(c for c in columns if c.name == person), ids)
-    if domain is not None:
-        findings += about_keys(table, reading, domain, {c.name: c for c in columns})
+    findings += about_keys(table, reading, declared, {c.name: c for c in columns})
     findings += about_sums(table, reading, sums, person)
     if file is not None:
         file.check_unchanged("look again when it is complete")

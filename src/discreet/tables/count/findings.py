@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -14,8 +16,8 @@ from ...engines.duckdb import count_each
 from ...engines.reading import Reading
 from ...exact.written import did_you_mean
 from ...ledger.ledger import Terms
-from ...questions.domain import Domain, declared_columns
-from ...questions.predicate import find_column
+from ...questions.domain import Domain, Key
+from ...questions.predicate import find_column, iso_time
 from ...questions.statistic import SumOf
 from .column_profiles import Column, Tally
 
@@ -42,6 +44,7 @@ _NULLS = (
     "k. A.",
     "keine Angabe",
 )
+_WHOLE = re.compile(r"\s*([+-]?\d{1,99})(\.0*)?\s*", re.ASCII)  # as the engine reads them
 _AS_CODES = "it is a code in this column, and no number"
 _OR_CODES = ", or, if these are codes and not numbers, name the column with --codes"
 
@@ -85,7 +88,7 @@ def about_column(
     untyped: bool,
     cells: bool,
     codes: bool,
-    declared: Mapping[str, Any] = MappingProxyType({}),
+    declared: Mapping[str, Domain] = MappingProxyType({}),
 ) -> list[Finding]:
     """The findings about one column by itself; `declared` are the groups of each column, where some were given."""
     findings = _finding(column, "missing", column.missing, _about_missing(column.name, declared))
@@ -135,18 +138,20 @@ def about_column(
     return findings
 
 
-def _about_missing(name: str, declared: Mapping[str, Any]) -> str:
+def _about_missing(name: str, declared: Mapping[str, Domain]) -> str:
     """What to do about missing values, by the groups that are declared."""
     if not declared:
         return "if you group by this column, declare null as a key to count them"
     own = find_column(name, declared)
     if own is None:
         return "no group needs a key for them: the declared groups are not by this column"
-    keys = declared[own]
-    if not isinstance(keys, (Mapping, list, tuple)):  # a range, a column, or nothing that can be declared
-        return "declare null as a key to count them"
-    is_there = any(key is None for key in (keys.values() if isinstance(keys, Mapping) else keys))
+    is_there = _counts_missing(declared[own])
     return "null is declared: they are counted there" if is_there else "declare null as a key to count them"
+
+
+def _counts_missing(domain: Domain) -> bool:
+    """Have missing values a group, in a domain of one column?"""
+    return (None,) in domain.keys or any(r is not None and r.missing is not None for r in domain.recodings)
 
 
 def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
@@ -225,25 +230,26 @@ def about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
     return findings
 
 
-def about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str, Column]) -> list[Finding]:
+def about_keys(
+    table: Any, reading: Reading, domains: Mapping[str, Domain], columns: Mapping[str, Column]
+) -> list[Finding]:
     """Declared keys compared with the data, column by column, as the engine matches them."""
     findings = []
-    for name, keys in declared_columns(domain).items():
+    for name, declared in domains.items():
         own = find_column(name, columns)
         if own is None:
             advice = f"the columns are {', '.join(columns)}"
             findings.append(Finding(name, "a declared column is missing", 1, (), advice, grave=True))
             continue
-        declared, column = Domain.of({own: keys}), columns[own]
+        column = columns[own]
         [counted] = count_each(table, predicates=[None], by=[own], domain=declared, reading=reading).counts
-        lost = counted.dropped - (0 if any(key == (None,) for key in declared.keys) else column.missing.count)
+        lost = counted.dropped - (0 if _counts_missing(declared) else column.missing.count)
         empty = [key[0] for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
         unseen = ["missing values" if key is None else str(key) for key in empty]
         if lost > 0:
-            texts = {str(key[0]) for key in declared.keys}
-            words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)
-            places = tuple(sorted(column.first[w] for w in words if w in column.first))[:5]
-            some = f": {', '.join(words)}" if words else ""
+            others = [] if declared.recodings else _others(column, [key for (key,) in declared.keys])
+            places = tuple(sorted(column.first[value] for value in others if value in column.first))[:5]
+            some = f": {', '.join(map(str, others))}" if others else ""
             findings.append(
                 Finding(own, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
             )
@@ -286,9 +292,28 @@ def about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: 
     return findings
 
 
-def _some(column: Column, wanted: Any) -> list[Any]:
-    """The most frequent values of some kind, a few of them."""
-    return [value for value, _ in (column.values or Counter()).most_common() if wanted(str(value))][:_MOST_TOLD]
+def _others(column: Column, keys: Sequence[Key]) -> list[Any]:
+    """The most frequent values that are no key, a few of them; a day beyond the calendar has no name."""
+    compared: Callable[[Any], object] = str
+    if column.kind.startswith("timestamp"):
+        compared = _moment
+    elif column.kind or any(isinstance(key, int) for key in keys):
+        compared = _whole
+    own = {compared(key) for key in keys}
+    seen = (column.values or Counter()).most_common()
+    return [value for value, _ in seen if not isinstance(value, tuple) and compared(value) not in own][:_MOST_TOLD]
+
+
+def _whole(value: Any) -> str:
+    """A value among numbers: 7.0, 07 and 7 are one."""
+    whole = _WHOLE.fullmatch(str(value))
+    return str(int(whole[1])) if whole else str(value)
+
+
+def _moment(value: Any) -> datetime | None:
+    """A time, in whatever way it is written."""
+    moment = iso_time(str(value))
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _is_number(text: str) -> bool:
