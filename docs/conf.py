@@ -73,7 +73,11 @@ def _downloaded(link: re.Match[str]) -> str:
 
 
 def _named(link: re.Match[str]) -> str:
-    return f"`{link[2]}`" if link[1] == link[2] or link[2].endswith(link[1]) else f"{link[1]} (`{link[2]}`)"
+    if link[2].endswith(link[1]):
+        return f"`{link[2]}`"
+    before = link.string[: link.start()].rpartition("\n\n")[2]
+    within = before.count("(") > before.count(")")  # no brackets within brackets
+    return f"{link[1]}: `{link[2]}`" if within else f"{link[1]} (`{link[2]}`)"
 
 
 def _copy_mathjax(app: Any, error: Exception | None) -> None:
@@ -85,4 +89,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
     app.connect("doctree-read", _beside("formulas").let_lines_end)
+    app.connect("doctree-read", _beside("formulas").keep_together)
     app.connect("build-finished", _copy_mathjax)

@@ -1,7 +1,7 @@
 """Formulas within sentences end lines as words do: MathJax 3 breaks none, and a phone is narrower than many of them.
 
 A long formula becomes several, side by side, between which a line may end, after a relation, a comma or a sign as in a printed
-book. And the bracket or comma that touches a formula stays on its line.
+book. The bracket or comma that touches a formula stays on its line. So do a number with its unit (95 %), and short code (--check).
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ RELATIONS = {"=", "<", ">", r"\le", r"\ge", r"\in", r"\to", r"\propto", ","}
 SIGNS = {"+", "-"}
 OPEN, CLOSE = re.compile(r"[{(\[]|\\\{|\\left"), re.compile(r"[})\]]|\\\}|\\right")
 SHORT = 8  # fewer tokens than these are not put on a line of their own
+UNIT = re.compile(r"(?<=\d) (?=(?:%|(?:m?s|[kKMGT]B)\b))")
+TYPED = 24  # words of code up to this long end no line at their hyphens
+EXACT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 
 
 def pieces(formula: str) -> list[str]:
@@ -48,3 +51,12 @@ def let_lines_end(app: Any, page: nodes.document) -> None:
             line[place - 1] = nodes.Text(before[: touching.start()])
             parts[0] = nodes.inline("", "", nodes.Text(touching[0]), parts[0], classes=["formula"])
         line[place : place + 1] = parts
+
+
+def keep_together(app: Any, page: nodes.document) -> None:
+    for text in list(page.findall(nodes.Text)):
+        if UNIT.search(text) and not isinstance(text.parent, EXACT):
+            text.parent.replace(text, nodes.Text(UNIT.sub("\u00a0", text)))
+    for code in page.findall(nodes.literal):
+        if max(map(len, code.astext().split()), default=0) <= TYPED:
+            code["classes"].append("whole")

@@ -133,7 +133,7 @@ def _members(thing: type) -> Iterator[str]:
     }
     for name, kind in fields.items():
         yield f"- `.{name}: {kind}`"
-    inherited = list[str]()
+    inherited, mapped = list[str](), list[str]()
     for name, member in inspect.getmembers(thing, _is_member):
         told = inspect.getdoc(member)
         if name.startswith("_") or name in fields or not told:
@@ -142,9 +142,14 @@ def _members(thing: type) -> Iterator[str]:
             inherited.append(f"`.{name}()`")
             continue
         call = _function(member)
+        if call.__module__ == "collections.abc":
+            mapped.append(f"`.{name}()`")
+            continue
         is_call = not isinstance(member, property | cached_property)
         given = _signature(call, skip=1) if is_call else _annotation(call)
         yield f"- `.{name}{given}`: {_escaped(' '.join(told.split(chr(10) * 2)[0].split()))}"
+    if mapped:
+        yield f"- {', '.join(mapped)}: as every mapping has them"
     if inherited:
         yield f"- {', '.join(inherited)}: as every {_linked('Result')} has them"
     yield ""
@@ -299,11 +304,29 @@ def _words(text: str) -> str:
 def _escaped(text: str) -> str:
     """Marks that mean something in Markdown, but not within code; pages that are named by their files become links."""
     text = re.sub(r"\bdocs/([\w/-]+\.md)\b", r"{\1}", text)
-    return re.sub(r"\{([\w/-]+\.md)\}", r"[this page](../\1)", _unmarked(text))
+    return re.sub(r"\{([\w/-]+\.md)\}", r"[this page](../\1)", _raised(_unmarked(text)))
 
 
 def _unmarked(text: str) -> str:
     return re.sub(r"([*_<>\[\]|])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", text, flags=re.MULTILINE)
+
+
+def _raised(text: str) -> str:
+    """Exponents and indices as people write them: 2^-128, e^(-k beta), a^\\|k\\|, x_{j-1}; not within code."""
+    bracket = r"\((?:[^()]|\([^()]*\))*\)"
+    power = rf"\^(-?(?:\w*{bracket}|\w+|\\\|\w+\\\|))"
+    index = r"\b([A-Za-z])\\_(?:\{([^}]*)\}|(\w)\b)"
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [re.sub(index, r"\1<sub>\2\3</sub>", _powers(power, part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _powers(power: str, text: str) -> str:
+    def raised(found: re.Match[str]) -> str:
+        inner = found[1][1:-1] if found[1].startswith("(") else found[1]
+        return f"<sup>{_powers(power, inner)}</sup>"
+
+    return re.sub(power, raised, text)
 
 
 # The page of commands

@@ -112,7 +112,20 @@ def test_results_say_which_call_gives_them():
 
 
 @pytest.mark.parametrize(
-    ("text", "must"), [("a_b", "a\\_b"), ("`a_b` c_d", "`a_b` c\\_d"), ("p[i] < q", "p\\[i\\] \\< q")]
+    ("text", "must"), [("per_row", "per\\_row"), ("`a_b` c_all", "`a_b` c\\_all"), ("p[i] < q", "p\\[i\\] \\< q")]
 )
 def test_marks_are_escaped_outside_code(text, must):
+    assert reference._escaped(text) == must
+
+
+@pytest.mark.parametrize(
+    ("text", "must"),
+    [
+        ("e^epsilon, 2^-128.", "e<sup>epsilon</sup>, 2<sup>-128</sup>."),
+        ("q^(k^2) of a^|k|", "q<sup>k<sup>2</sup></sup> of a<sup>\\|k\\|</sup>"),
+        ("(1 + x^2)^(-(d+1)/2)", "(1 + x<sup>2</sup>)<sup>-(d+1)/2</sup>"),
+        ("x_{j-1} and `x_j^2`", "x<sub>j-1</sub> and `x_j^2`"),
+    ],
+)
+def test_exponents_and_indices_are_set_as_such_outside_code(text, must):
     assert reference._escaped(text) == must

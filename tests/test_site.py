@@ -190,11 +190,7 @@ def _looked_at(chromium, paths):
 @pytest.mark.outside("site")
 def test_long_formulas_end_lines_where_a_book_does():
     """After a relation or a sign, never within brackets or bars; put together, the pieces are the formula."""
-    spec = importlib.util.spec_from_file_location("formulas", ROOT / "docs" / "formulas.py")
-    assert spec is not None
-    assert spec.loader is not None
-    formulas = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(formulas)
+    formulas = _formulas()
     long = r"a x^2 + (1-a)(x-d)^2 = (x + (a-1)d)^2 - a(a-1)d^2"
     assert formulas.pieces(long) == ["a x^2 + (1-a)(x-d)^2 ={}", " (x + (a-1)d)^2 -{}", " a(a-1)d^2"]
     for whole in (
@@ -207,3 +203,24 @@ def test_long_formulas_end_lines_where_a_book_does():
     for path in (ROOT / "docs" / "theory").glob("*.md"):
         for formula in re.findall(r"(?<!\$)\$([^$\n]+)\$(?!\$)", path.read_text(encoding="utf-8")):
             assert "".join(part.removesuffix("{}") for part in formulas.pieces(formula)) == formula, path
+
+
+@pytest.mark.outside("site")
+def test_numbers_keep_their_units_and_short_code_its_hyphens():
+    nodes = pytest.importorskip("docutils.nodes")
+    long = "postgresql://user:password@host:port/database"
+    texts = ["95 % in 3 s, 7 people", "a % of it"]
+    codes = [nodes.literal("", "--check 95 %"), nodes.literal("", long)]
+    page = nodes.paragraph("", "", *map(nodes.Text, texts), *codes)
+    _formulas().keep_together(None, page)
+    assert page.astext() == "95\u00a0% in 3\u00a0s, 7 peoplea % of it--check 95 %" + long
+    assert [code["classes"] for code in codes] == [["whole"], []]
+
+
+def _formulas():
+    spec = importlib.util.spec_from_file_location("formulas", ROOT / "docs" / "formulas.py")
+    assert spec is not None
+    assert spec.loader is not None
+    formulas = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(formulas)
+    return formulas

@@ -285,7 +285,7 @@ class Estimate(Frozen, Result):
         return Shares.of(self, None, confidence)
 
     def top(self, number: Any = 10, confidence: Any = 0.95) -> Shares:
-        """The so many most frequent answers, as `shares` has them: intervals and ranks hold for all answers together, so that it
+        """The `number` most frequent answers, as `shares` has them: intervals and ranks hold for all answers together, so that it
         does not matter that these were chosen by the reports."""
         return Shares.of(self, number, confidence)
 

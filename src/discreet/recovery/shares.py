@@ -96,7 +96,7 @@ class Shares(Frozen, Result):
 
     @classmethod
     def of(cls, e: Estimate, number: Any, confidence: Any) -> Shares:
-        """The so many most frequent answers, or all of them."""
+        """The `number` most frequent answers, or all of them."""
         miss = float(1 - share(confidence, "confidence", "how often all intervals hold", error=RecoveryError))
         size = len(e.distribution)
         wanted = size if number is None else min(whole(number, "number", 1, example=10, error=RecoveryError), size)

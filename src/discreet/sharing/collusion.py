@@ -158,7 +158,7 @@ class Collusion(Result):
 
 @dataclass(frozen=True, repr=False)
 class Collusions(Result):
-    """Several of them: a curve, or one for each mechanism."""
+    """Several collusions: a curve over k, or one for each mechanism."""
 
     found: tuple[Collusion, ...]
 

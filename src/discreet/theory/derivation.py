@@ -46,7 +46,7 @@ _WRITTEN = 2**16  # entries of a remap that is written out in Fractions
 
 @dataclass(frozen=True, repr=False)
 class Violation(Result):
-    """What forbids it: two or three neighbouring true values and a report whose probabilities curve the wrong way.
+    """Why there is no remap: two or three neighbouring true values and a report whose probabilities curve the wrong way.
 
     `amount` is below 0: (1 + a^2) x_j - a (x_{j-1} + x_{j+1}) for three `truths`; for two, which stand at an end,
     x_0 - a x_1 or x_n - a x_{n-1}. `chances` are the probabilities of the report, in the order of the truths.
