@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils import nodes
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for reference.py, which writes pages from the code
 
@@ -65,6 +67,7 @@ def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
     elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
     text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
+    text[0] = re.sub(r"\((?:[^()]|\(`[^`()]+`\))+\)", _bracketed_once, text[0])
 
 
 def _downloaded(link: re.Match[str]) -> str:
@@ -76,6 +79,21 @@ def _named(link: re.Match[str]) -> str:
     return f"`{link[2]}`" if link[1] == link[2] or link[2].endswith(link[1]) else f"{link[1]} (`{link[2]}`)"
 
 
+def _bracketed_once(words: re.Match[str]) -> str:
+    """(results (`file`)) as (results: `file`)."""
+    return re.sub(r" \((`[^`]+`)\)(?=[),;])", r": \1", words[0])
+
+
+def _keep_together(app: Any, page: nodes.document) -> None:
+    """No line ends between a number and its per cent sign, or after a hyphen of code that fits into a line of a phone."""
+    for text in list(page.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.math | nodes.math_block):
+            text.parent.replace(text, nodes.Text(re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", text)))
+    for code in page.findall(nodes.literal):
+        if max(map(len, code.astext().split()), default=0) <= 36:
+            code["classes"].append("whole")
+
+
 def _copy_mathjax(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         shutil.copyfile(_mathjax(), Path(app.outdir) / "_static" / "tex-svg.js")
@@ -85,4 +103,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
     app.connect("doctree-read", _beside("formulas").let_lines_end)
+    app.connect("doctree-read", _keep_together)
     app.connect("build-finished", _copy_mathjax)
