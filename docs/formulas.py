@@ -17,7 +17,7 @@ SIGNS = {"+", "-"}
 OPEN, CLOSE = re.compile(r"[{(\[]|\\\{|\\left"), re.compile(r"[})\]]|\\\}|\\right")
 SHORT = 8  # fewer tokens than these are not put on a line of their own
 UNIT = re.compile(r"(?<=\d) (?=(?:%|(?:m?s|[kKMGT]B)\b))")
-TYPED = 24  # words of code up to this long end no line at their hyphens
+TYPED = 36  # words of code up to this long end no line at their hyphens
 EXACT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 
 

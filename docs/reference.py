@@ -89,7 +89,7 @@ def _finished(lines: list[str]) -> str:
 
 def _listed(names: list[str], before: str) -> Iterator[str]:
     """A table of names, each with the first sentence about it."""
-    yield from ("| name | |", "|---|---|")
+    yield from ("| name | what it is |", "|---|---|")
     for name in names:
         home = getattr(discreet, before[:-1]) if before else discreet
         told = (inspect.getdoc(getattr(home, name)) or "").split("\n\n")[0]
@@ -201,7 +201,8 @@ def _signature(thing: Any, skip: int = 0, *, first: str = "", between: str = ", 
 def _plain(p: inspect.Parameter) -> str:
     stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
     kind = "" if p.annotation is p.empty else f": {_named(p.annotation)}"
-    default = "" if p.default is p.empty else f" = {p.default!r}" if kind else f"={p.default!r}"
+    usual = p.default.__name__ if inspect.isclass(p.default) else repr(p.default)
+    default = "" if p.default is p.empty else f" = {usual}" if kind else f"={usual}"
     return f"{stars}{p.name}{kind}{default}"
 
 
@@ -289,22 +290,34 @@ def _given_by(thing: type) -> Iterator[tuple[str, str]]:
 
 
 def _words(text: str) -> str:
-    """A docstring as Markdown: its examples and tables of words are blocks of code."""
+    """A docstring as Markdown: its examples are blocks of code, and what it says of each argument is a table."""
     blocks = []
     for block in re.split(r"\n\s*\n", text):
         if block.lstrip().startswith(">>>"):
             blocks.append(f"```python\n{textwrap.dedent(block)}\n```")
-        elif all(line.startswith("    ") for line in block.splitlines() if line) or re.search("[├└│]", block):
+        elif re.search("[├└│]", block):
             blocks.append(f"```text\n{textwrap.dedent(block)}\n```")
+        elif all(line.startswith("    ") for line in block.splitlines() if line):
+            blocks.append(_told_of_each(textwrap.dedent(block)))
         else:
             blocks.append(_escaped(block))
     return "\n\n".join(blocks)
 
 
+def _told_of_each(block: str) -> str:
+    """A table of what follows each name, after two spaces or more and in further lines."""
+    rows = [re.split(r"\s{2,}", part, maxsplit=1) for part in re.split(r"\n(?=\S)", block)]
+    first = "value" if block.startswith('"') else "argument"
+    told = (f"| `{name}` | {_escaped(' '.join(words.split()))} |" for name, words in rows)
+    return "\n".join((f"| {first} | meaning |", "|---|---|", *told))
+
+
 def _escaped(text: str) -> str:
     """Marks that mean something in Markdown, but not within code; pages that are named by their files become links."""
     text = re.sub(r"\bdocs/([\w/-]+\.md)\b", r"{\1}", text)
-    return re.sub(r"\{([\w/-]+\.md)\}", r"[this page](../\1)", _raised(_unmarked(text)))
+    return re.sub(
+        r"\{([\w/-]+\.md)\}", r"[](../\1)", _raised(_unmarked(text))
+    )  # a link without words has the page's title
 
 
 def _unmarked(text: str) -> str:

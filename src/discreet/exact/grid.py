@@ -134,7 +134,7 @@ class Grid:
 
     @property
     def among(self) -> str:
-        """After "is" or "is not", for people."""
+        """The words that follow "is" or "is not" in a message."""
         return f"on the grid {self}"
 
     @property

@@ -20,7 +20,7 @@ _FELDMAN = (
 def projective_response(
     n: AnswersLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None
 ) -> Mechanism:
-    """One of the answers 0..n under local privacy, as well as can be: the report is a point of a projective space, from 0 on.
+    """One of the answers 0..n under local privacy, nearly as well as possible: reports number the points of a projective space.
 
     Each answer has a set of reports, a hyperplane, whose points are e^epsilon times as likely as all others. A report is no
     answer and says little; from many, `recover` finds how frequent each answer is. Any two answers are neighbours, and no

@@ -29,8 +29,8 @@ def explicit_fair(
 ) -> Mechanism:
     """EM: every value is reported truthfully with the same probability, the largest that fairness allows.
 
-    With d = |i-j| and m = min(i, n-i) for the true value i, report j has probability y a^d if d < m and
-    y a^ceil((d+m)/2) otherwise. Every row is a permutation of the exponents 0, 1, 1, 2, 2, ..., so one integer for each
+    With d = |i-j| and m = min(i, n-i) for the true value i, report j has probability `y a^d` if d < m and
+    `y a^ceil((d+m)/2)` otherwise. Every row is a permutation of the exponents 0, 1, 1, 2, 2, ..., so one integer for each
     exponent keeps all seven properties exactly (docs/theory/fair.md; proved in Coq: proofs/Properties.v, fair_has).
 
     >>> import discreet as dt

@@ -95,15 +95,14 @@ def plan_reports(
     hide any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
     well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
 
-        standard_error  the standard error to reach, of a recovered mean, or of every share where answers are
-                        names. Of the unbiased estimate of the mean, or `of`
-                        something else: "cell(3)" or "cdf(3)" (the probability of 3, or of 3 and less), a function of the
-                        value, an array. With a `prior` the true values count as drawn from it; without, the estimate is for
-                        the people's own average, and the number is enough whatever their values are. By a formula
-                        (discreet.planning.reports)
+        standard_error  the standard error to reach, of a recovered mean, or of every share where answers are names. It is
+                        that of the unbiased estimate of the mean, or `of` something else: "cell(3)" or "cdf(3)" (the
+                        probability of 3, or of 3 and less), a function of the value, an array. With a `prior` the true
+                        values count as drawn from it; without, the estimate is for the people's own average, and the
+                        number is enough whatever their values are. By a formula (discreet.planning.reports)
         kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
                         mean distance, simulated at up to 6 numbers of reports
-        reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
+        reports         the number of reports: how near the recovered distribution comes, with `prior` as a guess of the truth.
                         With `of`, the standard error that this has, by the formula of `standard_error` turned round. Else
                         predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
                         wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
@@ -119,7 +118,7 @@ def plan_reports(
                         epsilon among them or to ask each person one, and how near the shares come with so many `reports`.
                         All are planned without an order: plan a mean, or a distribution of ages, by itself
 
-    What is simulated is recover:
+    For what is simulated, by recover:
 
         method          how distributions are recovered: auto, mle or ibu. By default "auto"; then a run takes a second
         iterations      of "ibu"

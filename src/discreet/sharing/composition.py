@@ -219,8 +219,8 @@ def compose(
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
     the worst over pairs after convolving. of="different counts": each count may sit at another pair and direction, also
     one chosen as reports come in; the curve is that of a dominating pair per mechanism (Zhu, Dong and Wang 2022), and the
-    lower bound that of the choices tried. Few reports of small tables are gone through one by one: then both bounds are the
-    exact value, up to the last digit of a float.
+    lower bound that of the choices tried. Where reports are few and tables small, all sequences of reports are enumerated:
+    then both bounds are the exact value, up to the last digit of a float.
 
     On neighbouring counts the loss of the geometric mechanism is +epsilon or -epsilon, so that optimal composition
     (Kairouz, Oh and Viswanath 2015) is attained:

@@ -201,8 +201,8 @@ def preview(
 ) -> Preview:
     """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged.
 
-    check  compare the question with the data too, for whoever holds them: spellings, types and forms of dates that may be
-           mistakes. `check` of the result (a QuestionCheck) has what was found, for you alone
+        check  compare the question with the data too, for whoever holds them: spellings, types and forms of dates that
+               may be mistakes. `check` of the result (a QuestionCheck) has what was found, for you alone
 
     >>> import discreet as dt, pyarrow as pa
     >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
