@@ -89,7 +89,7 @@ def _finished(lines: list[str]) -> str:
 
 def _listed(names: list[str], before: str) -> Iterator[str]:
     """A table of names, each with the first sentence about it."""
-    yield from ("| name | |", "|---|---|")
+    yield from ("| name | what it is |", "|---|---|")
     for name in names:
         home = getattr(discreet, before[:-1]) if before else discreet
         told = (inspect.getdoc(getattr(home, name)) or "").split("\n\n")[0]
