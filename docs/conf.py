@@ -64,6 +64,7 @@ def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     downloaded = r"(?:\.\./)*(?:src/[^)]*\.(?:py|mjs)|[^)/]*\.ipynb)"
     text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
     elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
+    text[0] = re.sub(rf"\(\[[^\]]+\]\((?:\.\./)*({elsewhere})\)\)", r"(`\1`)", text[0])  # a link alone in brackets
     text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
 
 
@@ -73,7 +74,7 @@ def _downloaded(link: re.Match[str]) -> str:
 
 
 def _named(link: re.Match[str]) -> str:
-    if link[2].endswith(link[1]):
+    if link[2].endswith(link[1]) or link[2] == f"{link[1].upper()}.md":  # Contributing: CONTRIBUTING.md
         return f"`{link[2]}`"
     before = link.string[: link.start()].rpartition("\n\n")[2]
     within = before.count("(") > before.count(")")  # no brackets within brackets
@@ -88,6 +89,8 @@ def _copy_mathjax(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
-    app.connect("doctree-read", _beside("formulas").let_lines_end)
-    app.connect("doctree-read", _beside("formulas").keep_together)
+    formulas = _beside("formulas")
+    app.connect("doctree-read", formulas.raise_powers, priority=400)
+    app.connect("doctree-read", formulas.let_lines_end)
+    app.connect("doctree-read", formulas.keep_together)
     app.connect("build-finished", _copy_mathjax)

@@ -2,6 +2,7 @@
 
 A long formula becomes several, side by side, between which a line may end, after a relation, a comma or a sign as in a printed
 book. The bracket or comma that touches a formula stays on its line. So do a number with its unit (95 %), and short code (--check).
+Sentences that a terminal shows too, such as those of docstrings, write e^epsilon: here it becomes a formula.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ TOKENS = re.compile(r"\\(?:left|right)\s*(?:\\.|.)|\\[a-zA-Z]+|\\.|\s+|\S")
 RELATIONS = {"=", "<", ">", r"\le", r"\ge", r"\in", r"\to", r"\propto", ","}
 SIGNS = {"+", "-"}
 OPEN, CLOSE = re.compile(r"[{(\[]|\\\{|\\left"), re.compile(r"[})\]]|\\\}|\\right")
+POWER = re.compile(r"((?<![\w^])(?<!\^\()[A-Za-z0-9]+|(?<=[)|]))\^(-?[A-Za-z0-9]+)(?![\w^(])")
+GREEK = {"alpha": r"\alpha", "beta": r"\beta", "delta": r"\delta", "epsilon": r"\varepsilon", "rho": r"\rho"}
 SHORT = 8  # fewer tokens than these are not put on a line of their own
 UNIT = re.compile(r"(?<=\d) (?=(?:%|(?:m?s|[kKMGT]B)\b))")
 TYPED = 36  # words of code up to this long end no line at their hyphens
@@ -37,6 +40,36 @@ def pieces(formula: str) -> list[str]:
             first, visible = place + 1, 0
         before = token
     return [*found, "".join(tokens[first:])]
+
+
+def powers(text: str) -> list[str]:
+    """A sentence in pieces, of which every second is a power: ["at most ", "e^{\\varepsilon}", " times"]."""
+    found, end = list[str](), 0
+    for power in POWER.finditer(text):
+        found += [text[end : power.start()], "{}^{{{}}}".format(*map(_symbol, power.groups()))]
+        end = power.end()
+    return [*found, text[end:]]
+
+
+def _symbol(name: str) -> str:
+    """A letter, a whole number, the name of a Greek letter or another name; after a bracket nothing is below."""
+    word = name.removeprefix("-")
+    shown = GREEK.get(word, word if len(word) == 1 or word.isdigit() else rf"\mathrm{{{word}}}" if word else "{}")
+    return name.removesuffix(word) + shown
+
+
+def raise_powers(app: Any, page: nodes.document) -> None:
+    if page["source"].endswith("commands.md"):  # which has what people type, such as --priors "x^2 in ..20"
+        return
+    kept = (nodes.FixedTextElement, nodes.literal, nodes.math, nodes.raw, nodes.title)
+    for text in [text for text in page.findall(nodes.Text) if POWER.search(text)]:
+        holder = text.parent
+        while holder is not None and not isinstance(holder, kept):
+            holder = holder.parent
+        if holder is None:
+            place = text.parent.index(text)
+            parts = [nodes.math(part, part) if k % 2 else nodes.Text(part) for k, part in enumerate(powers(text))]
+            text.parent[place : place + 1] = parts
 
 
 def let_lines_end(app: Any, page: nodes.document) -> None:

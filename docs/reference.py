@@ -315,9 +315,8 @@ def _told_of_each(block: str) -> str:
 def _escaped(text: str) -> str:
     """Marks that mean something in Markdown, but not within code; pages that are named by their files become links."""
     text = re.sub(r"\bdocs/([\w/-]+\.md)\b", r"{\1}", text)
-    return re.sub(
-        r"\{([\w/-]+\.md)\}", r"[](../\1)", _raised(_unmarked(text))
-    )  # a link without words has the page's title
+    text = _raised(_unmarked(text))
+    return re.sub(r"\{([\w/-]+\.md)\}", r"[](../\1)", text)  # a link without words has the page's title
 
 
 def _unmarked(text: str) -> str:

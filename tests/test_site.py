@@ -188,6 +188,16 @@ def _looked_at(chromium, paths):
 
 
 @pytest.mark.outside("site")
+def test_powers_in_sentences_become_formulas():
+    """Also after a bracket or a bar; what is above in brackets stays as it is written."""
+    powers = _formulas().powers
+    assert powers("at most e^epsilon times") == ["at most ", r"e^{\varepsilon}", " times"]
+    assert powers("2a/(1-a)^2 and E|X|^p") == ["2a/(1-a)", "{}^{2}", " and E|X|", "{}^{p}", ""]
+    assert powers("2^bits, alpha^-d") == ["", r"2^{\mathrm{bits}}", ", ", r"\alpha^{-d}", ""]
+    assert powers("a_b^2 and q^(k^2)") == ["a_b^2 and q^(k^2)"]
+
+
+@pytest.mark.outside("site")
 def test_long_formulas_end_lines_where_a_book_does():
     """After a relation or a sign, never within brackets or bars; put together, the pieces are the formula."""
     formulas = _formulas()

@@ -21,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 SHOWN = re.compile(r"!\[[^\]]+\]\((?:docs/|\.\./)?images/([\w-]+\.\w+)\)")
-WIDTH, MOST = 760, 1100  # points of the screen: pages are cut off below
+WIDTH, MOST = 760, 1100  # points of the screen: pages are cut off below, after a whole line
+WHOLE = """most => [...document.querySelectorAll("p, li, tr, h2, h3, summary")]
+    .map((block) => block.getBoundingClientRect().bottom).filter((end) => end < most)"""
 
 
 def pages() -> dict[Path, list[str]]:
@@ -61,7 +63,9 @@ def shoot(page: Path, out: Path) -> None:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         shown = browser.new_page(viewport={"width": WIDTH, "height": 100})
         shown.goto(page.as_uri())
-        height = min(MOST, shown.evaluate("document.documentElement.scrollHeight"))
+        height = shown.evaluate("document.documentElement.scrollHeight")
+        if height > MOST:
+            height = max(shown.evaluate(WHOLE, MOST))
         shown.screenshot(path=str(out), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
 

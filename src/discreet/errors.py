@@ -20,9 +20,9 @@
         ├── MetricError          a distance between true values, or between distributions, that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
-        │   └── BudgetError      a charge beyond what is left of the budget or of a cap; `asked` and `left`
+        │   └── BudgetError      a charge beyond what is left of the budget or of a cap; carries asked and left
         ├── ReleaseError         a release that its declarations, or the terms of its data set, do not allow
-        ├── FileError            a mechanism file that was refused; `kind` says why
+        ├── FileError            a mechanism file that was refused; its kind says why
         ├── PredicateError       a predicate that is more than a condition on one row, or does not fit its table
         ├── TableInputError      a table, a file or declared groups that cannot be counted as asked
         └── MissingExtraError    an optional package that is not installed
@@ -144,7 +144,7 @@ class ReleaseError(DiscreetError):
 
 
 class FileError(DiscreetError):
-    """A mechanism file that was refused, nothing loaded. `kind` is one of discreet.verify.KINDS."""
+    """A mechanism file that was refused, nothing loaded. `kind` is one of `discreet.verify.KINDS`."""
 
     kind: str
 

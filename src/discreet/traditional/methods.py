@@ -68,7 +68,7 @@ class Method(Procedure):
 
     @property
     def claim(self) -> Level:
-        """Nothing."""
+        """Alpha 0: nothing is claimed."""
         return Level(Fraction(0))
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ def cell_key(n: GridLike, deviation: Rational = 5, variance: Rational = 2, *, ne
     probabilities fall with |v| is not imposed.
 
     This is the distribution of one cell with a fresh key. An office draws the key from the records in the cell, so that the same
-    cell always has the same noise; that is kept by whoever samples. There is no privacy: 0 is never moved.
+    cell always has the same noise; here whoever samples has to see to that. There is no privacy: 0 is never moved.
 
     >>> import discreet as dt
     >>> m = dt.traditional.cell_key(20, deviation=2, variance=1)

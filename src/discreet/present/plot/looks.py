@@ -80,6 +80,7 @@ def dressed(chart: Chart) -> Chart:
             tickColor=GREY,
             titlePadding=6,
             labelFlush=False,  # numbers stand below their ticks, also at the ends
+            labelSeparation=10,  # room for readers whose letters are wider than those that were measured
         )
         .configure_legend(
             labelFontSize=_LETTERS - 1,
@@ -88,7 +89,7 @@ def dressed(chart: Chart) -> Chart:
             symbolSize=110,
             labelLimit=320,
             symbolStrokeWidth=2.5,
-            columnPadding=18,
+            columnPadding=32,
         )
         .configure_header(labelFontSize=_LETTERS, titleFontSize=_LETTERS, labelFontWeight="bold")
         .configure_view(stroke="#d5dae1")
