@@ -103,7 +103,7 @@ def plan_reports(
                         (discreet.planning.reports)
         kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
                         mean distance, simulated at up to 6 numbers of reports
-        reports         the number of reports: how near comes the recovered distribution, with `prior` as a guess of the truth.
+        reports         the number of reports: how near the recovered distribution comes, with `prior` as a guess of the truth.
                         With `of`, the standard error that this has, by the formula of `standard_error` turned round. Else
                         predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
                         wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
