@@ -64,7 +64,6 @@ def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     downloaded = r"(?:\.\./)*(?:src/[^)]*\.(?:py|mjs)|[^)/]*\.ipynb)"
     text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
     elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
-    text[0] = re.sub(rf"\(\[[^\]]+\]\((?:\.\./)*({elsewhere})\)\)", r"(`\1`)", text[0])  # a link alone in brackets
     text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
 
 

@@ -31,6 +31,7 @@ _GROUPS = {
     "randomness": "Randomness",
 }
 _WIDTH = 110
+_HERE = Path(__file__).parent
 
 
 # The pages of names
@@ -353,7 +354,7 @@ def commands() -> str:
         "check failed) and 2 (bad input, said in a sentence or two). `-` stands for standard input and output.",
         "This page is written from the code: run `make readme` after a change.",
         "",
-        "| command | |",
+        "| command | what it does |",
         "|---|---|",
         *(f"| [`discreet {name}`](#discreet-{name}) | {_first(app[name].help)} |" for name in COMMANDS),
         "",
@@ -378,7 +379,25 @@ def _first(text: str) -> str:
 def _help(text: str) -> str:
     told = inspect.cleandoc(text)
     example = r"^Example: (.*(?:\n(?!\n).*)*)"
-    return re.sub(example, lambda m: f"```sh\n{' '.join(m[1].split())}\n```", told, flags=re.MULTILINE)
+    parts = re.split(r"(^```sh\n.*?^```)", re.sub(example, _example, told, flags=re.MULTILINE), flags=re.M | re.S)
+    return "".join(part if part.startswith("```") else _coded(part) for part in parts)
+
+
+def _example(found: re.Match[str]) -> str:
+    """A line for the shell, which goes on in the next one where it is long: before an option."""
+    lines = [""]
+    for word in re.split(r" (?=-[a-z-])", " ".join(found[1].split())):
+        together = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(together) <= _WIDTH - 2:
+            lines[-1] = together
+        else:
+            lines.append(f"    {word}")
+    return "```sh\n" + " \\\n".join(lines) + "\n```"
+
+
+def _coded(text: str) -> str:
+    """Options within sentences as code."""
+    return re.sub(r"(`[^`]*`)|(?<![\w-])(--[a-z][a-z-]*|-[a-z])(?![\w-])", lambda m: m[1] or f"`{m[2]}`", text)
 
 
 def _options(command: Any) -> list[str]:
@@ -387,8 +406,10 @@ def _options(command: Any) -> list[str]:
     for argument in command.assemble_argument_collection():
         if argument.names == ("*",):  # options that several commands share
             continue
-        told = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")
-        names = [name for name in argument.names if not name.startswith("--no-")] or [argument.field_info.name]
-        if "--debug" not in names:
-            rows.append(f"| `{', '.join(names)}` | {told} |")
+        told = _coded(" ".join((argument.parameter.help or "").split()).replace("|", "\\|"))
+        choices = [choice for choice in argument.get_choices() or () if choice not in told]
+        if choices:
+            told += f" One of {', '.join(f'`{choice}`' for choice in argument.get_choices())}."
+        if "--debug" not in argument.names:
+            rows.append(f"| {', '.join(f'`{name}`' for name in argument.names)} | {told} |")
     return lines + (["| option | meaning |", "|---|---|", *rows, ""] if rows else [])

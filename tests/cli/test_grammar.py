@@ -216,7 +216,7 @@ def test_help_is_what_the_library_says():
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
     assert known["--share"][1] == (
         'A condition whose share is wanted, written like --count; after it "where CONDITION" says of whom, and "missing out" '
-        "leaves out who has no answer."
+        "leaves out people without an answer."
     )
     assert options(ALL["design"])["--among"][1] == "With --risk worst: the truths that are possible, such as 0,1,2."
     assert options(ALL["plan-epsilon"])["--error"][1] == "The error to keep to, in the answer's units."

@@ -47,8 +47,8 @@ def profile(
 ) -> Output | int:
     """Look at a table that you hold, before anybody asks about it.
 
-    Its columns, what is missing, what would not be read as it is meant, and how it compares with --domain. For you alone,
-    not for publication. Exit code 1 when something was found that would keep the file from being admitted.
+    It shows the columns, what is missing, what would not be read as it is meant, and how the table compares with --domain.
+    This is for you alone, not for publication. Exit code 1 when something was found that would keep the file from being admitted.
 
     Example: discreet profile people.csv -o learned.json
     """

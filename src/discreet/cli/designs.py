@@ -271,7 +271,7 @@ def plan_epsilon(
     error: Annotated[Number, described(PLAN_EPSILON, "error")],
     confidence: Confidence = "0.95",
 ) -> Output:
-    """Find the smallest epsilon that keeps within an error.
+    """Find the smallest epsilon that keeps the error within a limit.
 
     For each family that can be planned with, whatever the truth is, or on average under a prior.
 

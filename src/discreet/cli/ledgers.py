@@ -40,7 +40,7 @@ def create(
     rho: Annotated[
         Number | None,
         Parameter(
-            help="Instead of it the whole rho, for many tables of Gaussian noise: concentrated terms, with --delta."
+            help="Instead of --budget: the whole rho, for many tables of Gaussian noise (concentrated terms), with --delta."
         ),
     ] = None,
     delta: Annotated[
@@ -210,9 +210,8 @@ def verify(
 ) -> Output | int:
     """Check that no line of a data set's account was edited or removed.
 
-    Exit code 1 when one was.
-
-    A chain that was cut at its end, or written anew, is found only with a head that was kept elsewhere.
+    Exit code 1 when a line was. A chain that was cut at its end, or written anew, is found only with a head that was kept
+    elsewhere.
 
     Example: discreet ledger verify survey-2026 --ledger budget.db
     """

@@ -290,7 +290,7 @@ def check(
 
     With --alpha or --epsilon the level that you give is checked instead; with --epsilon and --delta, that every event is at most
     e^epsilon times as likely, plus delta; with --rho, that rho (zCDP). Exit code 1 when it does not hold, or is undecided.
-    With --proved the program that make proofs builds reads the file too; exit code 1 also when its theorems do not cover such
+    With --proved the program that `make proofs` builds reads the file too; exit code 1 also when its theorems do not cover such
     a mechanism, which it says: then nothing was proved.
 
     Example: discreet check gm.json --epsilon 0.05
@@ -327,7 +327,7 @@ def show(
 ) -> int:
     """Show a mechanism: its level, a heat map, its properties.
 
-    And for each true value its bias and its loss.
+    It also shows the bias and the loss of each true value.
 
     Example: discreet show gm.json
 
@@ -373,8 +373,8 @@ def audit(
 ) -> Output:
     """Draw from a mechanism: do the draws contradict its level?
 
-    The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
-    nothing, discreet check does.
+    The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not
+    prove nothing: discreet check does.
 
     Example: discreet audit gm.json --draws 100000
     """
@@ -411,7 +411,7 @@ def sample(
         ),
     ],
     value: Annotated[Number | None, entry("One true value.")] = None,
-    size: Annotated[Number | None, entry("So many reports of one true value.")] = None,
+    size: Annotated[Number | None, entry("The number of reports of one true value.")] = None,
     column: Column = None,
     clamp: Clamp = False,
     out: Out = None,

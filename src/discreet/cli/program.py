@@ -19,7 +19,7 @@ def studio(
 ) -> int:
     """Open the studio in your browser; only this computer can reach it.
 
-    Mechanisms side by side, releases, recovery, and what people learn who share. It runs until Ctrl+C.
+    Mechanisms side by side, releases, recovery, and what people who share their reports learn. It runs until Ctrl+C.
 
     Example: discreet studio --no-open
     """
@@ -37,7 +37,7 @@ def studio(
 
 @command()
 def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell that shall complete.")],
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell in which to complete.")],
     /,
 ) -> int:
     """Print what a shell needs to complete commands and options.

@@ -64,8 +64,8 @@ def sensitivity(
 ) -> Output:
     """Tell how much one record can change an answer.
 
-    On any data set, and, where a file is given, near that one: that part is PRIVATE, do not publish it. Without --beta it
-    is the one that suits Cauchy noise at --epsilon, by default 1.
+    On any data set and, where a file is given, near that one: the second part is PRIVATE, do not publish it. By default
+    --beta is the one that suits Cauchy noise at --epsilon, which is 1 if left out.
 
     Example: discreet sensitivity --query median data.csv --column x --low 0 --high 100
 

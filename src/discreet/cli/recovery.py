@@ -38,7 +38,7 @@ def recover(
     counts: Annotated[
         str | None,
         Parameter(
-            help="The column that says how often each report was seen: the file is a histogram. A column count is taken."
+            help="The column that says how often each report was seen: the file is a histogram. A column `count` is found."
         ),
     ] = None,
     method: Annotated[
@@ -65,13 +65,14 @@ def recover(
 ) -> int:
     """Recover the distribution of the true values from many reports.
 
-    With what the reports say directly about its mean. --mechanism is the one that made them: reports that it could hardly have
-    made are told, and the exit code is then 1.
+    It also says what the reports tell directly about the mean. --mechanism is the one that made them: where it could hardly
+    have made these reports, that is said, and the exit code is 1.
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
 
-    Of names it gives shares with intervals and ranks that hold together for all of them, and --csv lists all. With --by there is
-    an estimate for each group of the reports. Of numbers --csv has the distribution alone; the mean and its interval are in --json.
+    For names it gives shares with intervals and ranks that hold together for all of them, and --csv lists all. With --by there
+    is an estimate for each group of the reports. For numbers --csv has the distribution alone; the mean and its interval are
+    in --json.
     """
     from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError

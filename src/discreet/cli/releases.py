@@ -173,7 +173,7 @@ def release_to(
 ) -> int:
     """Publish a table for several audiences, each at its own epsilon.
 
-    They are drawn such that whoever shares learns what the least private of them knows: the largest epsilon is charged, once.
+    Audiences that share their reports learn no more than the least private of them knows: the largest epsilon is charged, once.
 
     Each audience gets files of its own. Audiences with the same epsilon get the same reports. The question is asked as in
     discreet release; --csv is for one release, and each audience has its own.

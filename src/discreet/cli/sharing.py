@@ -70,7 +70,7 @@ def collude(
     seed: Annotated[Number, SEED] = "0",
     out: Picture = None,
 ) -> Output:
-    """Tell what k users learn who share their reports of one answer.
+    """Tell what k users who share their reports of one answer learn.
 
     Their error, their chance of the exact answer, and the level that is left.
 
@@ -132,7 +132,7 @@ def compose(
     ] = None,
     of: Annotated[
         Literal["one-count", "different-counts"],
-        Parameter(help="All reports about one count, or about counts that may each sit elsewhere."),
+        Parameter(help="All reports about one count, or about different counts."),
     ] = "one-count",
 ) -> Output:
     """Tell what k reports of a mechanism give away together.
@@ -168,7 +168,7 @@ def shuffled(
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
 ) -> Output:
-    """Tell what reports give away that are mixed before they are seen.
+    """Tell what reports give away once they are mixed.
 
     As (epsilon, delta) for one person, never below the truth. It counts people who follow the protocol, with one fresh report
     each that nothing links to them.
@@ -202,8 +202,8 @@ def lifetime(
 ) -> Output:
     """Tell what the reports of one person reveal in all.
 
-    For several questions, asked so often, before anything is collected: fresh noise adds up, a memo costs --most times epsilon,
-    a permanent answer bounds all that is drawn from it.
+    For several questions, each asked a number of times, before anything is collected: fresh noise adds up, a memo costs --most
+    times epsilon, a permanent answer bounds all that is drawn from it.
 
     Example: discreet lifetime g.json --times 52 --most 5
 
@@ -266,7 +266,7 @@ def cascade(
     No coalition of them learns more than its least private member alone.
 
     What is printed, and the file of -o, are for you: they are as sensitive as the least private level. Each audience gets
-    the report of its own level. Nothing is charged to any ledger: the price is said.
+    the report of its own level. Nothing is charged to any ledger: the price is printed.
 
     Example: discreet cascade --alphas 3/10,1/2,4/5 --n 100 --value 42 --fingerprint 5f1c -o reports.json
 

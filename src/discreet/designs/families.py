@@ -75,7 +75,7 @@ class Priors:
 
     @classmethod
     def moments(cls, mean: Any = None, second: Any = None, *, about: object = 0) -> Priors:
-        """All priors with E x and E (x - about)^2 between two ends, each (low, high), either of them None."""
+        """All priors whose mean, and whose mean squared distance from `about`, lie within (low, high); None is no limit."""
         named = [(text, ends) for text, ends in (("x", mean), (f"moment(2, {about})", second)) if ends is not None]
         if not named or any(
             isinstance(ends, (str, bytes)) or not hasattr(ends, "__len__") or len(ends) != 2 for _, ends in named

@@ -16,7 +16,7 @@ _MOST = 200  # values up to which transport with any cost is solved: a linear pr
 
 
 def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
-    """The least mean distance over which probability must be moved to turn one distribution into the other (earth mover's).
+    """The earth mover's distance: how far probability must be moved, on average, to turn one distribution into the other.
 
     It is also the largest difference between the means of a function that changes no faster than the distance
     (Fernandes, Lefki and Palamidessi, Definition 2; the two are equal by Kantorovich and Rubinstein). On a line it is
@@ -54,7 +54,7 @@ def total_variation(p: Any, q: Any) -> float:
 
 
 def kl_divergence(p: Any, q: Any) -> float:
-    """The sum of p ln(p/q), with 0 ln 0 = 0; infinite where p gives probability to what q calls impossible.
+    """The Kullback-Leibler divergence, the sum of p ln(p/q); infinite where p gives probability to what q calls impossible.
 
     >>> kl_divergence([0.5, 0.5], [1, 0])
     inf

@@ -122,8 +122,8 @@ def confidence_interval(
 def coverage(
     mechanism: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]
 ) -> list[Fraction]:
-    """For each true value the exact probability that the interval of its report covers it; of Gaussian noise, whose probabilities
-    are no rationals, a number certainly not above it and hardly below.
+    """For each true value the exact probability that the interval of its report covers it; for Gaussian noise, whose probabilities
+    are no rationals, a lower bound hardly below it.
 
     `intervals` has the two ends for each report, or is a function that gives them for a report's value.
 
@@ -182,9 +182,9 @@ def _certain_sum(chances: list[flint.arb] | None, chosen: list[bool]) -> Fractio
 def unbiased_estimate(mechanism: Procedure, *, square: bool = False) -> Floats:
     """For each report an estimate whose mean is the true value, whatever it is; or its square.
 
-    For the geometric mechanism on 0..n the estimate of the count is the report itself, but -a/(1-a) at 0 and
-    n + a/(1-a) at n; that of the square is j^2 - 2a/(1-a)^2, but -a/(1-a) at 0 and n^2 + a(2n-1)/(1-a) at n. Others solve
-    the n+1 equations, and refuse where there is no solution (see discreet.channels).
+    For the geometric mechanism on 0..n the estimate of the count is the report itself, but `-a/(1-a)` at 0 and
+    `n + a/(1-a)` at n; that of the square is `j^2 - 2a/(1-a)^2`, but `-a/(1-a)` at 0 and `n^2 + a(2n-1)/(1-a)` at n. Others
+    solve the n+1 equations, and refuse where there is no solution (see discreet.channels).
 
     >>> import discreet as dt
     >>> dt.measure.unbiased_estimate(dt.geometric(4, alpha="1/2")).tolist()

@@ -81,7 +81,7 @@ def bayes_risk(
     guesses: Grid | int | None = None,
     exact: bool = False,
 ) -> Fraction | float:
-    """The expected loss of a user who guesses as well as he can: sum over reports of the smallest expected loss.
+    """The expected loss of a user who guesses as well as possible: the sum over reports of the smallest expected loss.
 
     For l0 it is the chance that the best guess is wrong (Chatzikokolakis, Palamidessi and Panangaden 2008). The loss may
     be left out: bayes_risk(m, prior) is that of l0. `exact=True` gives the rational number itself.

@@ -74,7 +74,7 @@ def expected_loss(mechanism: Procedure, loss: LossLike, prior: PriorLike | None 
 def worst_loss(mechanism: Procedure, loss: LossLike, among: Iterable[Any] | None = None) -> float:
     """The largest expected loss of any true value, or of any of the values `among`: side information without a prior.
 
-    Gupte and Sundararajan (2010) judge mechanisms so: the user knows that the truth is one of some values, no more.
+    Gupte and Sundararajan (2010) judge mechanisms in this way: the user knows only that the truth is one of some values.
 
     >>> import discreet as dt
     >>> g = dt.geometric(4, alpha="1/2")

@@ -139,7 +139,7 @@ def exact_sum(values: Any, grid: Grid) -> Fraction:
 
 
 def exact_mean(values: Any, grid: Grid, size: int) -> Fraction:
-    """The same sum divided by a public number of records, `size`. PRIVATE.
+    """The sum of `exact_sum` divided by a public number of records, `size`. PRIVATE.
 
     The size must be known without looking at the data, such as that of a survey's sample. When one record is replaced,
     the mean changes by at most (high - low)/size.

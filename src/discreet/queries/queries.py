@@ -390,10 +390,11 @@ def query(
     """A query by its name, on n records in [low, high]: "count", "sum", "mean", "max", "min", "median", "quantile(p)", "variance"
     or "standard deviation".
 
-    The number of records is public, and neighbours differ in one record. Where only a lower bound of that number is, give
-    `at_least` in the place of `records`: more records never make the global sensitivity larger. A quantile is the record of
-    rank ceil(p n), from 1 up; so the median of an even number of records is the lower one of the two in the middle. A variance
-    is the mean squared distance from the mean (over n, not n - 1). A count is of records that are 0 or 1, and needs no range.
+    The number of records is public, and neighbours differ in one record. Where only a lower bound of that number is public,
+    give `at_least` in place of `records`: more records never make the global sensitivity larger. A quantile is the record of
+    rank ceil(p n), from 1 up; so the median of an even number of records is the lower one of the two in the middle. A
+    variance is the mean squared distance from the mean (over n, not n - 1). A count is of records that are 0 or 1, and needs
+    no range.
 
     With relation="add-remove" it is private who is in the data, and so is their number: then `records` is the largest number
     that there may be, and `empty` the answer on no records (0 for a count or a sum). Variances are not known there.

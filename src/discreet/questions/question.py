@@ -87,16 +87,16 @@ class Question:
         count           what to count, a condition on one row. "*" is everybody; also a list of conditions or {name: condition}
         sum             a column to add up, and what one person may add. {"income": Grid(0, 100000, 100)}, or a text
                         "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
-        mean            a column whose mean is wanted, written like `sum`; "missing out" leaves out who has no value
+        mean            a column whose mean is wanted, written like `sum`; "missing out" leaves out people without a value
         share           a condition whose share is wanted, written like `count`; after it "where CONDITION" says of whom, and
-                        "missing out" leaves out who has no answer
+                        "missing out" leaves out people without an answer
         by              columns to group by
         domain          the keys that these columns can have, declared and never learned from the data. {"sex": ["f", "m"]}; the
                         values of a column are a list, a set, a range, an array or a Series; or the path of a JSON file of them
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
         max_count       with add-remove privacy: the largest possible count
-        max_groups      with an id column: in how many groups a person may count; in one where it is left out
+        max_groups      with an id column: in how many groups a person may count; by default one
         counted         with an id column (the privacy unit): what is counted. "units" (the default: a unit once per group), "rows",
                         or a column of ids within the unit, such as "person"
         max_rows        with `counted`: how many rows, or ids, a unit adds at most, in all groups together

@@ -107,8 +107,8 @@ def release(
         confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
-        round_to    round the noisy reports to multiples of this, and all made from them
-        hide_below  hide noisy reports below this, and all made from them
+        round_to    round the noisy reports to multiples of this, and all that is made from them
+        hide_below  hide noisy reports below this, and all that is made from them
         confidence  how often the intervals cover. "0.95"
         simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
         supersedes  the version whose release this one corrects; record and page say so

@@ -167,7 +167,7 @@ def profile(
         domain      declared groups, which are compared with what is there
         sum         bounds of columns, which are compared, too. {"income": Grid(0, 100000, 100)}, or texts
         unit        the column that identifies a person; by default a row is a person
-        codes       columns of codes: what looks like a number in them is none
+        codes       columns of codes: what looks like a number there is not one
 
     No bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
