@@ -31,7 +31,6 @@ _GROUPS = {
     "randomness": "Randomness",
 }
 _WIDTH = 110
-_HERE = Path(__file__).parent
 
 
 # The pages of names
