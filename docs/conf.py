@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils import nodes
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for reference.py, which writes pages from the code
 
@@ -64,7 +66,7 @@ def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     downloaded = r"(?:\.\./)*(?:src/[^)]*\.(?:py|mjs)|[^)/]*\.ipynb)"
     text[0] = re.sub(rf"\[([^\]]+)\]\(({downloaded})\)", _downloaded, text[0])
     elsewhere = r"(?:benchmarks|src|tests|README|CONTRIBUTING|VISION)[^)]*"
-    text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
+    text[0] = re.sub(rf"(\()?\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)(?(1)\))", _named, text[0])
 
 
 def _downloaded(link: re.Match[str]) -> str:
@@ -73,7 +75,20 @@ def _downloaded(link: re.Match[str]) -> str:
 
 
 def _named(link: re.Match[str]) -> str:
-    return f"`{link[2]}`" if link[1] == link[2] or link[2].endswith(link[1]) else f"{link[1]} (`{link[2]}`)"
+    bracket, words, path = link.groups()
+    if path.endswith(words):
+        return f"(`{path}`)" if bracket else f"`{path}`"
+    return f"({words}: `{path}`)" if bracket else f"{words} (`{path}`)"  # one pair of brackets is enough
+
+
+def _mark_wide_pictures(app: Any, page: Any) -> None:
+    """Several charts side by side: on a phone such a picture is not shrunk until nobody can read it, but scrolls."""
+    for picture in page.findall(nodes.image):
+        path = Path(app.srcdir) / picture["uri"]
+        drawn = path.read_text(encoding="utf-8") if path.suffix == ".svg" else ""
+        width = re.match(r"[^>]*<svg[^>]* width=\"(\d+)", drawn)
+        if width and int(width[1]) > 700:
+            picture["classes"].append("wide")
 
 
 def _copy_mathjax(app: Any, error: Exception | None) -> None:
@@ -85,4 +100,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _without_links_outside)
     app.connect("doctree-read", _beside("formulas").let_lines_end)
+    app.connect("doctree-read", _mark_wide_pictures)
     app.connect("build-finished", _copy_mathjax)
