@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from docutils import nodes
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for reference.py, which writes pages from the code
 
@@ -80,6 +82,16 @@ def _named(link: re.Match[str]) -> str:
     return f"{link[1]}: `{link[2]}`" if within else f"{link[1]} (`{link[2]}`)"
 
 
+def _mark_wide_pictures(app: Any, page: Any) -> None:
+    """Several charts side by side: on a phone such a picture is not shrunk until nobody can read it, but scrolls."""
+    for picture in page.findall(nodes.image):
+        path = Path(app.srcdir) / picture["uri"]
+        drawn = path.read_text(encoding="utf-8") if path.suffix == ".svg" else ""
+        width = re.match(r"[^>]*<svg[^>]* width=\"(\d+)", drawn)
+        if width and int(width[1]) > 700:
+            picture["classes"].append("wide")
+
+
 def _copy_mathjax(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         shutil.copyfile(_mathjax(), Path(app.outdir) / "_static" / "tex-svg.js")
@@ -92,4 +104,5 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", formulas.raise_powers, priority=400)
     app.connect("doctree-read", formulas.let_lines_end)
     app.connect("doctree-read", formulas.keep_together)
+    app.connect("doctree-read", _mark_wide_pictures)
     app.connect("build-finished", _copy_mathjax)

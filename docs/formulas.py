@@ -1,8 +1,8 @@
 """Formulas within sentences end lines as words do: MathJax 3 breaks none, and a phone is narrower than many of them.
 
 A long formula becomes several, side by side, between which a line may end, after a relation, a comma or a sign as in a printed
-book. The bracket or comma that touches a formula stays on its line. So do a number with its unit (95 %), and short code (--check).
-Sentences that a terminal shows too, such as those of docstrings, write e^epsilon: here it becomes a formula.
+book. The bracket or comma that touches a formula stays on its line, and the square that ends a proof on that of its last word; so
+do a number with its unit (95 %), and short code (--check). Sentences that a terminal shows too, such as those of docstrings, write e^epsilon: here it becomes a formula.
 """
 
 from __future__ import annotations
@@ -77,6 +77,9 @@ def let_lines_end(app: Any, page: nodes.document) -> None:
         line, place = formula.parent, formula.parent.index(formula)
         before, after = (line[i] if 0 <= i < len(line) else None for i in (place - 1, place + 1))
         parts: list[nodes.Node] = [nodes.math(part, part) for part in pieces(formula.astext())]
+        if formula.astext() == r"\square":
+            _keep_with_its_word(line, place)
+            continue
         if isinstance(after, nodes.Text) and (touching := re.match(r"\S+", after)):
             line[place + 1] = nodes.Text(after[touching.end() :])
             parts[-1] = nodes.inline("", "", parts[-1], nodes.Text(touching[0]), classes=["formula"])
@@ -93,3 +96,20 @@ def keep_together(app: Any, page: nodes.document) -> None:
     for code in page.findall(nodes.literal):
         if max(map(len, code.astext().split()), default=0) <= TYPED:
             code["classes"].append("whole")
+
+
+def _keep_with_its_word(line: nodes.Element, place: int) -> None:
+    """The formula at a place on one line with the word, or the formula, that stands before it."""
+    square, end = line[place], place
+    while end and isinstance(line[end - 1], nodes.Text) and not str(line[end - 1]).strip():
+        end -= 1
+    before = line[end - 1] if end else None
+    if isinstance(before, nodes.Text) and (last := re.search(r"\S+\s*$", before)):
+        kept = nodes.inline("", "", nodes.Text(last[0].rstrip()), classes=["formula"])
+        line[end - 1 : place + 1] = [nodes.Text(before[: last.start()]), kept]
+    elif isinstance(before, nodes.inline) and "formula" in before["classes"]:
+        kept = before
+        del line[end : place + 1]
+    else:
+        return
+    kept += [nodes.Text(" "), square]

@@ -94,7 +94,8 @@ def _listed(names: list[str], before: str) -> Iterator[str]:
         home = getattr(discreet, before[:-1]) if before else discreet
         told = (inspect.getdoc(getattr(home, name)) or "").split("\n\n")[0]
         first = re.split(r"(?<=[a-z0-9)`\]])[.:] (?=[A-Z`])", " ".join(told.split()))[0].rstrip(".")
-        yield f"| {link(before + name)} | {_escaped(first)} |"
+        first = re.sub(r"(?<!\\)\|", r"\|", _escaped(first))  # bars within code would end the cell
+        yield f"| {link(before + name)} | {first} |"
 
 
 def _described(name: str, thing: Any, heading: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ def paths_as_words(text: str) -> list[str]:
 
 def gone(text: str) -> list[str]:
     """The words of a text that are not used any more. Names of studies, and what others say, may have them."""
-    text = re.sub(r"\*Others say:[^*]*\*|\|\s*[\w-]+-laws\s*\||Noise laws", "", text)
+    text = re.sub(r"\*Others say:[^*]*\*|\|\s*`?[\w-]+-laws`?\s*\||Noise laws", "", text)
     return [found[0] for word in GONE for found in re.finditer(word, text)]
 
 

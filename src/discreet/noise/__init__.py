@@ -1,19 +1,19 @@
 """Noise distributions: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
 
-NoiseDistribution     cdf, sf, quantile, moments, expected_loss
-├── DiscreteNoise     on the integers, with exact draws and certified tails
-│   ├── GaussianNoise     gaussian(...): rational weights, whose sum is none
-│   └── RationalNoise     with exact probabilities
-│       ├── GeometricNoise    geometric(...)
-│       └── StaircaseNoise    discrete_staircase(...)
-├── ScaledNoise            a discrete distribution in the answer's units, from a step other than 1
-├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
-└── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
-    ├── Laplace       laplace(...)
-    ├── Gauss         gauss(...)
-    ├── Staircase     staircase(...)
-    ├── Cauchy        cauchy(...)
-    └── Student       student(...)
+NoiseDistribution           cdf, sf, quantile, moments, expected_loss
+├── DiscreteNoise           on the integers, with exact draws and certified tails
+│   ├── GaussianNoise       gaussian(...): rational weights with an irrational sum
+│   └── RationalNoise       with exact probabilities
+│       ├── GeometricNoise  geometric(...)
+│       └── StaircaseNoise  discrete_staircase(...)
+├── ScaledNoise             a discrete distribution in the answer's units, from a step other than 1
+├── Nearest                 Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
+└── ContinuousNoise         a density, for analysis only: what is released is drawn on a grid
+    ├── Laplace             laplace(...)
+    ├── Gauss               gauss(...)
+    ├── Staircase           staircase(...)
+    ├── Cauchy              cauchy(...)
+    └── Student             student(...)
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def gaussian(
     sensitivity: Rational = 1,
     step: Rational = 1,
 ) -> GaussianNoise | ScaledNoise:
-    """Discrete Gaussian noise on the multiples of `step`: k steps have the weight q^(k^2), q rational.
+    """Discrete Gaussian noise on the multiples of `step`: k steps have the weight `q^(k^2)`, q rational.
 
     It keeps rho = ceil(sensitivity/step)^2 ln(1/q) (zCDP; Canonne, Kamath and Steinke 2020) and no epsilon without a delta. Give
     the rho to keep, q itself, or the standard error, in the answer's units.

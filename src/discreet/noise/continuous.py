@@ -24,7 +24,7 @@ from .expectation import Floats
 @final
 @dataclass(frozen=True)
 class Laplace(ContinuousNoise):
-    """Density e^(-|x|/scale) / (2 scale); scale = sensitivity/epsilon keeps epsilon (Dwork et al. 2006).
+    """Density `e^(-|x|/scale) / (2 scale)`; the scale sensitivity/epsilon keeps epsilon (Dwork et al. 2006).
 
     For analysis: what is released is drawn on a grid, as geometric noise.
     """
@@ -95,9 +95,9 @@ class Gauss(ContinuousNoise):
 @final
 @dataclass(frozen=True)
 class Staircase(ContinuousNoise):
-    """Density A b^j, b = e^-epsilon, where j edges lie between 0 and x; the edges are (k + gamma) D, k = 0, 1, ...
+    """Density `A b^j`, `b = e^-epsilon`, where j edges lie between 0 and x; the edges are `(k + gamma) D` for k >= 0.
 
-    A = (1-b)/(2D (gamma + b (1-gamma))), D the sensitivity (Geng and Viswanath, The optimal noise-adding mechanism in
+    `A = (1-b)/(2D (gamma + b (1-gamma)))`, D the sensitivity (Geng and Viswanath, The optimal noise-adding mechanism in
     differential privacy, 2016, where it is shown that the best gamma makes it the best noise that does not depend on the
     truth). For analysis: what is released is drawn on a grid, as discrete staircase noise.
     """
@@ -200,7 +200,7 @@ def _beta(x: float, y: float) -> float:
 @final
 @dataclass(frozen=True)
 class Cauchy(ContinuousNoise):
-    """Density 1/(pi scale (1 + (x/scale)^2)). E|X| and E X^2 are infinite."""
+    """Density `1/(pi scale (1 + (x/scale)^2))`. E|X| and E X^2 are infinite."""
 
     scale: float = 1.0
 
@@ -233,7 +233,7 @@ class Cauchy(ContinuousNoise):
 @final
 @dataclass(frozen=True)
 class Student(ContinuousNoise):
-    """Student's t with `freedom` d > 0: density proportional to (1 + (x/scale)^2/d)^(-(d+1)/2).
+    """Student's t with `freedom` d > 0: density proportional to `(1 + (x/scale)^2/d)^(-(d+1)/2)`.
 
     E|X|^p is infinite from p = d up: E|X| for d <= 1, E X^2 for d <= 2. d = 1 is Cauchy's distribution.
     """

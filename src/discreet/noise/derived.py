@@ -27,7 +27,7 @@ _SAME_STEP = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/
 @final
 @dataclass(frozen=True)
 class ScaledNoise(NoiseDistribution):
-    """The distribution of step * K, K of the distribution `law`: everything in the answer's units, no probability off the grid.
+    """The distribution of `step * K`, K of the distribution `law`: everything in the answer's units, no probability off the grid.
 
     Draws are those of `law`, in steps.
     """
@@ -99,12 +99,12 @@ _LONGEST = 2**20  # steps after which the tail must repeat itself
 @final
 @dataclass(frozen=True)
 class Nearest(NoiseDistribution):
-    """step * K, where K is the whole number nearest to X/step and X has the distribution `law`, Laplace or staircase.
+    """`step * K`, where K is the whole number nearest to X/step and X has the distribution `law`, Laplace or staircase.
 
     The errors are those of a true value on the grid, in its units, when noise of the line is added and the sum rounded
-    (Chen, Pal, Golubchik 2016, equations 14 and 15, for a step of 1). With S(x) = Pr[X > x] the tails are
-    Pr[K >= k] = S((k - 1/2) step), and S(x + L) = f S(x) for x >= 0 and some length L, so that sums over all k are sums
-    over one length: E|K| = 2 sum_k Pr[K >= k], E K^2 = 2 sum_k (2k - 1) Pr[K >= k].
+    (Chen, Pal, Golubchik 2016, equations 14 and 15, for a step of 1). With `S(x) = Pr[X > x]` the tails are
+    `Pr[K >= k] = S((k - 1/2) step)`, and `S(x + L) = f S(x)` for x >= 0 and some length L, so that sums over all k are
+    sums over one length: `E|K| = 2 sum_k Pr[K >= k]`, `E K^2 = 2 sum_k (2k - 1) Pr[K >= k]`.
     """
 
     law: Laplace | Staircase

@@ -30,7 +30,7 @@ from .expectation import Floats
 @final
 @dataclass(frozen=True)
 class GeometricNoise(RationalNoise):
-    """Pr[k] = (1-a)/(1+a) a^|k| (Ghosh, Roughgarden and Sundararajan 2009)."""
+    """`Pr[k] = (1-a)/(1+a) a^|k|` (Ghosh, Roughgarden and Sundararajan 2009)."""
 
     a: Fraction
 
@@ -97,7 +97,7 @@ class GeometricNoise(RationalNoise):
         return self.a / (1 - self.a)
 
     def log_moment(self, t: float) -> float:
-        """(1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a; with 1 - a e^t = -expm1(ln a + t)."""
+        # the logarithm of (1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a; with 1 - a e^t = -expm1(ln a + t)
         if self._log + abs(t) >= -1e-12 * abs(self._log):
             return math.inf
         beyond = math.log(-math.expm1(self._log + t)) + math.log(-math.expm1(self._log - t))
@@ -110,9 +110,9 @@ LONGEST_STAIR = 2**13  # steps of one stair: the alias table of a draw holds twi
 @final
 @dataclass(frozen=True)
 class StaircaseNoise(RationalNoise):
-    """Pr[i] = A b^j on stairs of D integers: with |i| = kD + u, j = k where u < r and j = k + 1 elsewhere.
+    """`Pr[i] = A b^j` on stairs of D integers: with `|i| = kD + u`, `j = k` where u < r and `j = k + 1` elsewhere.
 
-    A = (1-b)/(2r - 1 + b (2(D-r) + 1)). D = 1 is geometric noise. Moving the truth by up to D steps crosses at most one
+    `A = (1-b)/(2r - 1 + b (2(D-r) + 1))`. D = 1 is geometric noise. Moving the truth by up to D steps crosses at most one
     edge, so b = e^-epsilon is the level for the sensitivity D.
     """
 
@@ -205,7 +205,7 @@ class StaircaseNoise(RationalNoise):
 
     @property
     def variance(self) -> Fraction:
-        """2 A sum over stairs of b^k ((kD)^2 S0 + 2 kD S1 + S2), S the sums of u^0, u^1, u^2 over one stair."""
+        # 2 A sum over stairs of b^k ((kD)^2 S0 + 2 kD S1 + S2), S the sums of u^0, u^1, u^2 over one stair
         b, size, r = self.b, self.D, self.r
 
         def stair(power: int) -> Fraction:
@@ -228,7 +228,7 @@ class StaircaseNoise(RationalNoise):
         return self.D
 
     def draws(self, reach: int | None = None) -> StaircaseDraws | StaircaseTable:
-        """From one table where that is short enough, else place and stairs apart."""
+        # from one table where that is short enough, else place and stairs apart
         return StaircaseTable.of(self, reach) or StaircaseDraws.of(self)
 
     @property
@@ -243,7 +243,7 @@ class StaircaseNoise(RationalNoise):
         return {"family": "staircase", "b": str(self.b), "D": self.D, "r": self.r}
 
     def log_moment(self, t: float) -> float:
-        """The places -D..D-1, each moved outwards by G stairs: E exp(t D G) = (1-b) / (1 - b e^(tD)) (see StaircaseDraws)."""
+        # the places -D..D-1, each moved outwards by G stairs: E exp(t D G) = (1-b) / (1 - b e^(tD)) (see StaircaseDraws)
         grown = [self._log + t * self.D, self._log - t * self.D]  # to the right, and to the left
         if max(grown) >= -1e-12 * abs(self._log):
             return math.inf

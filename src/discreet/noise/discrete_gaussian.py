@@ -37,7 +37,7 @@ _LEAST_RATE = 2.0**-62  # standard deviations beyond about 2^30 are refused: dra
 @final
 @dataclass(frozen=True)
 class GaussianNoise(DiscreteNoise):
-    """Pr[k] = q^(k^2) / theta(q), theta(q) the sum of q^(j^2) over all integers j. The variance is about 1/(2 ln(1/q))."""
+    """`Pr[k] = q^(k^2) / theta(q)`, theta(q) the sum of `q^(j^2)` over all j. The variance is about `1/(2 ln(1/q))`."""
 
     q: Fraction
 
@@ -73,7 +73,7 @@ class GaussianNoise(DiscreteNoise):
         return self._weight_from(k) / self.theta() if k > 0 else 1 - self._weight_from(1 - k) / self.theta()
 
     def tails(self, places: range) -> list[flint.arb]:
-        """One by one from the farthest, where places lie side by side."""
+        # one by one from the farthest, where places lie side by side
         last = max(places[-1], 1 - places[0])
         if places.step != 1 or not 1 <= last <= _LISTED:
             return super().tails(places)
@@ -116,7 +116,7 @@ class GaussianNoise(DiscreteNoise):
         return _reach(self, tail)
 
     def excess(self, k: int) -> flint.arb:
-        """Each weight from k on is at most q^(2k+1) times the one before: a sum of (j - k) r^(j-k) times the first."""
+        # each weight from k on is at most q^(2k+1) times the one before: a sum of (j - k) r^(j-k) times the first
         first, ratio = self.chance(k), (-self._rate_ball() * (2 * k + 1)).exp()
         return first * ratio / (1 - ratio) ** 2
 
@@ -136,7 +136,7 @@ class GaussianNoise(DiscreteNoise):
             return float(self._rate_ball().mid())
 
     def pmf(self, k: ArrayLike) -> Floats:
-        """The exponent as the sum of two floats: its rounding would cost as many units as it is large."""
+        # the exponent as the sum of two floats: its rounding would cost as many units as it is large
         value = np.asarray(k, dtype=np.float64)
         high, low, theta = self._parts
         bounded = np.minimum(np.abs(value), math.sqrt(2 * _SMALLEST_LOG / high) + 1)
@@ -198,7 +198,7 @@ class GaussianNoise(DiscreteNoise):
         return 2 * float(self._from(np.ones(1))[0])
 
     def log_moment(self, t: float) -> float:
-        """At most t^2 / (4 ln(1/q)): the sum of q^((k-c)^2) is largest at whole c. For wide noise it is that, to 10^-16."""
+        """ln E exp(t X) <= t^2 / (4 ln(1/q)): the sum of q^((k-c)^2) is largest at whole c; for wide noise equal, to 10^-16."""
         bound = t * t / (4 * self._rate)
         if self._rate < 0.25 or not math.isfinite(bound):
             return bound

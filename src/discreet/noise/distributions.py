@@ -342,7 +342,7 @@ class RationalNoise(DiscreteNoise):
         return self.tails(range(k, k + 1))[0]
 
     def tails(self, places: range) -> list[flint.arb]:
-        """Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
+        # Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out
         factor, first = 1 / ball(self.shift(1)[0]), cache(lambda rest: ball(self.upper(rest)))
 
         def tail(k: int) -> flint.arb:
@@ -352,11 +352,11 @@ class RationalNoise(DiscreteNoise):
         return [tail(k) if k >= 0 else 1 - tail(1 - k) for k in places]
 
     def excess(self, k: int) -> flint.arb:
-        """Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond k has a mean of at most stride / (1 - 1/r)."""
+        # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond k has a mean of at most stride / (1 - 1/r)
         return self.tail(k + 1) * self.stride / (1 - 1 / ball(self.shift(1)[0]))
 
     def is_rare(self, k: int, tail: Fraction) -> bool:
-        """Certified: Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
+        # Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out
         if tail <= 0:
             return False
         stairs, rest = divmod(k, self.stride)
