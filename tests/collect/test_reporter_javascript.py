@@ -132,14 +132,15 @@ def test_a_traditional_method_draws_no_report(name):
     assert "promises no privacy" in run_node(code)
 
 
-def test_a_memo_repeats_reports_and_freezes():
-    """Scripted draws, as for the reporter in Python."""
+@pytest.mark.parametrize("start", ["null", "undefined"])
+def test_a_memo_repeats_reports_and_freezes(start):
+    """Scripted draws, as for the reporter in Python; storage that has no memo yet gives one or the other."""
     code = f"""
     const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
     const draws = [7n, 3n, 5n];
     class Script extends Chances {{ chance() {{ return false; }} below() {{ return draws.shift(); }} }}
     const reporter = await load({json.dumps(files.text(dt.uniform(9)))});
-    let memo = null; const told = [];
+    let memo = {start}; const told = [];
     for (const value of ["1", "4", "1", "4.0", "8", "1", "2"]) {{
       const made = reporter.remembered(value, memo, 2, new Script()); memo = made.memo; told.push(made.report);
     }}
