@@ -77,8 +77,8 @@ class NumberDifference(Result):
             if apart
             else "These reports do not show that the two differ.",
             _DIRECT,
-            f"The interval is what the groups' own intervals at {(1 + self.confidence) / 2:.4g} leave (Bonferroni's bound); it holds "
-            "for many reports.",
+            f"The interval is what the groups' own intervals at {(1 + self.confidence) / 2:.4g} leave (Bonferroni's bound), and "
+            "holds for many reports.",
         )
 
     def to_dict(self) -> dict[str, Any]:
