@@ -45,11 +45,11 @@ class NumberDifference(Result):
                 f'of = "{of}" has a number for each value, and this compares one; write for example of="cdf(29)", or leave of '
                 "out for the shares of all values."
             )
-        direct = [e.direct(of).estimate for e in (one, other)]
-        ends = [e.interval((1 + sure) / 2, of) for e in (one, other)]
-        doubts = [f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds]
+        first, second = (e.direct(of).estimate for e in (one, other))
+        (low, high), (least, most) = (e.interval((1 + sure) / 2, of) for e in (one, other))
+        doubts = tuple(f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds)
         said = of if isinstance(of, str) else "mean of a function"
-        return cls(names, said, *direct, ends[0][0] - ends[1][1], ends[0][1] - ends[1][0], float(sure), tuple(doubts))
+        return cls(names, said, first, second, low - most, high - least, float(sure), doubts)
 
     @property
     def difference(self) -> float:

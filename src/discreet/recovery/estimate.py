@@ -177,8 +177,7 @@ class Estimate(Frozen, Result):
         or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of
         that function. The variance is E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of
         that estimate, which is taken off again, so it is unbiased too (it can be negative); its standard error is by the delta
-        method, for many reports. Of a few reports that all say the same the standard error is 0, since they do not vary:
-        `interval` counts one report more.
+        method, for many reports. A few reports that all say the same have a standard error of 0; `interval` counts one more.
         """
         return Direct(*self._direct(of)[:2])
 
@@ -507,13 +506,8 @@ class Estimate(Frozen, Result):
             found = self._direct("mean")
         except DiscreetError:
             return None
-        low, high = self.interval(confidence, "mean")
-        numbers = {
-            "mean": found.estimate,
-            "standard_error": found.counted_error,
-            "confidence": confidence,
-            "interval": [low, high],
-        }
+        error, ends = found.counted_error, list(self.interval(confidence, "mean"))
+        numbers = {"mean": found.estimate, "standard_error": error, "confidence": confidence, "interval": ends}
         return {name: plain(value) for name, value in numbers.items()}
 
 

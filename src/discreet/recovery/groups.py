@@ -58,8 +58,10 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
 
         With `of`, as in `Estimate.interval`, one number in one group less the same in the other: of="mean" compares two means.
         """
-        one, other = self[first], self[second]
-        return one.difference(other, confidence, of=of, names=(_words(first), _words(second)))
+        one, other, names = self[first], self[second], (_words(first), _words(second))
+        if of is None:
+            return one.difference(other, confidence, names=names)
+        return NumberDifference.between(one, other, of, confidence, names)
 
     def rows(self) -> list[dict[str, Any]]:
         """For each group every answer with its probability."""
