@@ -2,7 +2,8 @@
 
 A long formula becomes several, side by side, between which a line may end, after a relation, a comma or a sign as in a printed
 book. The bracket or comma that touches a formula stays on its line, and the square that ends a proof on that of its last word; so
-do a number with its unit (95 %), and short code (--check). Sentences that a terminal shows too, such as those of docstrings, write e^epsilon: here it becomes a formula.
+do a number with its unit (95 %), and short code (--check). Sentences that a terminal shows too, such as those of
+docstrings, write e^epsilon: here it becomes a formula.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ import discreet as dt
 from discreet import files, verify
 from discreet.cli import main
 from discreet.cli.app import app
+from discreet.collect.reporter import Reporter
 from discreet.designs import Cells
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
@@ -92,7 +93,7 @@ def assert_one_good_error(told: Told, code: int = 2) -> None:
 def test_make_saves_what_the_library_makes(run, family, made):
     told = run("make", family, "--n", 8, "--alpha", "9/10", "-o", "m.json")
     assert (told.code, told.err) == (0, "")
-    assert "saved to m.json" in told.out
+    assert f"saved to m.json, the file's digest is {Reporter.load('m.json').digest}\n" in told.out
     assert dt.load("m.json").digest == made.digest
 
 

@@ -233,8 +233,20 @@ def test_reports_of_two_mechanisms_do_not_add_up(run):  # noqa: F811
     for name in ("near", "far"):
         assert run("perturb", "t.csv", "--column", "x", "-m", f"{name}.json", "-o", f"{name}.parquet").code == 0
     assert_says(run("tally", "near.parquet", "far.parquet", "--column", "x"), "drawn by two mechanisms")
-    assert_says(run("recover", "near.parquet", "far.parquet", "-m", "near.json"), "drawn by two mechanisms")
+    told = run("recover", "near.parquet", "far.parquet", "-m", "near.json")
+    assert_says(told, "The reports of far.parquet say that another mechanism drew them")
     assert_says(run("recover", "far.parquet", "-m", "near.json"), "another mechanism drew them")
+
+
+def test_a_report_that_cannot_be_is_named_by_its_row(run):  # noqa: F811
+    dt.square_wave(dt.Grid(0, 600, 15), epsilon=2).save("m.json")
+    pq.write_table(pa.table({"minutes": [-60, 30, -150, 45]}), "r.parquet")
+    for more in ([], ["--by", "g"]):
+        if more:
+            pq.write_table(pa.table({"minutes": [-60, 30, -150, 45], "g": ["a"] * 4}), "r.parquet")
+        told = run("recover", "r.parquet", "--column", "minutes", "-m", "m.json", *more)
+        assert_says(told, "The value in row 3 of the column 'minutes' of r.parquet is not a report on -75..675")
+        assert "position" not in told.err
 
 
 def test_what_takes_the_place_of_a_file_says_so(run):  # noqa: F811

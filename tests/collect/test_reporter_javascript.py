@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -43,11 +45,11 @@ def run_node(code: str, *words: str, given: str = "") -> str:
     return _run("--input-type=module", "-e", code, *words, given=given)
 
 
-def _run(*words: str, given: str) -> str:
+def _run(*words: str, given: str, folder: Path | None = None) -> str:
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node")
-    return subprocess.run([node, *words], input=given, capture_output=True, text=True, check=True).stdout
+    return subprocess.run([node, *words], input=given, capture_output=True, text=True, check=True, cwd=folder).stdout
 
 
 def laws(m: dt.Mechanism, values: list[str]) -> list[list[tuple[str | None, Fraction]]]:
@@ -132,14 +134,15 @@ def test_a_traditional_method_draws_no_report(name):
     assert "promises no privacy" in run_node(code)
 
 
-def test_a_memo_repeats_reports_and_freezes():
-    """Scripted draws, as for the reporter in Python."""
+@pytest.mark.parametrize("start", ["null", "undefined"])
+def test_a_memo_repeats_reports_and_freezes(start):
+    """Scripted draws, as for the reporter in Python; storage that has no memo yet gives one or the other."""
     code = f"""
     const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
     const draws = [7n, 3n, 5n];
     class Script extends Chances {{ chance() {{ return false; }} below() {{ return draws.shift(); }} }}
     const reporter = await load({json.dumps(files.text(dt.uniform(9)))});
-    let memo = null; const told = [];
+    let memo = {start}; const told = [];
     for (const value of ["1", "4", "1", "4.0", "8", "1", "2"]) {{
       const made = reporter.remembered(value, memo, 2, new Script()); memo = made.memo; told.push(made.report);
     }}
@@ -255,3 +258,26 @@ def test_blanks_of_ascii_about_a_value_are_taken():
         }})));"""
     printed = run_node(asked)
     assert json.loads(printed) == [True] * 4 + [False] * 7
+
+
+def test_the_lines_for_browsers_on_the_page_run_and_send_the_digest(tmp_path):
+    """Each block of docs/collect.md, in its order, in one module; storage and network are stood in for."""
+    page = (HERE.parent.parent / "docs" / "collect.md").read_text(encoding="utf-8")
+    browser, node, weekly = re.findall(r"```js\n(.*?)```", page, re.DOTALL)
+    m = dt.square_wave(100, epsilon=2)
+    m.save(tmp_path / "mechanism.json")
+    shutil.copy(MODULE, tmp_path)
+    (tmp_path / "ask.mjs").write_text(node)
+    prelude = """
+    const kept = new Map(), sent = [];
+    globalThis.localStorage = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v) };
+    globalThis.fetch = async (where, asked) => asked ? sent.push(asked.body) : { text: async () => FILE };
+    """.replace("FILE", json.dumps(files.text(m)))
+    (tmp_path / "page.mjs").write_text(f"{prelude}{browser}{weekly}console.log(JSON.stringify([sent, kept.size]));")
+    assert m.outputs.place(_run(str(tmp_path / "ask.mjs"), given="", folder=tmp_path).strip()) is not None
+    sent, kept = json.loads(_run(str(tmp_path / "page.mjs"), given="", folder=tmp_path))
+    assert kept == 1
+    assert len(sent) == 2
+    for body in map(json.loads, sent):
+        assert body["digest"] == Reporter.load(str(tmp_path / "mechanism.json")).digest
+        assert m.outputs.place(body["report"]) is not None

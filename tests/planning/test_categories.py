@@ -173,6 +173,20 @@ def test_small_levels_are_for_sampling_and_large_ones_for_splitting():
     large = dt.plan_reports(questions=[9, 9, 9], epsilon=20, reports=10**6)
     assert large.winner.family == "split"
     assert "Use split" in str(large)
+    assert "by both ways" not in str(large)
+
+
+def test_ways_with_the_same_largest_error_are_told_apart_by_the_other_one():
+    """Of three questions at epsilon 3 the largest errors are 0.0372 either way."""
+    asked = {"age": list("abcdef"), "brand": 300, "minutes": 40}
+    plan = dt.plan_reports(questions=asked, epsilon=3, reports=50_000)
+    sampled, split = plan
+    assert [plan.winner, sampled.family, split.family] == [sampled, "sampled", "split"]
+    assert split.share_error / sampled.share_error == pytest.approx(1, abs=0.002)
+    assert sampled.total_variation < 0.5 < split.total_variation
+    assert "Use sampled: the largest error of a share is the same by both ways" in str(plan)
+    assert "split: 50000 people" in str(plan)  # each sends three reports
+    assert "50000 reports" not in str(plan)
 
 
 def test_questions_are_each_planned_at_their_own_size_and_level():

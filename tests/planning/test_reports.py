@@ -112,10 +112,24 @@ def test_mechanisms_in_place_of_families():
     assert [c.family for c in both] == ["geometric (2)", "geometric"]
     assert both.winner.alpha == Fraction(1, 2)
     assert "do not promise the same" in str(both)
+    assert "add neighbours" not in str(both)  # mechanisms have their own
     kinds = dt.plan_reports(mechanism=[weak, dt.uniform(6)], standard_error=1)
     assert kinds["uniform"].reports is None
     assert "says nothing" in str(kinds["uniform"])
     assert dt.plan_reports(mechanism=dt.uniform(6), standard_error=1).winner is None
+
+
+@pytest.mark.parametrize("asked", [{"reports": 1000}, {"reports": 1000, "of": "mean"}, {"standard_error": "0.1"}])
+def test_levels_that_promise_something_else_are_said_before_the_choices(asked):
+    plan = dt.plan_reports(10, epsilon=2, **asked)
+    first, second = str(plan).splitlines()[1:3]
+    assert first.startswith("These levels do not promise the same")
+    assert first.endswith('For local privacy add neighbours="any".')
+    assert second.startswith(f"  {plan.winner.family}: ")
+    assert plan.to_dict()["notes"][0] == first
+    local = dt.plan_reports(10, epsilon=2, neighbours="any", **asked)
+    assert "add neighbours" not in str(local)
+    assert str(local).splitlines()[1].startswith(f"  {local.winner.family}: ")
 
 
 def test_a_square_wave_that_is_given_keeps_its_width():

@@ -205,6 +205,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "an estimate of one report": lambda: dt.recover([3], G),
     "shares of names": lambda: of_names().shares(),
     "shares that differ": lambda: of_names().difference(of_names(1)),
+    "means that differ": lambda: dt.recover(COUNTS, G, kind="counts").difference(
+        dt.recover(COUNTS, G, kind="counts"), of="mean", names=(EVIL, "other")
+    ),
     "estimates by group": lambda: GroupEstimates((EVIL,), ((EVIL, of_names()), ("other", of_names(1)))),
     "an audit": lambda: dt.audit(G, draws=1000),
     "an audit of no claim": lambda: dt.audit(dt.traditional.random_rounding(20, base=3), draws=1000),

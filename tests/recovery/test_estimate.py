@@ -456,7 +456,9 @@ def test_the_direct_mean_for_machines(e):
     h, z = np.linalg.inv(FOUR.matrix) @ np.arange(5), NormalDist().inv_cdf(0.95)
     around, q = h - told["mean"], COUNTS / 10000
     shift = float((q @ around**3) / (q @ around**2)) * (1 + 2 * z**2) / 60000
-    reach = math.hypot(shift, z * math.hypot(told["standard_error"], np.ptp(h) / 10000))
+    spread = math.sqrt(q @ around**2 / 9999)
+    assert told["standard_error"] == pytest.approx(math.hypot(spread, np.ptp(h) / 10000))  # as if with one report more
+    reach = math.hypot(shift, z * told["standard_error"])
     middle = told["mean"] + shift
     assert told["interval"] == pytest.approx([middle - reach, middle + reach], abs=1e-9)
     assert told["confidence"] == "0.9"
@@ -470,6 +472,15 @@ def test_the_words_are_lines_and_a_repr_solves_nothing(e, monkeypatch):
     assert str(e).splitlines()[0] in repr(e)
     monkeypatch.setattr(Estimate, "direct", lambda *_: pytest.fail("it did"))
     assert repr(e) == "<Estimate 10000 reports of geometric on 0..4, by inverse; values in their order>"
+
+
+def test_reports_that_all_say_the_same_still_leave_an_error():
+    """Three reports far from the ends of a square wave's, which it does not tell apart."""
+    e = dt.recover([3, 5, 8], dt.square_wave(100, epsilon=1), "ibu", iterations=1, kind="reports")
+    assert e.direct("mean").standard_error == pytest.approx(0, abs=1e-9)  # they do not vary
+    told = e.to_dict()["direct"]["standard_error"]
+    assert told > 50
+    assert f"+- {told:.2g} (standard error)" in str(e)
 
 
 def test_intervals_cover_where_nearly_all_values_are_zero():

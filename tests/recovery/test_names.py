@@ -68,7 +68,12 @@ def test_names_and_their_counts_come_in_any_form(data):
         ([1, 2], "one count for each of the 3 reports|not one of the 3 names"),
         ([1.5, 2, 3], "position 0 is missing or no text"),
         (pd.Series([1, 2, 3], index=["VW", "Fiat", "Alfa Romeo"]), "labels that are not the reports"),
-        (object(), "Cannot read reports from object"),
+        (object(), "Cannot read reports from object; give a histogram"),
+        ("brands.csv", r'make a tally of the file first, for example dt\.tally\("reports\.csv", "age", m\)'),
+        (
+            pd.DataFrame({"b": ["VW", None], "g": [1, 2]}),
+            r'make a tally of the table first, .* dt\.tally\(table, "age", m\)',
+        ),
         (pa.table({"g": ["a"], "b": ["VW"], "count": [1]}), "tally by groups; say by='g'"),
     ],
 )

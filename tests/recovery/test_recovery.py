@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -177,7 +179,9 @@ def test_reports_and_their_histogram_say_the_same(n, data):
         ({}, "auto", "no reports"),
         ([2**53, 2**53, 1, 1, 1], "counts", "at most 2.53"),
         (object(), "auto", "Cannot read reports from object"),
-        ("0123", "auto", "Cannot read reports from str"),
+        ("0123", "auto", "Cannot read reports from str; make a tally of the file first"),
+        (Path("0123"), "auto", "make a tally of the file first"),
+        (pd.DataFrame({"x": [1, 2], "g": ["a", None]}), "auto", "DataFrame; make a tally of the table first"),
         ([1, 2], "histograms", "kind = 'histograms'"),
     ],
 )

@@ -165,7 +165,7 @@ def make(
     console = make_console()
     console.print(found.headline, markup=False)
     if out is not None:
-        console.print(f"{told}, digest {m.digest[:19]}...", markup=False)
+        console.print(f"{told}, the file's digest is {files.document(m)['digest']}", markup=False, soft_wrap=True)
     else:
         console.print("not saved: give -o FILE to keep it", style="dim")
     return 0

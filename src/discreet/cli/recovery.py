@@ -222,7 +222,7 @@ def _read_table(name: str, column: str | None, counts: str | None, m: Procedure)
     from ..collect.tallying import tally_of
 
     column = column or _only_column(name, counts, ())
-    return tally_of([name], column, None if m.outputs.is_ordered else m, counts=counts or "count")
+    return tally_of([name], column, m, counts=counts or "count")
 
 
 def _only_column(name: str, counts: str | None, groups: Sequence[str]) -> str:

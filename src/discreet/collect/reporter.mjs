@@ -446,7 +446,7 @@ export class Reporter {
     const key = this.inputs.value(place);
     const fresh = { format: "discreet-memo", version: 1, mechanism: this.digest, most, reports: {}, last: null, frozen: false };
     let known = fresh;
-    if (memo !== null) {
+    if (memo !== null && memo !== undefined) {
       try {
         known = JSON.parse(memo);
       } catch {

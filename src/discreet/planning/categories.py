@@ -169,8 +169,8 @@ def _side_by_side(
 
 
 _MEANING = (
-    "These numbers are for unbiased estimates of the people's own shares; in 95 % of all collections every share is within the "
-    "error that is printed. recover comes nearer where few answers are frequent."
+    "These errors are of unbiased estimates of the people's own shares: with 95 % confidence every share is within the printed "
+    "error. Where a few answers are common and the rest rare, recover does better."
 )
 
 
@@ -322,15 +322,29 @@ def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = 
             )
         )
     ways.sort(key=lambda c: c.share_error)
-    better, other = ways
-    times = (other.share_error / better.share_error) ** 2
+    better, other = ways if _times_people(*ways) >= _SAME else sorted(ways, key=lambda c: c.total_variation)
     notes = (
-        f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share.",
+        _better_way(better, other),
         "sampled: who answers what is drawn beforehand, and depends on no answer.",
         *_without_order(asked),
         _meaning(priors),
     )
-    return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", tuple(ways), notes)
+    return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", (better, other), notes)
+
+
+def _times_people(better: Choice, other: Choice) -> float:
+    """How many times the people the other way needs for the same largest error of a share."""
+    return (other.share_error / better.share_error) ** 2
+
+
+def _better_way(better: Choice, other: Choice) -> str:
+    times = _times_people(better, other)
+    if 1 / _SAME < times < _SAME:
+        return (
+            f"Use {better.family}: the largest error of a share is the same by both ways, and by {better.family} the largest total "
+            "variation is smaller."
+        )
+    return f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share."
 
 
 def _without_order(asked: Mapping[str, Grid]) -> tuple[str, ...]:

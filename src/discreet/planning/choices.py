@@ -126,7 +126,8 @@ class Choice(Result):
             error = math.sqrt(self.variance)
             points = 100 * error / math.sqrt(self.reports or 1)
             rare = f"a rare share has standard error {error:.3g}/sqrt(N), here {points:.2g} percentage points"
-            told = f"{self.family}: {self.reports} reports, {self._nearness()}; {rare}"
+            whose = "people" if self.questions else "reports"
+            told = f"{self.family}: {self.reports} {whose}, {self._nearness()}; {rare}"
             parts = "".join(f"\n    {choice.note}: {choice._of_one()}" for choice in self.questions)
             return f"{told} ({self.note}){parts}" if self.note else told
         if not math.isnan(self.distance):
@@ -166,6 +167,7 @@ class Plan(Result):
     question: str
     choices: tuple[Choice, ...]
     notes: tuple[str, ...] = ()
+    warning: str = ""  # what to know before choices are compared; printed above them
 
     def __getitem__(self, family: str) -> Choice:
         found = {choice.family: choice for choice in self.choices}
@@ -184,14 +186,18 @@ class Plan(Result):
 
     def view(self) -> View:
         usable = (f"  {choice}" for choice in self.choices if not choice.is_bound)
-        return View(self.question, notes=(*usable, *self.notes))
+        return View(self.question, notes=(*self._warnings, *usable, *self.notes))
+
+    @property
+    def _warnings(self) -> tuple[str, ...]:
+        return (self.warning,) if self.warning else ()
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each family, as `to_dict` has it."""
         return [choice.to_dict() for choice in self.choices]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"question": self.question, "choices": self.rows(), "notes": list(self.notes)}
+        return {"question": self.question, "choices": self.rows(), "notes": [*self._warnings, *self.notes]}
 
 
 def hidden_by(m: Procedure) -> str:

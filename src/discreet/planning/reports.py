@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -186,15 +186,19 @@ def plan_reports(
         raise DiscreetError("A mechanism has neighbours of its own; leave neighbours out.")
     made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, is_any_two(neighbours), prior, progress)
     if standard_error is not None:
-        return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
-    if of is not None:
-        return plan_precision(*made, reports, of, prior)
-    way = Simulation.of(method, iterations, runs, seed)
-    if kantorovich is not None:
-        return plan_kantorovich(*made, kantorovich, prior, way, progress)
-    return plan_distance(
-        *made, reports, prior, None if stray is None else way, progress, is_given=mechanism is not None
-    )
+        plan = plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
+    elif of is not None:
+        plan = plan_precision(*made, reports, of, prior)
+    else:
+        way = Simulation.of(method, iterations, runs, seed)
+        if kantorovich is not None:
+            plan = plan_kantorovich(*made, kantorovich, prior, way, progress)
+        else:
+            simulated_by = None if stray is None else way
+            plan = plan_distance(*made, reports, prior, simulated_by, progress, is_given=mechanism is not None)
+    if plan.warning and mechanism is None and sensitivity is None:  # nobody said which values are to be hidden
+        return replace(plan, warning=f'{plan.warning} For local privacy add neighbours="any".')
+    return plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +335,7 @@ def plan_precision(grid: Grid, where: str, made: Compared, reports: Any, of: Any
         )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.standard_error) else choice.standard_error)
     able = [choice for choice in chosen if not choice.refused]
-    return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), _same_promise(able))
+    return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), warning=_other_promises(able))
 
 
 def _estimated(of: Any, grid: Grid, prior: Any) -> tuple[Functional, Floats | None, str]:
@@ -417,7 +421,7 @@ def plan_distance(
     ]
     if way is not None:
         notes = [f"{predicted}; simulated by {way}, {way.times} runs, when the truth is {law} itself."]
-    return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
+    return Plan(question, tuple(chosen), tuple(notes), _other_promises(able))
 
 
 def _width(m: Procedure) -> int | None:
@@ -425,10 +429,10 @@ def _width(m: Procedure) -> int | None:
     return ((m.outputs.size or 0) - (m.inputs.size or 0)) // 2 if m.recipe.family == "square_wave" else None
 
 
-def _same_promise(able: list[Choice]) -> tuple[str, ...]:
+def _other_promises(able: list[Choice]) -> str:
     if len({(choice.hidden, choice.alpha) for choice in able}) <= 1:
-        return ()
-    return ("These levels do not promise the same: see between which values, and at which epsilon.",)
+        return ""
+    return "These levels do not promise the same: see between which values, and at which epsilon."
 
 
 def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], progress: Progress | None = None) -> Plan:
@@ -461,14 +465,14 @@ def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], pr
         )
     chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)
     able = [choice for choice in chosen if choice.reports is not None]
-    notes = [*_same_promise(able)]
+    notes = []
     if len(able) > 1 and able[0].reports == able[1].reports:
         notes.append(f"{able[0].family} and {able[1].family} need as many.")
     elif able and len(chosen) > 1:
         others = [(c.reports or 0) - 2 * math.hypot(c.monte_carlo, able[0].monte_carlo) for c in able[1:]]
         close = any(number < (able[0].reports or 0) for number in others)
         notes.append(f"{able[0].family} wins" + (", within the error of the simulation; add runs." if close else "."))
-    return Plan(question, tuple(chosen), tuple(notes))
+    return Plan(question, tuple(chosen), tuple(notes), _other_promises(able))
 
 
 def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:

@@ -214,26 +214,35 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alon
     values count each for itself as well, how much weight that has."""
     share = 1 - float(best.masses.sum())
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]
-    atoms = f"{len(best.atoms)} atom{'s' if len(best.atoms) != 1 else ''} and " if best.atoms else ""
-    rest = f"a {smooth} curve" + (f" with {share:.0%} of the mass" if best.atoms else "")
+    number = len(best.atoms)
+    told = f"a {smooth} curve fits best"
+    if number:
+        told = (
+            f"a {smooth} curve with {share:.0%} of the mass and {number} single value{'s' if number > 1 else ''} that "
+            f"stand{'' if number > 1 else 's'} out fit best"
+        )
     where = (
         ""
         if cells is None
         else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
     )
     if alone is None:
-        how = (
-            f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports; the best is "
-            f"{atoms}{rest}, and "
-        )
-        weight = f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight"
+        how = f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports."
+        if number:
+            weight = f" (models with such values have {sure:.0%} of the weight)"
+        elif sure > _CLEAR:
+            weight = f"; no single value stands out (models without such values have {sure:.0%} of the weight)"
+        else:
+            weight = (
+                f"; whether single values stand out is not clear (models without them have {sure:.0%} of the weight)"
+            )
     else:
         how = (
             f"A regularised estimate: the median of {models} curves and of models without an order, weighed by how well each "
-            f"explains the reports; the best curve is {atoms}{rest}, and "
+            "explains the reports."
         )
-        weight = f"models without an order have {alone:.0%} of the weight"
-    return f"{how}{weight}.{where}"
+        weight = f" among curves; models without an order have {alone:.0%} of the weight"
+    return f"{how} {told[0].upper()}{told[1:]}{weight}.{where}"
 
 
 class _Cells(Operator):

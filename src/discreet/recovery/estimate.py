@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from ..mechanism import Procedure
 from ..present import plot
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
+from .apart import NumberDifference
 from .bands import PROGRAMS, as_distribution_functions, band_over_distributions, direct_band, leaning, moments
 from .indicators import indicator
 from .likelihood import Floats, Trace
@@ -76,6 +77,11 @@ class _Direct(NamedTuple):
     lean: Any
     least: Any
     most: Any
+
+    @property
+    def counted_error(self) -> Any:
+        """The standard error with one report more, of any kind: a few reports that are all alike leave some."""
+        return np.hypot(self.error, self.one_more)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +177,7 @@ class Estimate(Frozen, Result):
         or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of
         that function. The variance is E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of
         that estimate, which is taken off again, so it is unbiased too (it can be negative); its standard error is by the delta
-        method, for many reports.
+        method, for many reports. A few reports that all say the same have a standard error of 0; `interval` counts one more.
         """
         return Direct(*self._direct(of)[:2])
 
@@ -225,7 +231,7 @@ class Estimate(Frozen, Result):
         z = -NormalDist().inv_cdf(miss / 2)
         shift = found.lean * (1 + 2 * z**2) / (6 * self.reports)
         centre = np.clip(found.estimate, found.least, found.most) + shift
-        reach = np.hypot(shift, z * np.hypot(found.error, found.one_more))
+        reach = np.hypot(shift, z * found.counted_error)
         ends = np.maximum(centre - reach, found.least), np.minimum(centre + reach, found.most)
         return ends if np.ndim(centre) else (float(ends[0]), float(ends[1]))
 
@@ -289,12 +295,27 @@ class Estimate(Frozen, Result):
         does not matter that these were chosen by the reports."""
         return Shares.of(self, number, confidence)
 
+    @overload
     def difference(
-        self, other: Estimate, confidence: Any = 0.95, *, names: tuple[str, str] = ("first", "second")
-    ) -> ShareDifferences:
-        """The shares here less those of another estimate, of people apart from these, with intervals that hold together."""
+        self, other: Estimate, confidence: Any = ..., *, of: None = ..., names: tuple[str, str] = ...
+    ) -> ShareDifferences: ...
+    @overload
+    def difference(
+        self, other: Estimate, confidence: Any = ..., *, of: Any, names: tuple[str, str] = ...
+    ) -> NumberDifference: ...
+    def difference(
+        self, other: Estimate, confidence: Any = 0.95, *, of: Any = None, names: tuple[str, str] = ("first", "second")
+    ) -> ShareDifferences | NumberDifference:
+        """The shares here less those of another estimate, of people apart from these, with intervals that hold together.
+
+        With `of`, as in `interval`, one number here less the same there: of="mean" compares two means.
+        """
         if not isinstance(other, Estimate):
             raise RecoveryError(f"{show(other)} is no estimate; compare with what recover gives for another group.")
+        if self.mechanism.inputs != other.mechanism.inputs:
+            raise RecoveryError("The two groups were asked for other answers; compare estimates of the same ones.")
+        if of is not None:
+            return NumberDifference.between(self, other, of, confidence, names)
         return ShareDifferences.of(self, other, confidence, names)
 
     def _need_order(self, what: str) -> None:
@@ -387,7 +408,7 @@ class Estimate(Frozen, Result):
         try:
             found = self._direct("mean")
             lines.append(
-                f"the mean directly from the reports: {found.estimate:.6g} +- {found.error:.2g} (standard error)"
+                f"the mean directly from the reports: {found.estimate:.6g} +- {found.counted_error:.2g} (standard error)"
             )
             low, high = self._around(found, 0.05)
             if high - low > (found.most - found.least) / 2:
@@ -482,11 +503,11 @@ class Estimate(Frozen, Result):
         if not self.ordered:
             return None
         try:
-            estimate, error = self.direct("mean")
+            found = self._direct("mean")
         except DiscreetError:
             return None
-        low, high = self.interval(confidence, "mean")
-        numbers = {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
+        error, ends = found.counted_error, list(self.interval(confidence, "mean"))
+        numbers = {"mean": found.estimate, "standard_error": error, "confidence": confidence, "interval": ends}
         return {name: plain(value) for name, value in numbers.items()}
 
 

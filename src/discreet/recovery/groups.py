@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 from ..errors import DiscreetError, RecoveryError
 from ..exact.arithmetic import show
 from ..exact.given import share
 from ..present.views import Result, View
+from .apart import NumberDifference
 from .estimate import Estimate
 from .shares import ShareDifferences
 
 _LISTED = 3  # answers that are shown of each group
+_MISSING = "(missing)"  # the group of reports that have none
+_NOT_CENTRED = "Intervals come straight from the reports, so the recovered mean need not be in the middle."
 _USUAL = Fraction(19, 20)  # the confidence that people want of all groups together
 
 
@@ -44,10 +47,21 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
     def __len__(self) -> int:
         return len(self.estimates)
 
-    def difference(self, first: Any, second: Any, confidence: Any = 0.95) -> ShareDifferences:
-        """The shares in one group less those in another, with intervals that hold together; nobody may be in both."""
-        one, other = self[first], self[second]
-        return one.difference(other, confidence, names=(_words(first), _words(second)))
+    @overload
+    def difference(self, first: Any, second: Any, confidence: Any = ..., *, of: None = ...) -> ShareDifferences: ...
+    @overload
+    def difference(self, first: Any, second: Any, confidence: Any = ..., *, of: Any) -> NumberDifference: ...
+    def difference(
+        self, first: Any, second: Any, confidence: Any = 0.95, *, of: Any = None
+    ) -> ShareDifferences | NumberDifference:
+        """The shares in one group less those in another, with intervals that hold together; nobody may be in both.
+
+        With `of`, as in `Estimate.interval`, one number in one group less the same in the other: of="mean" compares two means.
+        """
+        one, other, names = self[first], self[second], (_words(first), _words(second))
+        if of is None:
+            return one.difference(other, confidence, names=names)
+        return NumberDifference.between(one, other, of, confidence, names)
 
     def rows(self) -> list[dict[str, Any]]:
         """For each group every answer with its probability."""
@@ -58,7 +72,7 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
         ]
 
     def view(self, confidence: Any = "0.95") -> View:
-        rows = tuple((*_values(key), e.reports, _in_short(e, confidence)) for key, e in self.estimates)
+        rows = tuple((*map(_label, _values(key)), e.reports, _in_short(e, confidence)) for key, e in self.estimates)
         return View(self._title(), (*self.by, "reports", "in short"), rows, self._words(confidence))
 
     def _words(self, confidence: Any) -> tuple[str, ...]:
@@ -67,12 +81,13 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
             share(confidence, "confidence", "how often the intervals cover", error=RecoveryError),
         )
         each = f"Intervals have confidence {float(sure):.4g} within each group"
+        means = [_NOT_CENTRED] if any(e.ordered for _, e in self.estimates) else []
         if g < 2:
-            return (f"{each}.",)
+            return (f"{each}.", *means)
         if 1 - g * (1 - sure) >= _USUAL:
-            return (f"{each}, so at least 0.95 for all {g} groups together (Bonferroni's bound).",)
+            return (f"{each}, so at least 0.95 for all {g} groups together (Bonferroni's bound).", *means)
         wanted = f"confidence {20 * g - 1}/{20 * g} (1 - 0.05/{g})"
-        return (f"{each}; for all {g} groups together ask for {wanted}.",)
+        return (f"{each}; for all {g} groups together ask for {wanted}.", *means)
 
     def _title(self) -> str:
         return f"{len(self.estimates)} groups by {', '.join(self.by)}, an estimate each"
@@ -89,7 +104,11 @@ def _values(key: Any) -> tuple[Any, ...]:
 
 
 def _words(key: Any) -> str:
-    return ", ".join(map(str, _values(key)))
+    return ", ".join(str(_label(value)) for value in _values(key))
+
+
+def _label(value: Any) -> Any:
+    return _MISSING if value is None else value
 
 
 def _in_short(e: Estimate, confidence: Any) -> str:

@@ -45,6 +45,9 @@ _DIRECT = (
     "difference is the unbiased estimate on which the interval rests, and rows are in order of its size; the shares are recovered "
     "ones, so their difference is another number."
 )
+_IN_ORDER = (
+    'These values have an order: compare their means with difference(..., of="mean"); single shares tell little.'
+)
 _MANY = "The intervals are of normal errors, and hold for many reports."
 
 
@@ -193,8 +196,6 @@ class ShareDifferences(Frozen, Result):
     @classmethod
     def of(cls, one: Estimate, other: Estimate, confidence: Any, names: tuple[str, str]) -> ShareDifferences:
         miss = float(1 - share(confidence, "confidence", "how often all intervals hold", error=RecoveryError))
-        if one.mechanism.inputs != other.mechanism.inputs:
-            raise RecoveryError("The two groups were asked for other answers; compare estimates of the same ones.")
         direct, low, high, any_number = _differences(one, other, miss)
         order = np.lexsort([np.arange(len(direct)), -np.abs(direct)])
         above, below = np.maximum(low, 0.0).sum(), np.maximum(-high, 0.0).sum()  # of sums over events, the largest
@@ -211,7 +212,7 @@ class ShareDifferences(Frozen, Result):
             (float(min(max(above, below), 1.0)), float(most)),
             1 - miss,
             any_number,
-            tuple(doubts),
+            (*doubts, *([_IN_ORDER] if one.ordered and other.ordered else [])),
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -194,6 +195,7 @@ def _read(data: Any, grid: Grid) -> NDArray[Any]:
     try:
         return as_array(data)[1]
     except OutOfRangeError:
+        _refuse_tables(data)
         missing = _first_missing(data)
         if missing is not None:
             raise _refusal(missing, "is missing; leave it out or fill it in") from None
@@ -214,6 +216,7 @@ def _read_names(data: Any) -> NDArray[Any]:
             array = np.array([""])
         if array.dtype.kind in "iuf":
             return array
+        _refuse_tables(data)
         missing = getattr(error, "position", None)
         if missing is not None:
             raise _refusal(missing, "is missing or no text; leave it out or fill it in") from None
@@ -221,6 +224,17 @@ def _read_names(data: Any) -> NDArray[Any]:
             f"Cannot read reports from {type(data).__name__}; give a histogram, a mapping from name to count, or the "
             "reports as a list or column of names."
         ) from None
+
+
+def _refuse_tables(data: Any) -> None:
+    """Say how reports in a table or a file become a tally; without a text's words, which may be an answer."""
+    what = "file" if isinstance(data, (str, os.PathLike)) else "table" if _columns(data) is not None else None
+    if what is not None:
+        called = '"reports.csv"' if what == "file" else "table"
+        raise RecoveryError(
+            f"Cannot read reports from {type(data).__name__}; make a tally of the {what} first, for example "
+            f'dt.tally({called}, "age", m).'
+        )
 
 
 def _first_missing(data: Any) -> int | None:

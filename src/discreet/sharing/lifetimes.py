@@ -253,9 +253,9 @@ def _notes(asked: list[_Asked], delta: Fraction | None) -> tuple[str, ...]:
         )
     if any(one.most is not None for one in asked):
         notes.append(
-            "memo: only between two people whose values change, and come back, at the same moments: once for each different value, "
-            "up to most. Otherwise there is no bound: it shows when a value changes. A lost memo, or a second device, counts as "
-            "new values"
+            "memo: epsilon once for each different value, up to most, between people whose values change, and come back, at the "
+            "same moments. It does not hide when a value changes: anyone who has the reports sees that, so between others there is "
+            "no bound. A lost memo, or a second device, counts as new values"
         )
     if any(one.permanent is not None for one in asked):
         notes.append(
