@@ -60,8 +60,8 @@ FAMILIES = (
         "mechanisms.additive",
         "geometric (GM)",
         "dt.geometric(n, alpha=...)",
-        "counts of any size, also unbounded: `dt.Grid(None, None)`; "
-        "optimal for every user after a remap (Ghosh et al. 2009), and without one for L0 and a uniform prior (Cormode et al. 2018)",
+        "counts of any size, also unbounded: `dt.Grid(None, None)`; optimal for every user after a remap (Ghosh et al. 2009), "
+        "and without one for L0 and a uniform prior (Cormode et al. 2018)",
         planned=True,
         released=True,
         compared={"GM": {}},
@@ -151,8 +151,8 @@ FAMILIES = (
         "mechanisms.additive",
         "discrete Gaussian",
         "dt.gaussian(n, rho=...)",
-        "many tables from one budget: rho adds up (zCDP), and with a delta it is worth an epsilon; it claims no pure epsilon (Canonne "
-        "et al. 2020)",
+        "many tables from one budget: rho adds up (zCDP), and with a delta it is worth an epsilon; it claims no pure epsilon "
+        "(Canonne et al. 2020)",
         ("rho", "q", "standard_error", "sensitivity"),
         (("n", 8), ("rho", "1/10")),
     ),
