@@ -281,6 +281,7 @@ class Mechanism(Procedure):
         """The rho of zero-concentrated differential privacy that is proved between neighbours: a short rational, rounded up.
 
         Of Gaussian noise by its theorem, also after post-processing; else epsilon tanh(epsilon/2), the most that a level allows.
+        That follows from the level alone: `check_privacy(m, rho=...)` may prove a smaller one.
         """
         told = self.concentration
         found = [] if told is None else [concentrated.of_power(*told)]

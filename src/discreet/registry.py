@@ -60,8 +60,8 @@ FAMILIES = (
         "mechanisms.additive",
         "geometric (GM)",
         "dt.geometric(n, alpha=...)",
-        "counts of any size, also unbounded: `dt.Grid(None, None)`; "
-        "the least chance of a wrong report under a uniform prior (Ghosh et al. 2009)",
+        "counts of any size, also unbounded: `dt.Grid(None, None)`; optimal for every user after a remap (Ghosh et al. 2009), "
+        "and without one for L0 and a uniform prior (Cormode et al. 2018)",
         planned=True,
         released=True,
         compared={"GM": {}},
@@ -141,7 +141,8 @@ FAMILIES = (
         "mechanisms.additive",
         "staircase",
         "dt.staircase(n, epsilon=..., sensitivity=3)",
-        "changes of more than one step by one person: the least noise of its kind (Geng and Viswanath 2016)",
+        "changes of more than one step by one person: on an unbounded grid the least mean absolute error of all noise "
+        "that does not depend on the true value (Geng and Viswanath 2016)",
         (*NOISE, "r"),
         (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
     ),
@@ -150,8 +151,8 @@ FAMILIES = (
         "mechanisms.additive",
         "discrete Gaussian",
         "dt.gaussian(n, rho=...)",
-        "many tables from one budget: rho adds up (zCDP), and with a delta it is worth an epsilon; no pure epsilon (Canonne et al. "
-        "2020)",
+        "many tables from one budget: rho adds up (zCDP), and with a delta it is worth an epsilon; it claims no pure epsilon "
+        "(Canonne et al. 2020)",
         ("rho", "q", "standard_error", "sensitivity"),
         (("n", 8), ("rho", "1/10")),
     ),

@@ -1023,6 +1023,29 @@ def test_a_design_tells_what_it_is():
 
 
 @pytest.mark.parametrize(
+    ("asked", "begins", "others"),
+    [
+        ({"loss": "l1"}, "average l1 1.2 at", "of this level is better"),
+        ({"loss": "l1", "require": {"WH"}}, "average l1 1.417", "of this level with this property is better"),
+        ({"loss": "l1", "require": {"WH", "S"}}, "average l1 1.417", "of this level with these properties is better"),
+        ({"loss": "l0", "risk": "worst"}, "worst-case mean l0 0.77", "of this level is better"),
+        ({"loss": lambda i, j: abs(i - j)}, "average loss (a function) 1.2 at", "of this level is better"),
+    ],
+)
+def test_a_design_says_of_whom_it_is_the_best(asked, begins, others):
+    """Without the property there are better ones, so that the sentence names it."""
+    told = str(dt.design(4, alpha="9/10", **asked))
+    assert told.startswith(begins)
+    assert f"; no mechanism {others} by more than a relative gap of " in told
+
+
+def test_a_loss_in_a_file_is_told_by_its_name(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text("0,1,2\n3,0,1\n6,3,0\n", encoding="utf-8")
+    assert str(dt.design(2, alpha="1/2", loss=path)).startswith("average loss (costs.csv) 0.")
+
+
+@pytest.mark.parametrize(
     ("loss", "theirs"),
     [
         ("l1", True),
@@ -1036,4 +1059,5 @@ def test_ghosh_and_others_are_named_for_their_own_losses_alone(loss, theirs):
     found = dt.design(4, alpha="9/10", loss=loss, prior="binomial(0.3)")
     assert found.method.startswith("geometric and the best remap (")
     assert (found.method.endswith("(Ghosh et al. 2009)"), found.by_theorem) == (theirs, theirs)
+    assert ("(outside the theorem of Ghosh et al. 2009; optimal by its certificate)" in found.method) is not theirs
     assert found.gap < 1e-9  # proved, whoever found it

@@ -102,7 +102,7 @@ class Certificate:
         """The numbers in short; multipliers are many."""
         kinds = (f"{kind} ({' x '.join(map(str, part.shape))})" for kind, part in sorted(self.multipliers.items()))
         return (
-            f"<Certificate of the {self.problem.risk_name} {self.problem.loss.name}: risk {float(self.objective):.9g}, "
+            f"<Certificate of the {self.problem.risk_name} {self.problem.loss.told}: risk {float(self.objective):.9g}, "
             f"relative gap {show_above(self.gap, 2)}; multipliers {', '.join(kinds)}>"
         )
 

@@ -102,12 +102,14 @@ class Design(Result):
 
     def view(self) -> View:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property required"
+        kind = ("of this level", "of this level with this property", "of this level with these properties")
+        others = f"no mechanism {kind[min(len(self.problem.require), 2)]}"
         return View(
-            f"{self.problem.risk_name} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
+            f"{self.problem.risk_name} {self.problem.loss.told} {self.objective:.9g} at {self.problem.level}, {required}; "
             + (
                 "best by theorem, without a certificate; "
                 if self.certificate is None
-                else f"no mechanism is better by more than a relative gap of {show_above(self.gap, 2)}; "
+                else f"{others} is better by more than a relative gap of {show_above(self.gap, 2)}; "
             )
             + self.method
         )
@@ -127,7 +129,7 @@ class Design(Result):
             m.inputs.floats(size) if problem.support is None else np.array(problem.support.reports, dtype=np.float64)
         )
         least = f"no mechanism of this kind has less than {show_below(Fraction(self.bound), 4)}"
-        finding = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: {least}"
+        finding = f"{problem.risk_name.capitalize()} {problem.loss.told} {self.objective:.4g}: {least}"
         title = f"Mean {name} at each true value"
         series = {key: (values, loss) for key, loss in losses.items()}
         curve = plot.curves(series, title, x="true value", y=f"mean {name}", points=size <= 60, zero=True, width=340)

@@ -54,7 +54,9 @@ class Problem:
     @property
     def risk_name(self) -> str:
         """The risk in words."""
-        return self.risk if self.family is None else "worst average"
+        if self.family is not None:
+            return "worst average"
+        return "worst-case mean" if self.risk == "worst" else self.risk
 
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:

@@ -56,7 +56,7 @@ def by_theorem(problem: Problem) -> Solution | None:
     else:
         name, law = "geometric and the best remap", Then(channel, Map(remap, problem.size))
     by_distance = problem.loss.is_by_distance
-    how = "Ghosh et al. 2009" if by_distance else "as Ghosh et al. 2009 find it; proved by its certificate"
+    how = "Ghosh et al. 2009" if by_distance else "outside the theorem of Ghosh et al. 2009; optimal by its certificate"
     return Solution(merged, _remap_dual(problem, channel), f"{name} ({how})", law, by_distance)
 
 

@@ -66,6 +66,11 @@ class Loss(Frozen):
     def __post_init__(self) -> None:
         object.__setattr__(self, "numerators", frozen(self.numerators))
 
+    @property
+    def told(self) -> str:
+        """The name in a sentence: "l1", and of a loss of your own "loss (loss.csv)"."""
+        return self.name if given.called(self.name, _KINDS) else f"loss ({self.name})"
+
     @cached_property
     def floats(self) -> Floats:
         return frozen(np.asarray(self.numerators.astype(np.float64) / float(self.denominator)))

@@ -132,9 +132,9 @@ def gaussian(
         standard_error  of the noise, before truncation, in the answer's units
 
     For a sensitivity of d steps it keeps rho = d^2 ln(1/q) (Canonne, Kamath and Steinke 2020), which clamping, as
-    post-processing, does not weaken. It keeps no pure epsilon: `m.epsilon` is infinite, and only a ledger whose terms are
-    concentrated pays for it. Rhos add up and go with the square of epsilon, so it is for many tables; for few, `geometric` is
-    better (docs/theory/gaussian.md).
+    post-processing, does not weaken. It claims no pure epsilon: `m.epsilon` is infinite (on a grid with two ends
+    `check_privacy(m)` finds one, on others there is none), and only a ledger whose terms are concentrated pays for it. Rhos
+    add up and go with the square of epsilon, so it is for many tables; for few, `geometric` is better (docs/theory/gaussian.md).
 
     >>> import discreet as dt
     >>> dt.gaussian(100, rho="1/100")

@@ -168,7 +168,8 @@ def continuous_bounds(
         tell(progress, f"{partition.size} cells")
         found.append(asked.worst(partition) if risk == "worst" else asked.average(partition))
     name = loss if isinstance(loss, str) else "loss"
-    return ContinuousBounds(f"the least {risk} {name} on [{interval[0]}, {interval[1]}]", tuple(found))
+    kind = "worst-case mean" if risk == "worst" else risk
+    return ContinuousBounds(f"the least {kind} {name} on [{interval[0]}, {interval[1]}]", tuple(found))
 
 
 def _partitions(cells: Any, interval: tuple[Fraction, Fraction], prior: Any, risk: str) -> list[Cells]:

@@ -124,11 +124,12 @@ class Derivation(Result):
         if self.holds:
             return View(f"holds: a remap of the geometric mechanism at {self.level}")
         a = "" if self.alpha == self.level.alpha else f" with a = {_short(self.alpha)} a step"
-        told = f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
+        remap = f"remap of the geometric mechanism at {self.level}{a}"
         if not self.nearly:
-            return View(told)
+            return View(f"does not hold: no {remap}; {self.violation}")
+        allowed = f"{_short(self.within)} in each row" + (", the rounding to integers" if self.within <= WITHIN else "")
         return View(
-            f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
+            f"holds up to {allowed}, and not literally: a {remap} lies within {_short(self.distance)}, but {self.violation}"
         )
 
     def to_dict(self) -> dict[str, Any]:
