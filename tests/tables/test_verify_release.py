@@ -412,7 +412,8 @@ def test_a_history_that_was_written_anew_is_found_by_a_head_that_was_kept(small)
     earlier = f"6:{small['entries'][5]['hash']}"
     assert refusal(small, earlier) is None
     beyond = [verify.check_ledger(small, kept)[0].beyond[0] for kept in (None, earlier, f"6:{'0' * 64}")]
-    assert beyond[0] == beyond[2] and beyond[0].startswith("whether the ledger was rewritten or its end removed")
+    assert beyond[0] == beyond[2]
+    assert beyond[0].startswith("whether the ledger was rewritten or its end removed")
     assert beyond[1] == "whether lines after line 6, whose head was kept, were rewritten or removed"
     cut = relinked({**small, "entries": small["entries"][:-1]})
     cheaper = relinked(changed(small, ("entries", 6, "entry", "epsilon"), "1/8"))

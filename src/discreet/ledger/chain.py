@@ -336,9 +336,7 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
         case "create":
-            caps = "".join(
-                f", at most {amount_words(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
-            )
+            caps = "".join(f", at most {amount_words(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items())
             protected = "; ".join(_protected(facts.get("relation"), facts.get("public") or (), facts.get("unit")))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             delta = rational(facts.get("delta"))

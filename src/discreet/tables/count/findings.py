@@ -141,7 +141,7 @@ def _about_missing(name: str, declared: Mapping[str, Any]) -> str:
         return "if you group by this column, declare null as a key to count them"
     own = find_column(name, declared)
     if own is None:
-        return "no group needs a key for them: the declared groups are not by this column"
+        return "the groups are not by this column: these rows stay in them; a preview says what a mean of it does with them"
     keys = declared[own]
     if not isinstance(keys, (Mapping, list, tuple)):  # a range, a column, or nothing that can be declared
         return "declare null as a key to count them"
