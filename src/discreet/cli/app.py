@@ -281,8 +281,6 @@ _TERMS = {"--budget", "--delta", "--per", "--public", "--relation", "--unit"}
 _SAME = dict.fromkeys(("sd", "sigma", "std", "standard-deviation"), ("standard-error", "rho")) | {
     "epsilon": ("budget",),
     "group-by": ("by",),
-    "notes": ("note",),
-    "labels": ("label",),
 }
 _PHRASES = {
     "pairs must be a list of pairs of neighbouring true values, for example [(0, 1)]": "--pairs are two neighbouring true values "
