@@ -1153,9 +1153,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     channel = _channel(part, effort)
     grids = {name: _answers(grid, name, effort) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     of_names = "names" in inputs
-    _need(
-        not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two of them are neighbours."
-    )
+    _need(not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two are neighbours.")
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
@@ -1174,9 +1172,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     else:
         told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
         right = (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
-        _need(
-            right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have."
-        )
+        _need(right and exact is ratio.exact, "claim", "The tight level in the file is not the one its weights have.")
     same = grids["inputs"] == grids["outputs"] and grids["inputs"].size is not None  # however they are written
     same = inputs == outputs or (same and "names" not in inputs and "names" not in outputs)
     properties = channel.properties() if same else None
@@ -1956,9 +1952,7 @@ class History:
         _claim(when >= self.before, f"Line {number} is dated before the line that it follows.")
         self.before = when
         _unknown(isinstance(kind, str) and kind in _LINES, f"Line {number} is of an unknown kind.")
-        _need(
-            (kind == "create") is not self.there, "claim", f"Line {number} is in the wrong place: the terms come first."
-        )
+        _need((kind == "create") is not self.there, "claim", f"Line {number} is in the wrong place: terms come first.")
         required, maybe = _LINES[kind]
         values = dict(facts)
         _known(values, f"line {number}", "kind", "number", "when", *required.split(), maybe=tuple(maybe.split()))
@@ -2153,6 +2147,8 @@ def check_ledger(document: Any, head: str | None = None) -> tuple[Verdict, Histo
         findings.append(_judged(lambda: _promised(told)))
     if head is not None:
         findings.append(_judged(lambda: _kept_head(told, head)))
+        after = f"whether lines after line {head.partition(':')[0]}, whose head was kept, were rewritten or removed"
+        beyond[0] = after if findings[-1].held else beyond[0]
     return Verdict(f"the ledger of {_named(told.name)}", tuple(findings), tuple(beyond)), told
 
 
@@ -2170,15 +2166,13 @@ def _kept_head(told: History, head: str) -> str:
     """A head that was printed or published before: nothing up to there was cut off or written anew."""
     count, _, link = head.partition(":")
     _shape(_INTEGER.fullmatch(count) is not None, "A head is written as count:hash.")
-    _claim(
-        told.has(int(count), link),
-        f"The head {_named(head)} was never the end of this history: lines were cut off or written anew.",
-    )
+    wrong = f"The head {_named(head)} was never the end of this history: lines were cut off or written anew."
+    _claim(told.has(int(count), link), wrong)
     return f"the head that was kept, of line {count}, is in this history"
 
 
 _BEYOND_LEDGER = (
-    "that the history was not written anew, or cut off after its last line: compare its head with one that was published before",
+    "whether the ledger was rewritten or its end removed: compare its head with one that was published before",
     "that everything that was published was charged, and that no other ledger has the same people",
     "what was stated and drawn elsewhere, which the ledger believes",
 )
@@ -2391,9 +2385,7 @@ class Release:
         pair = _is_pair(told, self.changes_one)
         change, origin = _change(told, grid, self.changes_one, pair)
         _claim(told["pair"] is pair, f"{_named(name)}: it is drawn as two numbers, or as one, where it should not.")
-        _same(
-            told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as it was declared."
-        )
+        _same(told["change"], change, f"{_named(name)}: one person can change it by {change} steps, as declared.")
         spent, other = ("rho", "epsilon") if self.is_rho else ("epsilon", "rho")
         _claim(told[other] is None, f"{_named(name)}: it costs both an epsilon and a rho.")
         _claim(not self.is_rho or told["alpha"] is None, f"{_named(name)}: what is drawn for a rho has no level.")
@@ -2486,9 +2478,7 @@ class Release:
         draws = any(self.sizes)  # empty public groups are free
         _claim(draws is (charge > 0), "Empty public groups, and nothing else, are free of charge.")
         _claim(not draws or self._worth(alpha, charge), f"alpha {alpha} is not what epsilon {charge} pays for.")
-        whole, spent, left = (
-            _amount(_field(self.field("budget"), x, "budget"), x) for x in ("budget", "spent", "left")
-        )
+        whole, spent, left = (self._of_budget(x) for x in ("budget", "spent", "left"))
         _claim(self._taken(charge) <= spent <= whole and left == whole - spent, "The budget does not add up.")
         audience, several = self.field("audience"), _list(self.field("audiences"), "audiences")
         _claim((audience is None) is (not several), "A release for audiences says for which one, and no other does.")
@@ -2521,9 +2511,7 @@ class Release:
     def _taken(self, charge: Fraction) -> Fraction:
         """What a charge took of the budget: under concentrated terms the rho of an epsilon."""
         delta, rho = self.field("delta"), self.field("rho_charged")
-        _claim(
-            (delta is None) is (rho is None), "A rho was charged without a delta, or a delta is there without a rho."
-        )
+        _claim((delta is None) is (rho is None), "A rho was charged without a delta, or a delta without a rho.")
         if delta is None:
             return charge
         _claim(0 < _amount(delta, "delta") < 1, "The delta is not between 0 and 1.")
@@ -2676,9 +2664,7 @@ class Release:
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
         _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
-        _claim(
-            None in (self.field("part"), self.field("supersedes")), "A correction is of all parts, not of one of them."
-        )
+        _claim(None in (self.field("part"), self.field("supersedes")), "A correction is of all parts, not of one.")
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
@@ -2782,9 +2768,7 @@ class Release:
         """Gaussian noise on all whole numbers, or clamped to the counts that are possible."""
         _, _, weights, told = _known(entry, "mechanism", "sizes", "family", "q", "digest", maybe=("change",))
         q, change = _amount(weights, "q"), entry.get("change")
-        _claim(
-            self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves an empty group."
-        )
+        _claim(self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves empty groups.")
         kept = self._paid(s, share, moves, Fraction(0), _Gaussian(q, None, (None, None)))
         _claim(kept, f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}.")
         open_ends = change is not None
@@ -3059,9 +3043,7 @@ class Release:
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(
-            self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent at that line or later."
-        )
+        _claim(self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent then or later.")
         corrected = self.field("supersedes")
         if corrected is not None:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
@@ -3072,11 +3054,12 @@ class Release:
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened or self.shows_less:
             return f"{words}; the commitment to its reports was not opened"
-        right = _opens(told.opened[line], self._stored(), told.lines[answered - 1]["commitment"])
-        again = (
-            f"Line {answered} is committed to another text: it may be the same answer, asked again in another order."
-        )
-        _unknown(right or self.field("repeated") is not True, again)
+        stored = self._stored()
+        right = _opens(told.opened[line], stored, told.lines[answered - 1]["commitment"])
+        again = f"Line {answered} is committed to another text: it may be the same answer, "
+        _unknown(right or self.field("repeated") is not True, f"{again}asked again in another order.")
+        moved = re.search(r'"(own|document)":\{(?!"format")', stored)  # whose order nothing tells
+        _unknown(right or moved is None, f"{again}with the fields of its mechanisms in another order.")
         _claim(right, f"Line {answered} is committed to other reports than those in the record.")
         return f"{words}; its reports and mechanisms are those that line {answered} is committed to"
 
@@ -3091,11 +3074,17 @@ class Release:
 
     def _stored(self) -> str:
         """The answer as the ledger stores it: what its commitment is a digest of."""
-        own = self.question["mechanism"]
         head = {"format": "discreet-answer", "version": VERSION, "by": self.by, "keys": self.cells}
-        return json.dumps(
-            {**head, **({} if isinstance(own, str) else {"own": own}), **self.field("answer")}, separators=(",", ":")
-        )
+        own = {} if isinstance(self.question["mechanism"], str) else {"own": self.question["mechanism"]}
+        return json.dumps({**head, **own, **_in_order(self.field("answer"))}, separators=(",", ":"))
+
+
+def _in_order(value: Any) -> Any:
+    """An answer with its fields as the ledger writes them, whatever became of their order; the files of mechanisms as they are."""
+    if isinstance(value, dict):
+        ordered = [*(x for x in _ANSWER.split() if x in value), *(x for x in value if x not in _ANSWER.split())]
+        return {x: value[x] if x == "document" else _in_order(value[x]) for x in ordered}
+    return [*map(_in_order, value)] if isinstance(value, list) and value and isinstance(value[0], dict) else value
 
 
 def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: str) -> dict[str, Any]:
@@ -3105,6 +3094,10 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
 
 _PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
+_ANSWER = (
+    "statistic name kind where part among column grid missing by keys sizes own document family alpha q change digest measures "
+    "mechanisms tiers checked reports totals"
+)
 _STATISTIC = "name kind what where among column low high step missing part epsilon rho alpha change pair"
 
 
@@ -3418,10 +3411,11 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     whole = all(release.record.get(name) is None for name in ("round_to", "hide_below", "audience"))
     opened = ledger is not None and whole and type(line) is int and line in ledger.opened
     beyond = ("that these are the reports that were drawn: ask for an export that opens the commitment to them",)
+    corrects = () if release.record.get("supersedes") is None else ("which release it corrects, and why",)
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*(() if opened else beyond), *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
+        (*(() if opened else beyond), *corrects, *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
         not opened,
     )
 
@@ -3471,7 +3465,11 @@ def main(arguments: list[str]) -> int:
                 verdict = check_release(document, name, told)
             _print_verdict(name, verdict)
             worst = max(worst, 0 if verdict.holds else 1)
+        sys.stdout.flush()
         return worst
+    except BrokenPipeError:  # a reader that hung up (python verify.py released.json | head -1) saw no verdict
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except Fault as fault:
         print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
         return 1 if fault.kind in ("digest", "sum", "claim") else 2
@@ -3510,7 +3508,7 @@ def _print_verdict(name: str, verdict: Verdict) -> None:
         word = {True: "holds", False: "DOES NOT HOLD", None: "NOT CHECKED"}[finding.held]
         print(f"  {word}: {finding.words}")
     for words in verdict.beyond:
-        print(f"  beyond this program: {words}")
+        print(f"  cannot be checked here: {words}")
     refuted = any(finding.held is False for finding in verdict.findings)
     partly = (
         "do not rely on it before this is explained" if refuted else "what was checked holds, but not all was checked"

@@ -93,6 +93,25 @@ def test_words_for_the_page_and_marks_of_the_csvs(run, survey):  # noqa: F811
     )  # stored
 
 
+def test_what_the_ids_are_may_have_a_label(run):  # noqa: F811
+    """The data set says which column that is, and it is no part of the question."""
+    Path("homes.csv").write_text("household,district\n" + "".join(f"{k},{'ns'[k % 2]}\n" for k in range(60)))
+    Path("d.json").write_text('{"district": ["n", "s"]}')
+    place = ["--ledger", "b.db"]
+    terms = ["--budget", "4", "--relation", "add-remove", "--unit", "household"]
+    assert run("ledger", "create", "town", *place, *terms).code == 0
+    assert run("admit", "homes.csv", "--dataset", "town", *place).code == 0
+    asked = ["homes.csv", "--dataset", "town", *place, "--by", "district", "--domain", "d.json"]
+    named = ["--label", "household=households"]
+    told = run("release", *asked, "--epsilon", "1", *named, "-o", "h.csv")
+    assert (told.code, told.err) == (0, "")
+    assert "households" in Path("h.html").read_text()
+    told = run("release-to", *asked, "--audience", "all=1", *named, "-o", "for.csv")
+    assert (told.code, told.err) == (0, "")
+    wrong = run("release", *asked, "--epsilon", "1", "--label", "home=households", "-o", "i.csv")
+    assert "to label; there are district, count, household. Nothing was charged." in wrong.err
+
+
 def test_words_that_cannot_be_shown_are_refused_before_anything_is_charged(run, survey):  # noqa: F811
     for words, answer in [
         (["--title", "x"], "--title is for the page: write it with -o FILE.csv."),

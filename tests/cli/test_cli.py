@@ -761,7 +761,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     words = [*survey, "--margins", "kind, kind+education", "--measure-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
-    assert "Total of the groups listed, matching the fitted parts:" in told.out
+    assert "Total of the groups listed (the groups add up to it):" in told.out
     assert "Totals by kind and education" in told.out
     saved = json.loads(Path("out.json").read_text())
     assert list(saved["record"]["files"]) == [

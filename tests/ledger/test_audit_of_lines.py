@@ -22,10 +22,10 @@ from discreet.ledger.chain import (
     Entry,
     Head,
     admission_of,
+    amount_words,
     audit,
     canonical,
     caps_of,
-    decimal_and_exact,
     entries_of,
     link_of,
     question_text,
@@ -276,7 +276,8 @@ def test_lines_are_told_with_their_words():
     history = History()
     told = entries_of("survey", history.entries(), history.admissions, history.words)
     assert [entry.what for entry in told] == [
-        "budget 1, at most 0.75 a month; relation change-one; public: district; a person is a row",
+        "budget 1, at most 3/4 a month; relation change-one (protects what is recorded about a person beyond the public columns); "
+        "public columns: district; each row is one person",
         "how many",
         "the answer of line 2",
         f"{STATED}: no words were kept",
@@ -291,19 +292,13 @@ def test_lines_are_told_with_their_words():
     assert words_of({"kind": "charge", "words": "x"}, None, None) == "its words were changed or lost; use verify"
 
 
-def test_amounts_are_decimals_with_the_exact_value_where_it_differs():
-    assert [decimal_and_exact(text) for text in ("1/2", "3/1", "half", None)] == ["0.5", "3", "half", "None"]
-    decimal, exact = decimal_and_exact("1/3").split()
-    assert exact == "(1/3)"
-    assert 0 < abs(Fraction(decimal) - Fraction(1, 3)) < Fraction(1, 1000)
-
-
-def test_a_row_has_the_exact_value_beside_a_decimal_that_is_not():
-    third, half, none = (
-        Entry(2, "charge", "w", facts, "h").rows()[0] for facts in ({"epsilon": "1/3"}, {"epsilon": "1/2"}, {})
-    )
-    assert (third["exact"], half["exact"], none["exact"]) == ("1/3", "", "")
-    assert (half["epsilon"], none["epsilon"]) == ("0.5", "")
+def test_amounts_are_written_as_everywhere_with_the_exact_value_where_a_decimal_is_not():
+    assert [amount_words(text) for text in ("1/2", "3/1", "half", None)] == ["1/2", "3", "half", "None"]
+    rows = [
+        Entry(2, "charge", "w", facts, "h").rows()[0]
+        for facts in ({"epsilon": "1/3"}, {"epsilon": "1/2"}, {"epsilon": "71/250"}, {"epsilon": "1/1023"}, {})
+    ]
+    assert [row["epsilon"] for row in rows] == ["1/3", "1/2", "0.284", "0.000977518 (1/1023)", ""]
 
 
 @pytest.mark.parametrize("text", ["", ":", "3", "3:", ":abc", "-1:abc", "three:abc", "²:abc"])

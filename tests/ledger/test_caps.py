@@ -290,8 +290,7 @@ def test_a_stated_charge_says_so(ledger):
         "line": 2,
         "when": "",
         "kind": "charge",
-        "epsilon": "0.333334",
-        "exact": "1/3",
+        "epsilon": "1/3",
         "what": lines[1].what,
     }
     told = ledger.export("town")
@@ -337,7 +336,10 @@ def test_history_says_what_was_asked(tmp_path):
             version="2026-01",
         )
         what = [entry.what for entry in ledger.history("town")]
-        assert what[0] == "budget 2.33334 (7/3), at most 2 a year; relation add-remove; public: none; a person is a row"
+        assert what[0] == (
+            "budget 7/3, at most 2 a year; relation add-remove (protects whether a person is in the data); no public columns; "
+            "each row is one person"
+        )
         assert what[1] == "no words were kept"
         for part in ("x < 2", "few", "x > 2", "by g", "2 groups", "version 2026-01", "epsilon 0.333334"):
             assert part in what[2], part
@@ -369,11 +371,8 @@ def test_the_command_line_states_charges_and_caps(tmp_path, capsys, monkeypatch)
     assert code == 2
     assert re.search(r"1/4 left of the 1/2 .* begins on \d{4}-\d\d-01", err)
     (line,) = json.loads(run("history", "town", "--json")[1])[1:]
-    assert (line["epsilon"], line["exact"], line["what"]) == (
-        "0.25",
-        "",
-        "stated, unverified: a histogram, drawn elsewhere",
-    )
+    assert (line["epsilon"], line["what"]) == ("1/4", "stated, unverified: a histogram, drawn elsewhere")
+    assert re.search(r"epsilon +what *\n", run("history", "town")[1])  # nothing stands between them
     assert json.loads(run("show", "--json")[1])[0]["left by caps"].startswith("7/4 of 2 left in the year")
     assert run("verify", "town")[0] == 0
     assert '"what": "a histogram, drawn elsewhere"' in run("export", "town", "--words")[1]

@@ -100,7 +100,8 @@ def test_a_second_create_is_refused(survey):
     with pytest.raises(LedgerError, match="already: leave out create, and use it as it is") as caught:
         survey.create("survey", "2")
     assert str(caught.value).endswith(
-        "Its terms stay: budget 1, relation change-one, public: district, a person is a row."
+        "Its terms stay: budget 1, relation change-one (protects what is recorded about a person beyond the public columns), "
+        "public columns: district, each row is one person."
     )
     assert "name" not in str(caught.value), "another name would be another budget for the same people"
     assert survey.terms("survey").budget == 1
@@ -1033,7 +1034,10 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"
     assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"
-    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, the privacy unit is id"
+    assert str(ledger.terms("survey")) == (
+        "survey: budget 1/3, relation change-one (protects what is recorded about a unit beyond the public columns), public "
+        "columns: sex, the privacy unit is id"
+    )
     with pytest.raises(LedgerError):
         ledger.balances("nobody")
     assert [row["kind"] for entry in ledger.history("town") for row in entry.rows()] == ["create", "charge"]

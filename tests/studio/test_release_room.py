@@ -283,6 +283,11 @@ def test_words_and_marks_of_the_files_are_refused_before_anything_is_paid(guest,
                 told = guest.post(f"/api/release/{path}", json={**asked, "presentation": wrong})
                 assert told.status_code == 422
                 assert why in told.text
+        book.create("ids", 9, relation="add-remove", unit="id")  # what its ids are may have a label, too
+        told = guest.post(
+            "/api/release/ask", json={**asked, "dataset": "ids", "presentation": {"labels": {"id": "people"}}}
+        )
+        assert "no column or statistic" not in told.text
         for more in ({"confidence": "1.5"}, {"confidence": "many"}, {"presentation": {"colour": "red"}}):
             assert guest.post("/api/release/ask", json={**asked, **more}).status_code == 422
         assert book.balance("add-remove").spent == spent

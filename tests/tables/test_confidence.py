@@ -453,12 +453,14 @@ def test_errors_of_private_sizes_are_cut_at_the_range_and_those_of_the_table_onc
     told = made.error_statement().view().notes
     away = [max(row["published"] - row["low"], row["high"] - row["published"]) * 100 for row in made]
     said = next(line for line in told if line.startswith("Teil: each share has an interval"))
-    ends = [float(end) for end in re.search(r"end is ([\d.]+) to ([\d.]+) percentage points away", said).groups()]
+    ends = [
+        float(end) for end in re.search(r"the interval is ([\d.]+) to ([\d.]+) percentage points away", said).groups()
+    ]
     assert all(0 <= end - x < x / 1000 for end, x in zip(ends, (min(away), max(away)), strict=True))  # rounded up
     assert any(line.startswith("Teil: share of the groups listed: it has an interval") for line in told)
     assert told[0].startswith("What was counted: Teil (share of y) by Ort, 3 groups")
     assert not any("percentage points of the truth" in line for line in told)
-    assert made.to_html().count("Totals leave out") == 1
+    assert made.to_html().count("Not included: ") == 1
 
 
 def test_errors_say_of_what_they_speak(tmp_path):

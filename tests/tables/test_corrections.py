@@ -90,6 +90,10 @@ def test_audiences_and_tables_in_memory(office):
     ("said", "told"),
     [
         ({"supersedes": "2026-1"}, "No version '2026-1' of 'town' was admitted. Did you mean '2026-01'?"),
+        (
+            {"supersedes": "2026-02"},
+            "No version '2026-02' of 'town' was admitted. Did you mean '2026-01'?",
+        ),  # not 2026-03
         ({"supersedes": "2026-03"}, "cannot supersede itself"),
         ({"supersedes": ""}, "supersedes is the name"),
         ({"supersedes": 7}, "supersedes is the name"),

@@ -33,23 +33,50 @@ def test_doubled_rows_and_bounds_are_said_of_means_and_not_of_counts(asked):
         assert ("values cut off at 0 and 2,000" in page) == is_mean
         assert ("and what lies beyond the declared bounds" in page) == is_mean
         assert ("fitted to the totals" in page) != is_mean
-        assert (", matching" in page) != is_mean
-        assert ("where there are such units, counts are too low." in page) != is_mean
+        assert ("the groups add up to it" in page) != is_mean
+        assert ("so counts may be too low." in page) != is_mean
+        folded = page[page.index("<details>") :]
+        assert ("Fitted numbers add up to the totals. The estimate is unbiased" in folded) != is_mean
+        assert ("u/(u + v) of the way from the lower bound to the upper one, and is not unbiased." in folded) == is_mean
     shown = str(dt.preview(PEOPLE, **asked, mean="income:0..2000/100"))
     assert "added up first" in shown
-    assert "standard error" not in shown.splitlines()[1]
+    assert "half width" not in shown.splitlines()[1]
     assert "in a group of 100; " in shown
     assert "half width" in str(dt.preview(PEOPLE, **asked)).splitlines()[1]
+
+
+def test_a_preview_prints_the_error_of_a_mean_in_a_group_of_a_thousand(asked):
+    """Not over the number of people, which is no error of anything; and none that is as wide as the bounds."""
+    both = dt.preview(PEOPLE, **asked, mean={"m": "income:0..2000/100"}, count={"all": "*"})
+    counts, means = both.rows()[:2], both.rows()[2:]
+    view = both.view()
+    place = view.columns.index("standard error in a group of 1,000")
+    assert [row[place] for row in view.rows] == [None, None, *(row["error by size"] / 1000 for row in means)]
+    assert 0 < means[0]["error by size"] / 1000 < 2000
+    assert all(row["standard error"] for row in counts)
+    noisy = dt.preview(PEOPLE, **{**asked, "epsilon": "1/1000"}, mean="income:0..2000/100")
+    assert noisy.rows()[0]["error by size"] > 2000 * 1000
+    assert {row[noisy.view().columns.index("standard error in a group of 1,000")] for row in noisy.view().rows} == {
+        None
+    }
+
+
+def test_how_far_intervals_of_means_reach_is_said_of_the_published_mean(asked):
+    made = dt.release(PEOPLE, **asked, mean="income:0..2000/100", margins=["total"])
+    groups, total = (text for text in made.error_statement().sentences() if "farther end" in text)
+    assert ". Depending on the group, the farther end of the interval is " in groups
+    assert ". The farther end of the interval is " in total
+    assert all(text.endswith(" away from the published mean.") for text in (groups, total))
 
 
 @for_each(
     "statistics, words",
     [
-        ({"count": "*"}, ": where there are such units, counts are too low."),
-        ({"sum": "income:-100..100"}, ": where there are such units, sums lack what the rest would add."),
+        ({"count": "*"}, ", so counts may be too low."),
+        ({"sum": "income:-100..100"}, ", so sums may lack what the rest would add."),
         (
             {"count": {"all": "*"}, "sum": "income:0..100"},
-            ": where there are such units, counts are too low and sums lack what the rest would add.",
+            ", so counts may be too low and sums may lack what the rest would add.",
         ),
         ({"mean": "income:0..100"}, "."),
     ],
@@ -58,8 +85,10 @@ def test_what_is_not_counted_is_said_of_counts_and_of_sums_in_their_own_words(as
     """Of negative values a sum that lacks some is too high."""
     units = dt.preview(PEOPLE, **asked, **statistics).record["beware"]
     rows = dt.preview(PEOPLE, **asked, **statistics, counted="rows", max_rows=6).record["beware"]
-    assert f"Units in more than 1 of the groups are counted in 1 of them{words}" in units
-    assert f"Of units with more than 6 rows in the groups, 6 are counted, chosen by a hash{words}" in rows
+    two = dt.preview(PEOPLE, **asked, **statistics, max_groups=2).record["beware"]
+    assert f"A unit in several groups is counted in only one of them{words}" in units
+    assert f"A unit in more than 2 of the groups is counted in only 2 of them{words}" in two
+    assert f"Of a unit with more than 6 rows in the groups only 6 are counted, chosen by a hash{words}" in rows
 
 
 def test_ids_with_several_rows_are_found_for_the_holder():
@@ -114,8 +143,8 @@ def test_missing_values_are_to_be_declared_only_where_groups_are(tmp_path):
     gaps = PEOPLE.assign(town=[None if k < 3 else town for k, town in enumerate(PEOPLE["town"])], income=None)
     for domain, town, income in (
         (None, "if you group by this column", "if you group by this column"),
-        ({"town": ["a", "b"]}, "declare null as a key", "no group needs a key for them"),
-        ({"town": ["a", "b", None]}, "null is declared", "no group needs a key for them"),
+        ({"town": ["a", "b"]}, "declare null as a key", "the groups are not by this column: these rows stay in them"),
+        ({"town": ["a", "b", None]}, "null is declared", "the groups are not by this column: these rows stay in them"),
     ):
         found = {f.column: f.advice for f in dt.profile(gaps, domain=domain).findings if f.what == "missing"}
         assert (town in found["town"], income in found["income"]) == (True, True)

@@ -90,7 +90,7 @@ def test_what_was_rounded_or_hidden_is_published_so(book, coarse):
     made = dt.release(PEOPLE, **given, **coarse)
     assert made.columns["published"] == made.columns["report"]
     assert "need not add up" in made.to_html()
-    assert "matching the fitted parts" in made.to_html()
+    assert "(the fitted numbers, before they were rounded or hidden, add up to them)" in made.to_html()
 
 
 def test_a_report_beyond_what_is_possible_is_published_as_the_end_of_its_interval(book):

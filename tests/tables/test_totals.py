@@ -370,7 +370,7 @@ def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, 
             "Total of the groups listed",
             "total",
             "in the groups listed",
-            "keys that were not declared. This is always stated",
+            "keys that were not declared. (This sentence is printed in every case.)",
         ),
         ({"pool_other": True}, "Total of all", "total", "in all", None),
         (
@@ -378,21 +378,21 @@ def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, 
             "Total of all groups",
             "total",
             "in all groups",
-            "rows without id. This is always stated",
+            "rows without id. (This sentence is printed in every case.)",
         ),
         (
             {"pool_other": True, "max_count": 90},
             "Total of all groups",
             "total",
             "in all groups",
-            "what a group counts beyond 90. This is always stated",
+            "what a group counts beyond 90. (This sentence is printed in every case.)",
         ),
         (
             {"dataset": "ids", "max_groups": 2, "mean": "age:0..90"},
             "Mean of the groups listed",
             "mean",
             "in the groups listed",
-            "keys that were not declared and rows without id. This is always stated",
+            "keys that were not declared, rows without id. (This sentence is printed in every case.)",
         ),
         ({"pool_other": True, "share": "sick = 'yes'"}, "Share of all", "share", "in all", None),
         (
@@ -408,14 +408,17 @@ def test_totals_say_what_they_are_and_what_they_leave_out(people, ledger, asked,
     """By what is declared, whatever the data: no row of these has an undeclared key."""
     made = released(people, ledger, **{"margins": [[]], **asked})
     view = made.view()
-    adds = ", matching the fitted parts" if headed in ("total", "value") else ""  # means and shares add up to nothing
+    adds = {"total": " (the groups add up to it)", "value": " (counts and sums of the groups add up to it)"}.get(
+        headed, ""
+    )
     assert view.parts[0].title == f"{title}{adds}:"
     assert headed in view.parts[0].columns
     assert ("total" in view.parts[0].columns) == (headed == "total")
     page = made.to_html()
-    assert f"<h2>{title}{', matching its parts' if adds else ''}</h2>" in page
+    assert f"<h2>{title}{adds}</h2>" in page  # means and shares add up to nothing
+    assert "interval_by" not in view.parts[0].columns
     assert f" {caption}<" in page
-    sentences = [text for text in made.record["beware"] if text.startswith("Totals leave out")]
+    sentences = [text for text in made.record["beware"] if text.startswith("Not included: ")]
     assert all(text in str(made) for text in sentences)
     assert all(f"</h2>\n<p class='small'>{text}</p>" in page for text in sentences)
     assert len(sentences) == (left_out is not None)

@@ -9,6 +9,7 @@ import hashlib
 import io
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -177,7 +178,7 @@ def test_a_correction_of_one_part_is_refused(tmp_path):
     forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
     found = failing(judged(tmp_path, resigned(document, record=forged), exported))
     assert found == [
-        "A correction is of all parts, not of one of them.",
+        "A correction is of all parts, not of one.",
         "The ledger has no line of a correction, and counts its parts as if nobody had moved.",
     ]
 
@@ -262,6 +263,41 @@ def test_reports_that_were_made_up_are_refuted_by_what_the_ledger_is_committed_t
     assert without_ledger.held is None
     (words,) = failing(judged(tmp_path, forged, ledger_of(shelf[what])))
     assert "is committed to other reports" in words
+
+
+def test_a_record_that_was_saved_again_is_not_accused(shelf):
+    """The same fields in another order are the same answer; of the file of a mechanism no order is known."""
+    told = {}
+    for what, folder in shelf.items():
+        document = document_of(folder)
+        again = json.loads(json.dumps(document, sort_keys=True))
+        assert list(again["record"]["answer"]) != list(document["record"]["answer"])
+        told[what] = failing(judged(folder, again))
+        assert all(finding.held is not False for finding in judged(folder, again).findings)
+    doubtful = {what for what, words in told.items() if words}
+    assert doubtful == {"own"}
+    assert "with the fields of its mechanisms in another order" in told["own"][0]
+
+
+def test_nobody_is_told_that_a_correction_was_checked(shelf):
+    """The ledger does not say which release another one corrects, so that a forged line or version is not found."""
+    (what, *_) = ASKED
+    document = document_of(shelf[what])
+    assert not any("corrects" in words for words in judged(shelf[what]).beyond)
+    forged = {**document["record"], "supersedes": {"version": "2025-12", "reason": "late", "line": None}}
+    verdict = judged(shelf[what], resigned(document, record=forged))
+    assert "which release it corrects, and why" in verdict.beyond
+
+
+def test_a_reader_who_hangs_up_sees_no_traceback(shelf):
+    """Also where all that is printed is held back until the end; what was not read to its end did not hold."""
+    (what, *_) = ASKED
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, verify.__file__, *(str(shelf[what] / name) for name in ("x.json", "ledger.json"))]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.stderr, done.returncode) == ("", 1)
 
 
 # Ledgers
@@ -375,6 +411,10 @@ def test_a_history_that_was_written_anew_is_found_by_a_head_that_was_kept(small)
     assert refusal(small, head) is None
     earlier = f"6:{small['entries'][5]['hash']}"
     assert refusal(small, earlier) is None
+    beyond = [verify.check_ledger(small, kept)[0].beyond[0] for kept in (None, earlier, f"6:{'0' * 64}")]
+    assert beyond[0] == beyond[2]
+    assert beyond[0].startswith("whether the ledger was rewritten or its end removed")
+    assert beyond[1] == "whether lines after line 6, whose head was kept, were rewritten or removed"
     cut = relinked({**small, "entries": small["entries"][:-1]})
     cheaper = relinked(changed(small, ("entries", 6, "entry", "epsilon"), "1/8"))
     for forged in (cut, cheaper):

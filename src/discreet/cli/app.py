@@ -275,6 +275,7 @@ _ARGUMENTS = (
 )
 # Options that people give again where they were settled before
 _READING = {f"--{field.name.replace('_', '-')}" for field in fields(ReadingOptions)} | {"--codes", "--dates"}
+_QUANTILES = {"--median", "--medians", "--quantile", "--quantiles", "--percentile", "--percentiles"}
 _TERMS = {"--budget", "--delta", "--per", "--public", "--relation", "--unit"}
 # What others call an option, for whoever types it
 _SAME = dict.fromkeys(("sd", "sigma", "std", "standard-deviation"), ("standard-error", "rho")) | {
@@ -452,6 +453,8 @@ def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
     ):
         return None
     option = (error.token.keyword or error.token.value or "").partition("=")[0]
+    if option in _QUANTILES:
+        return "There are no medians or quantiles of groups here; OpenDP has private quantiles"
     if option in _TERMS:
         return f"{option} is fixed when the data set is created (discreet ledger create); leave it out"
     if option in _READING and chain[0] != "admit":

@@ -255,7 +255,7 @@ class PresentationOptions:
             'What separates fields in the CSVs that are written: "," or ";", "|" or tab; ";" beside a decimal comma.'
         ),
     ] = None
-    out_decimal: Annotated[str, Parameter(help='The decimal mark in the CSVs that are written: "." or ",".')] = "."
+    out_decimal: Annotated[str, Parameter(help='The decimal mark in the CSVs and on the page: "." or ",".')] = "."
 
     def applied(self, made: Release) -> Release:
         """The release with these words and marks."""
@@ -277,7 +277,7 @@ class PresentationOptions:
             "decimal": self.out_decimal,
         }
 
-    def check(self, question: Question, margins: str, out: str | None, csv: bool) -> None:
+    def check(self, question: Question, margins: str, unit: str | None, out: str | None, csv: bool) -> None:
         """Refuse what could not be written, before anything is charged."""
         from ..errors import ReleaseError
         from ..tables.publish.presentation import Presentation
@@ -291,7 +291,7 @@ class PresentationOptions:
                 "--out-separator and --out-decimal are for CSVs: write them with -o. Nothing was charged."
             )
         try:
-            Presentation.of(names_to_label(listed(margins), question), **self.words())
+            Presentation.of(names_to_label(listed(margins), question, unit), **self.words())
         except ReleaseError as error:
             raise ReleaseError(f"{error} Nothing was charged.") from None
 

@@ -113,8 +113,8 @@ def release(
             **asked.keywords(),
         }
         return _checked_alone(table, question, given, yes, json, csv)
-    presented.check(question, asked.margins, out, csv)
     with Ledger.existing(ledger) as book:
+        presented.check(question, asked.margins, book.terms(dataset).unit, out, csv)
         places = [] if out is None else [Path(out)]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
@@ -191,12 +191,12 @@ def release_to(
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
-    presented.check(question, asked.margins, out, csv)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
         given = {"dataset": dataset, "ledger": ledger, "alpha": several.level, **asked.keywords()}
         return _checked_alone(table, several.question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
+        presented.check(question, asked.margins, book.terms(dataset).unit, out, csv)
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
         old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)

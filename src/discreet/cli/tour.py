@@ -358,7 +358,7 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str, 
         f"<p class='lead'>A made-up town of {PEOPLE:,} people, {DISTRICTS} districts, {len(BANDS)} age bands. "
         "Every number below is noisy on purpose, and says how noisy.</p>",
         statement(first.record),
-        "<h2>Totals by age, matching their parts</h2>",
+        "<h2>Totals by age (the groups add up to them)</h2>",
         rows_table(first.margins["age"], ["age"], "total", caption="people with asthma, by age"),
         f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
         "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "

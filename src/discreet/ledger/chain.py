@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
@@ -69,10 +69,8 @@ class Terms(Result):
         """What was agreed, in one line."""
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
-        return (
-            f"budget {budget_words(self.budget, self.delta)}{caps}, relation {self.relation}, "
-            f"public: {', '.join(self.public) or 'none'}, {protected_unit(self.unit)}{parts}"
-        )
+        protected = ", ".join(_protected(self.relation, self.public, self.unit))
+        return f"budget {budget_words(self.budget, self.delta)}{caps}, {protected}{parts}"
 
     def view(self) -> View:
         return View(f"{self.name}: {self.words()}")
@@ -182,16 +180,14 @@ class Entry(Result):
         return rational(self.facts.get(self.measure))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row: what was charged, as a decimal, with the exact value beside it where that differs, and for what."""
-        decimal = "" if self.charged is None else arithmetic.show_decimal(self.charged)
-        beside = "" if self.charged is None or Fraction(decimal) == self.charged else str(self.charged)
+        """One row: what was charged, and for what."""
+        charged = "" if self.charged is None else arithmetic.show_amount(self.charged)
         return [
             {
                 "line": self.number,
                 "when": self.when,
                 "kind": self.kind,
-                self.measure: decimal,
-                "exact": beside,
+                self.measure: charged,
                 "what": self.what,
             }
         ]
@@ -322,26 +318,30 @@ def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
     return facts
 
 
-def protected_unit(unit: object) -> str:
-    """Whom the promise protects, for people: a column of ids may be one of households."""
-    return "a person is a row" if unit is None else f"the privacy unit is {unit}"
+def _protected(relation: object, public: Iterable[object], unit: object) -> list[str]:
+    """What the promise protects and of whom, for people: a column of ids may be one of households."""
+    whom, columns = "a person" if unit is None else "a unit", ", ".join(map(str, public))
+    what = {
+        "add-remove": f" (protects whether {whom} is in the data)",
+        "change-one": f" (protects what is recorded about {whom} beyond the public columns)",
+    }
+    return [
+        f"relation {relation}{what.get(str(relation), '')}",
+        f"public columns: {columns}" if columns else "no public columns",
+        "each row is one person" if unit is None else f"the privacy unit is {unit}",
+    ]
 
 
 def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, str] | None) -> str:
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
         case "create":
-            caps = "".join(
-                f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
-            )
-            public = ", ".join(map(str, facts.get("public") or ()))
+            caps = "".join(f", at most {amount_words(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items())
+            protected = "; ".join(_protected(facts.get("relation"), facts.get("public") or (), facts.get("unit")))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
             delta = rational(facts.get("delta"))
             concentrated = "" if delta is None else f" of rho, delta {arithmetic.show_delta(delta)}"
-            return (
-                f"budget {decimal_and_exact(facts.get('budget'))}{concentrated}{caps}; relation {facts.get('relation')}; "
-                f"public: {public or 'none'}; {protected_unit(facts.get('unit'))}{parts}"
-            )
+            return f"budget {amount_words(facts.get('budget'))}{concentrated}{caps}; {protected}{parts}"
         case "admitted":
             return "a version that was removed with the data set" if version is None else f"version {version}"
         case "removed":
@@ -371,13 +371,10 @@ def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[
     return found
 
 
-def decimal_and_exact(text: object) -> str:
-    """A rational of a line as a decimal, with the exact value in brackets where that differs."""
+def amount_words(text: object) -> str:
+    """A rational of a line, for people."""
     value = rational(text)
-    if value is None:
-        return str(text)
-    decimal = arithmetic.show_decimal(value)
-    return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
+    return str(text) if value is None else arithmetic.show_amount(value)
 
 
 def terms_of(facts: Mapping[str, Any]) -> Terms:

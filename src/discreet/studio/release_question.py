@@ -175,10 +175,10 @@ def _terms(asked: QuestionForm) -> dict[str, Any]:
     return {name: getattr(asked, name) for name in (*names, "confidence", "simultaneous")}
 
 
-def _words(asked: QuestionForm, question: Question) -> PresentationParts:
+def _words(asked: QuestionForm, question: Question, book: Ledger) -> PresentationParts:
     """Words and marks of the files; what could not be written is refused before anything is paid."""
     words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
-    Presentation.of(names_to_label(asked.margins, question), **words)
+    Presentation.of(names_to_label(asked.margins, question, book.terms(asked.dataset).unit), **words)
     return words
 
 
@@ -206,7 +206,7 @@ def _blamed(asked: QuestionForm, book: Ledger, error: DiscreetError) -> tuple[st
     """The field that is wrong by itself, with what is wrong: each is tried alone, so that no wording decides."""
     if isinstance(error, BudgetError):
         return "epsilon" if asked.rho is None else "rho", error
-    for field, attempt in _attempts(asked, _columns(asked, book)):
+    for field, attempt in _attempts(asked, book):
         try:
             attempt()
         except DiscreetError as own:
@@ -222,7 +222,8 @@ def _columns(asked: QuestionForm, book: Ledger) -> list[str]:
     return [] if admission is None else list(admission.columns)
 
 
-def _attempts(asked: QuestionForm, columns: list[str]) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _attempts(asked: QuestionForm, book: Ledger) -> Iterator[tuple[str, Callable[[], Any]]]:
+    columns = _columns(asked, book)
     if asked.rho is not None:
         yield "rho", lambda: read_rho(asked.rho)
     elif asked.epsilon is not None:
@@ -238,7 +239,7 @@ def _attempts(asked: QuestionForm, columns: list[str]) -> Iterator[tuple[str, Ca
     yield "margins", lambda: read_margins(asked.margins, question.by, question.domain)
     words = asked.presentation
     for name in ("title", "source", "notes", "labels", "decimal", "separator"):
-        known = names_to_label(asked.margins, question)
+        known = names_to_label(asked.margins, question, book.terms(asked.dataset).unit)
         one: Any = {name: getattr(words, name), **({"decimal": words.decimal} if name == "separator" else {})}
         yield f"presentation.{name}", lambda known=known, one=one: Presentation.of(known, **one)  # type: ignore[misc]
 
@@ -335,7 +336,7 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
     """What is asked once before anything is paid: the price, and what may be a mistake in the question."""
     with _asked(request, asked) as (_, path, book):
         question = Question(**_parts(asked))
-        _words(asked, question)
+        _words(asked, question, book)
         check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
     assert check is not None
     found = [
@@ -365,7 +366,7 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     with _asked(request, asked) as (place, path, book):
         parts = _parts(asked)
         question = Question(**parts)
-        words = _words(asked, question)
+        words = _words(asked, question, book)
         # whoever asks has seen the comparison before, and the record says that there was one
         made = release(path, question, ledger=book, confirm=lambda check: True, **_terms(asked)).presented(**words)
         left = str(book.balance(asked.dataset, asked.part).left)

@@ -451,8 +451,9 @@ class Correction:
         earlier = said.admission(self.version)
         if earlier is None:
             known = [admission.version for admission in said.admissions()]
+            others = [version for version in known if version != spelling.question["version"]]  # none corrects itself
             raise ReleaseError(
-                f"No version {show(self.version)} of {said.terms.name!r} was admitted.{did_you_mean(self.version, known)} "
+                f"No version {show(self.version)} of {said.terms.name!r} was admitted.{did_you_mean(self.version, others)} "
                 f"Admitted: {', '.join(known)}. Nothing was charged."
             )
         answer = said.stored(self.question(spelling), earlier.number)

@@ -144,7 +144,7 @@ def _about_missing(name: str, declared: Mapping[str, Domain]) -> str:
         return "if you group by this column, declare null as a key to count them"
     own = find_column(name, declared)
     if own is None:
-        return "no group needs a key for them: the declared groups are not by this column"
+        return "the groups are not by this column: these rows stay in them; a preview says what a mean of it does with them"
     is_there = _counts_missing(declared[own])
     return "null is declared: they are counted there" if is_there else "declare null as a key to count them"
 

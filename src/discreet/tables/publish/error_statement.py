@@ -211,14 +211,16 @@ def _of_intervals(
 ) -> str:
     """Of numbers whose intervals depend on the reports: how far those go that were published."""
     kind = statistic["kind"]
+    if not reaches:
+        return f"{title or f'Each {kind}'}: no number is published."
     what = f"{title}: {'each' if numbers > 1 else 'it'}" if title else f"Each {kind}"
     text = f"{what} has an interval beside it that holds {_truth(statistic, record)} in {_cases(record)}"
     if record["simultaneous"]:
         text += f", {_all(numbers)} at once"
-    if not reaches:
-        return f"{title or f'Each {kind}'}: no number is published."
     ends = dict.fromkeys(_figure(end, kind) for end in (min(reaches), max(reaches)))
-    text += f"; its farther end is {' to '.join(ends)}{_unit(max(reaches), kind)} away"
+    depends = f"Depending on the {'total' if title else 'group'}, the" if len(ends) > 1 else "The"
+    far = f"{' to '.join(ends)}{_unit(max(reaches), kind)}"
+    text += f". {depends} farther end of the interval is {far} away from the published {kind}"
     unknown = numbers - len(reaches)
     return f"{text}{f'; {unknown:,} of {numbers:,} have no number' if unknown else ''}."
 
@@ -391,7 +393,7 @@ def _relative(record: Mapping[str, Any]) -> list[str]:
             name = _labels(record).get(row["statistic"], row["statistic"])
             sentences.append(
                 f"{name}: for a count of {words(10 * row['each'])} an error of {words(row['each'])} is 10 %, for a count of "
-                f'{words(row["each"])} it is 100 %. Read smaller counts as "few".'
+                f"{words(row['each'])} it is 100 %. Counts below that tell you only that there are few."
             )
     sizes = [n for n in record.get("answer", {}).get("sizes", ()) if n > 0]
     if record["relation"] == "change-one" and sizes:

@@ -26,6 +26,7 @@ from .error_statement import TITLE, ErrorStatement
 from .readings import Confidence
 from .released import (
     Release,
+    adding_up,
     amount,
     asked_in_words,
     charged_words,
@@ -287,7 +288,7 @@ def release_page(release: Release) -> str:
         keys = [name for name in (totals or [{}])[0] if name not in (*OF_TOTALS, several)]
         by = " and ".join(labels.get(key, key) for key in keys)
         title = totals_title(margin, record, by=by)
-        parts.append(f"<h2>{escape(title)}{_parts_of(record, margin)}</h2>")
+        parts.append(f"<h2>{escape(title)}{adding_up(margin, record)}</h2>")
         parts += left_out
         left_out = []  # it is said once
         for statistic in asked:
@@ -320,20 +321,29 @@ def release_page(release: Release) -> str:
         "checked without the data: <code>discreet check-release</code>.</p>"
     )
     parts.append(
-        "<details><summary>For statisticians: reports, fitted parts, estimates and mechanisms</summary>"
-        "<p>The report is what was drawn. Fitted parts add up to the totals. The estimate is unbiased: it is for adding up and "
-        f"not for reading, and may be negative.</p>{''.join(folded)}</details>"
+        "<details><summary>For statisticians: reports, estimates and mechanisms</summary>"
+        f"<p>{' '.join(_drawn(record))}</p>{''.join(folded)}</details>"
     )
     return page(words.title or f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
 
 
-def _parts_of(record: Mapping[str, Any], margin: str) -> str:
-    """What totals match: the published parts, unless these are rounded or hidden. Means and shares add up to nothing."""
-    if not any(statistic["kind"] in ADDED for statistic in record["statistics"]):
-        return ""
-    if record["round_to"] is not None or record["hide_below"] is not None:
-        return ", matching the fitted parts"
-    return ", matching its parts" if margin == TOTAL else ", matching their parts"
+def _drawn(record: Mapping[str, Any]) -> list[str]:
+    """What the folded columns are, of the statistics that there are."""
+    asked, said = record["statistics"], []
+    if not all(statistic["pair"] for statistic in asked):
+        added = any(statistic["kind"] in ADDED for statistic in asked) and (record["margins"] or record["measured"])
+        fitted = "Fitted numbers add up to the totals. " if added else ""
+        said.append(
+            f"The report is what was drawn. {fitted}The estimate is unbiased: it is for adding up and not for reading, and may lie "
+            "beyond what is possible."
+        )
+    if any(statistic["pair"] for statistic in asked):
+        said.append(
+            "Of a mean or share over a private number of people two numbers were drawn: report u, of what they have, and report v, "
+            "of what they lack to the upper bound. Its report is u/(u + v) of the way from the lower bound to the upper one, and "
+            "is not unbiased."
+        )
+    return said
 
 
 def _adds(record: Mapping[str, Any]) -> str:

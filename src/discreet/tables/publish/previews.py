@@ -21,6 +21,7 @@ from .released import amount, asked_in_words, charged_words, key_for_people, mea
 from .sheet import Sheet
 
 _FIRST = 100  # rows that are shown
+BY_SIZE, _OF_EXAMPLE = "error by size", f"standard error in a group of {PEOPLE[1]:,}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,7 +30,7 @@ class Preview(Result):
 
     `standard error` and `half width` (of the interval, at the record's confidence) are in the units of the column. Means and
     shares of groups of unknown size have `error by size` instead: over the number of people it is about the standard error, or
-    less. `errors` says how wrong each number and each total can be, and all of them at once.
+    less, and is printed for a thousand of them. `errors` says how wrong each number and each total can be, and all of them at once.
     """
 
     lines: tuple[Mapping[str, Any], ...]
@@ -64,7 +65,7 @@ class Preview(Result):
             }
             for statistic in self.record["statistics"]
         ]
-        keys = set(self.record["by"])
+        keys, each = set(self.record["by"]), max(len(self.lines) // max(len(self.record["statistics"]), 1), 1)
         unsaid = {
             name for name in ("standard error", "half width") if all(line.get(name) is None for line in self.lines)
         }
@@ -72,7 +73,7 @@ class Preview(Result):
             self._title(),
             [
                 {n: key_for_people(value) if n in keys else value for n, value in line.items() if n not in unsaid}
-                for line in self.lines[:_FIRST]
+                for line in (self._by_example(line, k // each) for k, line in enumerate(self.lines[:_FIRST]))
             ],
         )
         whose = f" of part {self.record['part']}" if self.record["part"] is not None else ""
@@ -100,6 +101,15 @@ class Preview(Result):
             tables.append(self.check.view())
         return View(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
+    def _by_example(self, line: Mapping[str, Any], k: int) -> dict[str, Any]:
+        """A row of the statistic at this place as it is printed: an error over the number of people for a thousand of them; none
+        where it is as large as the whole range."""
+        if BY_SIZE not in line:
+            return dict(line)
+        error = None if line[BY_SIZE] is None else line[BY_SIZE] / PEOPLE[1]
+        known = None if error is None or error >= range_of(self.record["statistics"][k]) else error
+        return {_OF_EXAMPLE if n == BY_SIZE else n: known if n == BY_SIZE else x for n, x in line.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have, without its answer; and the check, where it was asked for."""
         checked: dict[str, Any] = {} if self.check is None else {"check": self.check.to_dict()}
@@ -115,7 +125,7 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None, advice: str | N
             continue  # both parts of a pair are alike
         expected = {size: _expected(sheet, k, size) for size in measure.plan}  # groups of a size are alike
         named = {question.name_column: measure.name} if len(question.statistics) > 1 else {}
-        pairs = {"error by size": None} if any(m.part for m in sheet.measures) else {}
+        pairs = {BY_SIZE: None} if any(m.part for m in sheet.measures) else {}
         lines += [
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
@@ -134,7 +144,7 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     each = next(statistic[spent] for statistic in sheet.record["statistics"] if statistic["name"] == measure.name)
     row = {"n": None if size < 0 else size, "mechanism": m.recipe.family, spent: each}
     if measure.part:
-        return {**row, "standard error": None, "half width": None, "error by size": error}
+        return {**row, "standard error": None, "half width": None, BY_SIZE: error}
     over = size if measure.statistic.kind in ("mean", "share") else 1
     middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
     low, high = reading.interval(positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure))

@@ -200,7 +200,7 @@ def _protects(terms: Terms, question: Question) -> str:
     """What the relation protects, of a person or of a privacy unit."""
     whom, them = ("a person", "them") if terms.unit is None else ("a unit", "it")
     if terms.relation == "add-remove":
-        return f"What is protected is whether {whom} is in the data at all, and everything about {them}."
+        return f"Protected: whether {whom} is in the data, and everything recorded about {them}."
     added = f"whether {whom} in a group was counted"
     if _number(question) != "count" or question.max_rows is not None:
         added = f"what {whom} in a group adds to the {_number(question)}s"
@@ -211,7 +211,7 @@ def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         more = "epsilon is twice" if terms.delta is None else "rho is four times"
         return f"We assume one row for each person: for a person with two rows {more} as large."
-    unit = f"A unit is one value of {terms.unit} with all its rows."
+    unit = f"All rows with the same {terms.unit} count as one unit."
     if question.max_rows is None:
         most = "one group" if question.max_groups == 1 else f"{question.max_groups} groups"
         return f"{unit} Units are counted, each once per group and in at most {most}."
@@ -332,11 +332,12 @@ def _left_out(unit: str, question: Question) -> str:
     """What is not counted of units that have more than may count."""
     if question.max_rows is None:
         most = question.max_groups
-        return f"Units in more than {most} of the groups are counted in {most} of them{_lacking(question)}."
+        several, some = ("several", "one") if most == 1 else (f"more than {most} of the", most)
+        return f"A unit in {several} groups is counted in only {some} of them{_lacking(question)}."
     many, most = question.counted_words(unit), question.max_rows
     without = f" Rows without a {question.counted} are not counted." if question.counted_column else ""
     return (
-        f"Of units with more than {most} {many} in the groups, {most} are counted, chosen by a hash{_lacking(question)}."
+        f"Of a unit with more than {most} {many} in the groups only {most} are counted, chosen by a hash{_lacking(question)}."
         f"{without}"
     )
 
@@ -344,9 +345,9 @@ def _left_out(unit: str, question: Question) -> str:
 def _lacking(question: Question) -> str:
     """What is wrong with numbers that do not count all: values may be negative, so that a sum may be too high, too."""
     kinds = {statistic.kind for statistic in question.statistics}
-    said = {"count": "counts are too low", "sum": "sums lack what the rest would add"}
+    said = {"count": "counts may be too low", "sum": "sums may lack what the rest would add"}
     found = " and ".join(words for kind, words in said.items() if kind in kinds)
-    return f": where there are such units, {found}" if found else ""
+    return f", so {found}" if found else ""
 
 
 def one_group_advice(terms: Terms, question: Question) -> str | None:

@@ -22,6 +22,7 @@ from ...present.words import csv_lines, text
 from ...questions.domain import declared_key
 from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.question import MISSING
+from ...questions.statistic import ADDED
 from .presentation import Presentation, PresentationParts, labelled
 from .readings import Column, as_list
 
@@ -33,6 +34,7 @@ _FOR_STATISTICIANS = (
     "report",
     "fitted",
     "digest",
+    "interval_by",
     "estimate",
     "standard_error",
     "epsilon",
@@ -254,7 +256,7 @@ class Release(Result):
 
     @property
     def presentation(self) -> Presentation:
-        """Title, labels, source and notes of the page, separator and decimal mark of the CSVs."""
+        """Title, labels, source and notes of the page, separator of the CSVs, decimal mark of both."""
         return Presentation.of_record(self.record)
 
     def presented(self, **words: Unpack[PresentationParts]) -> Release:
@@ -265,7 +267,7 @@ class Release(Result):
         notes      a text, or a list of texts, for the reader of the page
         labels     what the page calls columns and statistics. {"sex": "Sex at birth"}
         separator  what separates the fields of the CSVs. "," or ";", "|" or "tab"; ";" beside a decimal comma
-        decimal    the decimal mark of the CSVs. "." or ","
+        decimal    the decimal mark of the CSVs, and of the numbers on the page. "." or ","
         """
         asked = Presentation.of(labelled(self.record), **words)
         return replace(self, record={**self.record, "presentation": asked.to_dict()}).for_operator(
@@ -350,11 +352,10 @@ class Release(Result):
         )
         words = total_words(self.record["statistics"])
         headed = words[0] if len(words) == 1 else "value"
-        match = ", matching the fitted parts" if TOTAL in words else ""
         totals = tuple(
             replace(
                 View.of(
-                    f"{totals_title(margin, self.record)}{match}:",
+                    f"{totals_title(margin, self.record)}{adding_up(margin, self.record)}:",
                     [
                         {
                             headed if n == TOTAL else n: _short(x if n in OF_TOTALS else key_for_people(x))
@@ -482,6 +483,17 @@ def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None
         return f"{named.capitalize()} {of_which(record)}"
     declared = "" if of_which(record) == OF_ALL else f", {of_which(record)}"
     return f"{named.capitalize()} by {_short(by or margin.replace('+', ' and '))}{declared}"
+
+
+def adding_up(margin: str, record: Mapping[str, Any]) -> str:
+    """What adds up to totals: the published numbers, unless these are rounded or hidden. Means and shares add up to nothing."""
+    added = [statistic["kind"] in ADDED for statistic in record["statistics"]]
+    if not any(added):
+        return ""
+    numbers = "the groups" if all(added) else "counts and sums of the groups"
+    if record["round_to"] is not None or record["hide_below"] is not None:
+        numbers = "the fitted numbers, before they were rounded or hidden,"
+    return f" ({numbers} add up to {'it' if margin == TOTAL else 'them'})"
 
 
 OF_ALL = "of all"

@@ -519,10 +519,10 @@ def names_of_totals(margins: Any, question: Question) -> list[str]:
     return [margin_name(margin) for margin in _all_margins(margins, question)]
 
 
-def names_to_label(margins: Any, question: Question) -> list[str]:
-    """What may have a label in such a release: columns that groups and totals are by, and statistics."""
+def names_to_label(margins: Any, question: Question, unit: str | None) -> list[str]:
+    """What may have a label in such a release: columns that groups and totals are by, statistics, and the column of ids."""
     totals = (name for margin in _all_margins(margins, question) for name in margin)
-    return list(dict.fromkeys([*question.by, *totals, *question.names]))
+    return list(dict.fromkeys([*question.by, *totals, *question.names, *([] if unit is None else [unit])]))
 
 
 def _all_margins(margins: Any, question: Question) -> list[Margin]:
@@ -561,11 +561,7 @@ def left_out_of(question: Question, terms: Terms) -> list[str]:
 
 def left_out_words(left_out: Sequence[str]) -> list[str]:
     """The sentence that stands beside totals."""
-    return (
-        [f"Totals leave out {' and '.join(left_out)}. This is always stated, whether or not there are any."]
-        if left_out
-        else []
-    )
+    return [f"Not included: {', '.join(left_out)}. (This sentence is printed in every case.)"] if left_out else []
 
 
 def _digits(value: float) -> str:
