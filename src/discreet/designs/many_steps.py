@@ -36,6 +36,7 @@ _NARROW = (
 # From so many values on (twice as many where nothing is folded) rays finish what a few steps begin; averages up to this level
 _MANY, _STEEP = 64, 0.7
 _FALL = 0.1, 0.8  # worst cases, lopsided and folded: up to where probabilities may fall from end to end
+_FLAT = 0.1, 0.4  # the same from where on few true values may be least favourable
 _STARTING = 50  # about so many reports take part in these steps
 _NEAR = 1.5e-3  # the gap, relative to the risk, at which they are enough
 _WHOLE = 1e-2  # of a row's sum, which may be missing then
@@ -93,7 +94,7 @@ def least_risk(
 ) -> Best:
     """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
     with one_thread():
-        if len(loss) >= _MANY and _suits_between(len(loss), alpha, reach, risks):
+        if len(loss) >= _MANY and _suits_between(len(loss), alpha, reach, risks, mirrored):
             interpolated = _by_few_rows(loss, alpha, reach, risks, mirrored, progress)
             if interpolated is not None:
                 return interpolated
@@ -108,10 +109,10 @@ def least_risk(
     return found
 
 
-def _suits_between(size: int, alpha: float, reach: int, risks: Risks) -> bool:
+def _suits_between(size: int, alpha: float, reach: int, risks: Risks, mirrored: bool) -> bool:
     """Is the risk the largest of single true values, and may few of them be least favourable?"""
     single = risks.credit is None and len(risks.rows) > 1 and bool((risks.rows.sum(axis=1) == 1).all())
-    return single and bool((risks.rows.max(axis=1) == 1).all()) and alpha ** (size / reach) >= _FALL[0]
+    return single and bool((risks.rows.max(axis=1) == 1).all()) and alpha ** (size / reach) >= _FLAT[mirrored]
 
 
 def _by_few_rows(
