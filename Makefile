@@ -31,7 +31,7 @@ PYTEST  := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(B
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check oldest bare studies proofs audit bench numbers campaign dist docs gallery pictures shots mutants peers lock readme clean
+.PHONY: help demo test check oldest bare studies proofs audit bench campaign dist docs gallery pictures mutants peers lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -46,6 +46,7 @@ test: $(VENV)/.dev-stamp  ## run the tests that need nothing but Python and litt
 check: $(VENV)/.dev-stamp  ## lint, format, types, `make test`, and the tests with a browser, PostgreSQL, Java, Node, notebooks, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m codespell_lib README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md VISION.md docs src tools studies
 	$(BIN)/mypy
 	$(MAKE) test
 	HYPOTHESIS_PROFILE=check $(PYTEST) --dist loadscope -m "(outside or long) and not campaign"
@@ -65,11 +66,8 @@ studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into st
 proofs:  ## check the proofs in proofs/ with Coq, and build the proved checker (it says which packages)
 	@$(MAKE) --no-print-directory -C proofs
 
-bench: $(VENV)/.dev-stamp  ## run every benchmark (20 minutes, quiet machine) and print one page of them: benchmarks/results/README.md (QUICK=1: small sizes, nothing kept; FULL=1: hours; PEERS=1: install peers; NAMES="calls release": these alone)
-	$(BIN)/python benchmarks/_page.py run $(if $(QUICK),--quick) $(if $(FULL),--full) $(if $(PEERS),--peers) $(NAMES)
-
-numbers: $(VENV)/.dev-stamp  ## take README.md's numbers from the last `make bench`
-	$(BIN)/python benchmarks/_page.py readme
+bench: $(VENV)/.dev-stamp  ## run every benchmark (20 minutes, quiet machine) and write one page of them, benchmarks/results/README.md (QUICK=1: small sizes; FULL=1: hours; PEERS=1: install peers; NAMES="calls release": these alone)
+	$(BIN)/python benchmarks/_page.py $(if $(QUICK),--quick) $(if $(FULL),--full) $(if $(PEERS),--peers) $(NAMES)
 
 campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
 	mkdir -p $(RESULTS)
@@ -91,9 +89,6 @@ gallery: $(VENV)/.dev-stamp  ## the pictures of docs/gallery.md, each from the l
 
 pictures: $(VENV)/.dev-stamp  ## the pictures of README and docs, by the lines of their own pages (needs Chromium and Java): docs/images/
 	$(BIN)/python tools/pictures.py
-
-shots: $(VENV)/.dev-stamp  ## pictures of every room and state of the studio, wide and narrow, light and dark (needs Chromium): docs/shots/
-	$(BIN)/python tools/shots.py docs/shots
 
 mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=exact.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)

@@ -444,14 +444,10 @@ def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     theirs = amount(row.theirs, row.unit)
     name = f"draw: {row.case}" + (f", against {row.against}" if row.against else "")
-    told, peer = {}, row.against.partition(" ")[0]
-    if peer in PEERS and row.ours is not None:
+    if row.against.partition(" ")[0] in PEERS and row.ours is not None:
         theirs = theirs or f"{row.note}:"
-        told = {} if row.theirs is None else {f"draws-{peer}": f"{row.theirs:,.0f}"}
-        told |= {"draws": f"{round(row.ours, -5):,.0f}"} if peer == PEERS[0] else {}
-    return _page.Line(
-        name, amount(row.ours, row.unit), f"{theirs} {row.against}".strip(), row.ratio, row.asked, row.met, told
-    )
+    other = f"{theirs} {row.against}".strip()
+    return _page.Line(name, amount(row.ours, row.unit), other, row.ratio, row.asked, row.met)
 
 
 def main() -> None:

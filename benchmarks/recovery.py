@@ -57,7 +57,6 @@ RESULTS = _page.FOLDER
 SEED = 20261118
 TOP = 100
 PEER_SECONDS = 300  # a peer may take so long for one recovery
-NUMBERED = "maximum likelihood, 0..1,000 at ln(2)/10, N = 100,000"  # whose seconds README.md has
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -609,10 +608,7 @@ def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     _, ours, against, theirs, *_ = cells(row)
     other = f"{theirs} {against}".strip() if theirs else f"{against}: {row.note}" if against == "qif" else ""
-    told = {}
-    if row.case == NUMBERED and row.ours is not None:
-        told = {"mle-seconds": f"{row.ours:.3f}"} | ({} if row.theirs is None else {"mle-qif": f"{row.theirs:.2f}"})
-    return _page.Line(f"recover, {row.part}: {row.case}", ours, other, row.ratio, row.asked, row.met, told)
+    return _page.Line(f"recover, {row.part}: {row.case}", ours, other, row.ratio, row.asked, row.met)
 
 
 def main() -> None:

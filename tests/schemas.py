@@ -22,17 +22,3 @@ def faults(name: str, document: Any) -> list[str]:
     """What a schema has against a document, as JSON has it: places and sentences."""
     found = _VALIDATORS[name].iter_errors(json.loads(json.dumps(document)))
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
-
-
-def fits(name: str, document: Any) -> bool:
-    return _VALIDATORS[name].is_valid(json.loads(json.dumps(document)))
-
-
-def kind_of(path: Path) -> str | None:
-    """The schema of a file that tools/freeze.py wrote; None for what is no JSON."""
-    if path.suffix != ".json" or path.name == "digests.json":
-        return None
-    document = json.loads(path.read_text(encoding="utf-8"))
-    if "record" in document:
-        return "release"
-    return str(document["format"].removeprefix("discreet-")) if "format" in document else path.stem

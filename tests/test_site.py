@@ -98,15 +98,6 @@ def test_links_and_anchors_lead_somewhere(site):
 
 
 @pytest.mark.outside("site")
-def test_notebooks_are_pages_with_output_and_can_be_downloaded(site):
-    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
-        text = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
-        assert '<div class="output">' in text
-        [file] = re.findall(r'href="\.\./(_downloads/[^"]+\.ipynb)"', text)
-        assert (site / file).read_bytes() == path.read_bytes()
-
-
-@pytest.mark.outside("site")
 def test_search_and_copying_work_without_a_server(site):
     """As files: whoever searches for others' words finds the glossary, and a click copies what one would type."""
     chromium = shutil.which("chromium")
@@ -185,52 +176,3 @@ def _looked_at(chromium, paths):
             page.close()
         browser.close()
     return found
-
-
-@pytest.mark.outside("site")
-def test_powers_in_sentences_become_formulas():
-    """Also after a bracket or a bar; what is above in brackets stays as it is written."""
-    powers = _formulas().powers
-    assert powers("at most e^epsilon times") == ["at most ", r"e^{\varepsilon}", " times"]
-    assert powers("2a/(1-a)^2 and E|X|^p") == ["2a/(1-a)", "{}^{2}", " and E|X|", "{}^{p}", ""]
-    assert powers("2^bits, alpha^-d") == ["", r"2^{\mathrm{bits}}", ", ", r"\alpha^{-d}", ""]
-    assert powers("a_b^2 and q^(k^2)") == ["a_b^2 and q^(k^2)"]
-
-
-@pytest.mark.outside("site")
-def test_long_formulas_end_lines_where_a_book_does():
-    """After a relation or a sign, never within brackets or bars; put together, the pieces are the formula."""
-    formulas = _formulas()
-    long = r"a x^2 + (1-a)(x-d)^2 = (x + (a-1)d)^2 - a(a-1)d^2"
-    assert formulas.pieces(long) == ["a x^2 + (1-a)(x-d)^2 ={}", " (x + (a-1)d)^2 -{}", " a(a-1)d^2"]
-    for whole in (
-        r"n = 6",
-        r"\Pr[x_1 + x_2 = y_1 + y_2 + z]",
-        r"|x_1 + x_2 + x_3 - y_1 - y_2|",
-        r"\sum_{i = 1, i \ne j}^{n + m} x_i",
-    ):
-        assert formulas.pieces(whole) == [whole]
-    for path in (ROOT / "docs" / "theory").glob("*.md"):
-        for formula in re.findall(r"(?<!\$)\$([^$\n]+)\$(?!\$)", path.read_text(encoding="utf-8")):
-            assert "".join(part.removesuffix("{}") for part in formulas.pieces(formula)) == formula, path
-
-
-@pytest.mark.outside("site")
-def test_numbers_keep_their_units_and_short_code_its_hyphens():
-    nodes = pytest.importorskip("docutils.nodes")
-    long = "postgresql://user:password@host:port/database"
-    texts = ["95 % in 3 s, 7 people", "a % of it"]
-    codes = [nodes.literal("", "--check 95 %"), nodes.literal("", long)]
-    page = nodes.paragraph("", "", *map(nodes.Text, texts), *codes)
-    _formulas().keep_together(None, page)
-    assert page.astext() == "95\u00a0% in 3\u00a0s, 7 peoplea % of it--check 95 %" + long
-    assert [code["classes"] for code in codes] == [["whole"], []]
-
-
-def _formulas():
-    spec = importlib.util.spec_from_file_location("formulas", ROOT / "docs" / "formulas.py")
-    assert spec is not None
-    assert spec.loader is not None
-    formulas = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(formulas)
-    return formulas
