@@ -316,6 +316,11 @@ def _stage(target: Path, content: str | bytes, private: bool = False) -> tuple[P
             raise FileError(
                 f"{str(target)!r} cannot be written: it is no plain file. Give another name.", kind="missing"
             )
+        if known is not None and _is_database(real):
+            raise FileError(
+                f"{target} is a database, such as a ledger, and is never written over. Give another name.",
+                kind="missing",
+            )
         temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
         mode = 0o600 if private else 0o666
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -329,6 +334,15 @@ def _stage(target: Path, content: str | bytes, private: bool = False) -> tuple[P
                 temporary.unlink(missing_ok=True)
                 raise
         return temporary, real
+
+
+def _is_database(file: Path) -> bool:
+    """Does a file begin as those of SQLite do?"""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 @contextmanager

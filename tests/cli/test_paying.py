@@ -119,6 +119,30 @@ def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
     assert json.loads(Path("out.json").read_text())["record"]["checked"]
 
 
+def test_a_script_that_says_yes_pays_for_what_is_asked_about_otherwise(run):  # noqa: F811
+    """A part that is written otherwise than those before is refused with the advice to say --yes: then it must be paid for."""
+    Path("births.csv").write_text("month,sex\n2026-01,f\n2026-02,m\n")
+    at = ["--ledger", "p.db"]
+    terms = ["--budget", "2", "--relation", "add-remove", "--parts", "month"]
+    assert run("ledger", "create", "births", *terms, *at).code == 0
+    assert run("admit", "births.csv", "--dataset", "births", *at).code == 0
+    asked = ["births.csv", "--dataset", "births", "--count", "sex = 'f'", *at]
+    first, second = [*asked, "--epsilon", "1/2", "--part", "2026-1"], [*asked, "--part", "2026-2"]
+    assert run("release", *asked, "--epsilon", "1", "--part", "2026-01").code == 0
+    with dt.Ledger.existing("p.db") as book:
+        refused = run("release", *first)
+        assert_one_good_error(refused)
+        assert "--yes" in refused.err
+        assert book.balance("births", "2026-1").spent == 0
+        told = run("release", *first, "--yes", "-o", "first.csv")
+        assert (told.code, "Pay" in told.err) == (0, False)
+        assert book.balance("births", "2026-1").spent == Fraction(1, 2)
+        several = ["--audience", "a=1/2", "--audience", "b=1/4"]
+        told = run("release-to", *second, *several, "--yes", "-o", "second.csv")
+        assert (told.code, "Pay" in told.err) == (0, False)
+        assert book.balance("births", "2026-2").spent == Fraction(1, 2)
+
+
 def test_what_caps_leave_is_said_where_it_is_paid(run, typed):  # noqa: F811
     Path("town.csv").write_text("sex\nf\nm\n")
     at = ["--ledger", "p.db"]

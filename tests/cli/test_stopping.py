@@ -182,7 +182,6 @@ def test_without_a_ledger_nothing_is_said_of_charges(run, monkeypatch):  # noqa:
         told_once(run("make", "geometric", "--n", "4", "--alpha", "1/2", "-o", "m.json")) == "m.json was not written."
     )
     assert Path("m.json").read_text() == "{}"
-    Path("out").mkdir()
     monkeypatch.setattr(files, "_stage", Stopped(files._stage, call=3))
     assert told_once(run("demo", "-o", "out")) == "What is in out may not be all of it; run it again."
 

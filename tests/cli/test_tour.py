@@ -1,10 +1,65 @@
-"""The sketches of the tour: curves where the numbers are."""
+"""The tour: where it may write, and its sketches, whose curves are where the numbers are."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+import discreet as dt
+from discreet.cli import tour
 from discreet.cli.tour import sketch
+
+from .test_cli import assert_one_good_error, run  # noqa: F401  # fixtures
+
+
+@pytest.fixture
+def office(run):  # noqa: F811
+    """A folder in which somebody works, with a ledger of the name that the README gives it."""
+    with dt.Ledger("budget.db") as book:
+        book.create("town", budget=6, relation="add-remove")
+        book.charge("town", epsilon=5, what="tables of last year")
+    Path("index.html").write_text("ours")
+    return {file.name: file.read_bytes() for file in Path().iterdir()}
+
+
+def test_the_demo_writes_to_no_folder_but_its_own(run, office):  # noqa: F811
+    """It used to delete the ledger of the folder it was run in, with all that was spent."""
+    Path("empty").mkdir()
+    for folder in (".", "empty", "budget.db"):
+        assert_one_good_error(run("demo", "-o", folder))
+    Path("empty").rmdir()
+    assert {file.name: file.read_bytes() for file in Path().iterdir()} == office
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["make", "geometric", "--n", "8", "--epsilon", "1", "-o", "budget.db"],
+        ["profile", "people.csv", "-o", "budget.db", "--overwrite"],
+        ["perturb", "people.csv", "--column", "age", "-m", "gm.json", "-o", "budget.db", "--overwrite"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_command_writes_over_a_ledger(run, office, words):  # noqa: F811
+    Path("people.csv").write_text("age\n3\n4\n")
+    dt.geometric(8, epsilon=1).save("gm.json")
+    assert_one_good_error(run(*words))
+    assert Path("budget.db").read_bytes() == office["budget.db"]
+
+
+@pytest.mark.long
+def test_the_demo_may_be_run_again_and_touches_no_ledger(run, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(tour, "PEOPLE", 2_000)
+    assert run("demo", "-o", "out").code == 0
+    first = Path("out/asthma.csv").read_bytes()
+    with dt.Ledger("out/budget.db") as book:
+        book.create("ours", budget=1, relation="add-remove")
+    ours = {file: file.read_bytes() for file in Path("out").glob("budget.db*")}
+    assert run("demo", "-o", "out").code == 0
+    assert Path("out/asthma.csv").read_bytes() != first
+    assert {file: file.read_bytes() for file in Path("out").glob("budget.db*")} == ours
 
 
 def points(line):

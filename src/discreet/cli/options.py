@@ -181,7 +181,7 @@ Check = Annotated[
     ),
 ]
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
-Yes = Annotated[bool, switch("Pay without being asked; only a terminal asks.")]
+Yes = Annotated[bool, switch("Compare, and pay without being asked; only a terminal asks.")]
 Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
 Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]

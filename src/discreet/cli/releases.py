@@ -131,7 +131,7 @@ def release(
                     fresh=fresh,
                     supersedes=supersedes,
                     reason=reason,
-                    confirm=_asking(advance, yes) if terminal.is_interactive() else None,
+                    confirm=_asking(advance, yes) if yes or terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )
             except ReleaseError as error:
@@ -212,7 +212,7 @@ def release_to(
                     fresh=fresh,
                     supersedes=supersedes,
                     reason=reason,
-                    confirm=_asking(advance, yes) if terminal.is_interactive() else None,
+                    confirm=_asking(advance, yes) if yes or terminal.is_interactive() else None,
                     progress=part(advance, 0.0, _DRAWN if places else 1.0),
                 )
             except ReleaseError as error:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from .app import command, dump, make_console
@@ -34,6 +35,7 @@ FIRST = [0, 18, 30, 45, 65, 80]  # years of the bands' youngest
 SICK = "condition = 'asthma'"
 AGES = "how old they are"
 EPSILON = "2"
+MARK = "made-by-discreet-demo.txt"  # in a folder that the demo made
 
 
 def sketch(series: Mapping[str, Series], title: str, x: str, y: str) -> str:
@@ -115,26 +117,46 @@ def demo(
     """Take the tour: a made-up town, published and collected.
 
     Counts of a condition among 200,000 people by district and age, released under a budget; ages and districts collected
-    under local privacy, and their distributions recovered. The folder's index.html tells it all.
+    under local privacy, and their distributions recovered. The folder's index.html tells it all; a folder that the demo did
+    not make is refused.
 
     Example: discreet demo -o demo-out
     """
     import importlib.util
 
-    from ..errors import FileError, MissingExtraError
+    from ..errors import MissingExtraError
 
     if any(importlib.util.find_spec(name) is None for name in ("duckdb", "pyarrow", "narwhals")):
         raise MissingExtraError.needing("The tour counts in tables, which needs DuckDB, PyArrow and Narwhals", "tables")
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
+    folder = _own_folder(Path(out))
     compared = _compare(folder, quiet=json)
     told = _walk(folder, quiet=json)
     if json:
         print(dump({"comparison": compared, "town": told}))
     return 0
+
+
+def _own_folder(folder: Path) -> Path:
+    """A folder that the demo may write to: one that it makes now, or made before and marked. Elsewhere it would write over
+    somebody's files."""
+    from ..errors import FileError
+    from ..files import write_whole
+
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        if not (folder / MARK).is_file():
+            raise FileError(
+                f"{folder} is there already, and the demo did not make it. Choose a name that is not taken, such as -o demo-out.",
+                kind="missing",
+            ) from None
+        return folder
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
+    write_whole(
+        folder / MARK, "discreet demo made this folder, and writes over its own files here when it is run again.\n"
+    )
+    return folder
 
 
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
@@ -191,10 +213,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         f"A made-up town of {PEOPLE:,} people in {DISTRICTS} districts. How many have asthma, by district and age?",
         style="bold",
     )
-    place = folder / "budget.db"
-    for old in folder.glob("budget.db*"):
-        old.unlink()
-    with Ledger(place) as book:
+    with TemporaryDirectory() as own, Ledger(Path(own) / "budget.db", secret=Path(own) / "secret") as book:
         book.create("town", "2", relation="change-one", public=["district", "age"])
         say("\nThe ledger: budget 2; who lives where and how old they are is public, who is ill is not.")
         ask: dict[str, Any] = {
