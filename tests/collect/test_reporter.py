@@ -6,6 +6,7 @@ The reporter in JavaScript meets the same expectations in test_reporter_javascri
 from __future__ import annotations
 
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -40,11 +41,19 @@ KINDS = {
     "projective response, field of four": dt.projective_response(17, epsilon=1),
     "projective response to names": dt.projective_response(["red", "green", "blue", "white", "black"], epsilon="1/4"),
     "projective response, a line": dt.projective_response(4, epsilon=3),
-    "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
     "explicit fair": dt.explicit_fair(4, alpha="9/10"),
+    "uniform": dt.uniform(3),
+    "names": dt.randomized_response(dt.Names(["a b", "__proto__", "\u00e9\U0001f697"], other="else"), epsilon="ln 3"),
+    "names of a table": dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=["b", "a"]),
+    "names to numbers": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]], inputs=["a", "b"], outputs=2),
+}
+REFUSED = {  # without local privacy, or of a kind that devices have no use for
+    "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
     "a map afterwards": G.remap([0, 0, 2, 3, 4]),
     "a map before": dt.queries.rounded(dt.Grid(0, 6, 1), [0, 3, 6], alpha="3/10", sensitivity=1),
-    "kept, or geometric": dt.Mechanism(
+    "open ends": dt.geometric(dt.Grid(None, None), alpha="1/2"),
+    "Gaussian": dt.gaussian(4, rho=1),
+    "a step of a cascade": dt.Mechanism(
         G.inputs,
         G.outputs,
         Mixture(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)),
@@ -52,14 +61,7 @@ KINDS = {
         1,
         G.recipe,  # type: ignore[arg-type]
     ),
-    "uniform": dt.uniform(3),
-    "names": dt.randomized_response(dt.Names(["a b", "__proto__", "\u00e9\U0001f697"], other="else"), epsilon="ln 3"),
-    "names of a table": dt.from_matrix([["3/4", "1/4"], ["1/4", "3/4"]], inputs=["a", "b"], outputs=["b", "a"]),
-    "names to numbers": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]], inputs=["a", "b"], outputs=2),
 }
-OPEN = dt.geometric(dt.Grid(None, None), alpha="1/2")
-# Pr[7 + k] = (1 - a)/(1 + a) a^|k|, written down here
-OPEN_LAW = {str(7 + k): Fraction(1, 3) / 2 ** abs(k) for k in range(-40, 41)}
 
 
 class Need(Exception):
@@ -145,17 +147,18 @@ def test_every_choice_of_a_draw_adds_up_to_the_law(name):
                 assert_is_the_law(leaves, law_of(m, 0))
 
 
-@pytest.mark.usefixtures("unspent")
-def test_noise_on_an_open_grid():
-    assert_is_the_law(every_choice(Reporter(files.text(OPEN).encode()), "7"), OPEN_LAW)
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_kind_that_devices_have_no_use_for_is_refused(name):
+    with pytest.raises(RefusedError):
+        Reporter(files.text(REFUSED[name]).encode())
 
 
 def test_noise_is_drawn_up_to_a_width():
     """Of b = 1 - x, 63 bits long, 12 digits fit: what is left has b^4096, about 1 - 4096 x, and 4096 x may be 1/1024."""
-    wide, too_wide = ({"family": "geometric", "a": str(1 - Fraction(x, 2**62))} for x in (2**40 + 2**31 + 1, 2**40 - 1))
-    assert callable(reporter._noise(wide))  # which draws, in seconds
+    wide, too_wide = (1 - Fraction(x, 2**62) for x in (2**40 + 2**31 + 1, 2**40 - 1))
+    assert callable(reporter._geometric_number(wide.numerator, wide.denominator))  # which draws, in seconds
     with pytest.raises(RefusedError, match="wider than this program draws"):
-        reporter._noise(too_wide)
+        reporter._geometric_number(too_wide.numerator, too_wide.denominator)
 
 
 def test_whole_numbers_come_from_fair_bits():
@@ -301,17 +304,67 @@ def test_hyperplanes_that_are_none_are_refused_even_with_a_good_digest(change):
         Reporter(signed(content).encode())
 
 
-METHODS = {
-    "rounding": lambda: dt.traditional.random_rounding(9),
-    "suppression": lambda: dt.traditional.suppression(9),
-    "keys": lambda: dt.traditional.cell_key(9),
+NO_LEVELS = [None, {}, "1/2", {"alpha": None}, {"alpha": 1}, {"alpha": "0"}, {"alpha": "3/2"}, {"alpha": "-1/2"}]
+
+
+@pytest.mark.parametrize("level", NO_LEVELS)
+def test_a_file_that_promises_no_privacy_draws_no_report(level):
+    content = {**json.loads(files.text(G)), "level": level}
+    with pytest.raises(RefusedError, match="cannot be used"):
+        Reporter(signed(content).encode())
+
+
+NUMBERS = {  # JSON, on a grid of halves from 0 to 14: the position, or that it is refused
+    "6": 12,
+    "6.5": 13,
+    "13.0": 26,
+    "14": 28,
+    "-0.0": 0,
+    "6.7": None,
+    "14.5": None,
+    "-0.5": None,
+    "6.500000000000001": None,
+    "1e300": None,
+    "null": None,
+    "true": None,
+    "[6]": None,
+    '"6.5"': 13,
+    '" 13/2"': 13,
+    '"6.7"': None,
 }
+HALVES = dt.randomized_response(dt.Grid(0, 14, "1/2"), epsilon=1)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_traditional_method_draws_no_report(name):
-    with pytest.raises(RefusedError, match="promises no privacy"):
-        Reporter(files.text(METHODS[name]()).encode())
+def test_numbers_on_the_grid_are_taken_and_others_refused():
+    made = Reporter(files.text(HALVES).encode())
+    for text, position in NUMBERS.items():
+        if position is None:
+            with pytest.raises(RefusedError):
+                made.report(json.loads(text))
+        else:
+            assert made._inputs.position(json.loads(text)) == position
+    for value in (Fraction(13, 2), 6):
+        assert made._inputs.position(value) == 2 * value
+    for value in (math.nan, math.inf, 10**5000, b"6", 6j):
+        with pytest.raises(RefusedError):
+            made.report(value)
+
+
+STEPS = [("1/2", 14), ("1/10", 20), ("1/3", 9), ("15", 600), ("7/60", 7), ("1/1000", 2)]
+
+
+def test_what_the_device_rounds_is_taken_whatever_the_value():
+    """The formula of docs/howto/collection.md: floor(value q/p + 1/2) p / q, where the step is p/q."""
+    for step, cap in STEPS:
+        made, width = reporter._Grid({"low": "0", "high": str(cap), "step": step}), Fraction(step)
+        p, q = width.numerator, width.denominator
+        rng = random.Random(3)
+        for value in [rng.uniform(-1, 1.1 * cap) for _ in range(500)]:
+            rounded = min(cap, max(0, math.floor(value * q / p + 0.5) * p / q))
+            position = made.position(rounded)
+            assert abs(position * width - Fraction(min(max(value, 0), cap))) <= width / 2 + Fraction(1, 10**9)
+    with pytest.raises(RefusedError):  # negative control: steps that were added up are not the floats of the grid
+        reporter._Grid({"low": "0", "high": "1", "step": "1/10"}).position(0.1 + 0.2)
 
 
 def test_a_memo_repeats_reports_and_freezes(tmp_path):
@@ -333,11 +386,15 @@ def test_a_memo_repeats_reports_and_freezes(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["memo.json"]
     with pytest.raises(RefusedError, match="belongs to another"):
         made.remembered("1", memo, 3)
+    for most in ("5", 2.0, True, 0, None):
+        with pytest.raises(RefusedError, match="whole number"):
+            made.remembered("1", memo, most)
     with pytest.raises(RefusedError, match="belongs to another"):
         Reporter(files.text(G).encode()).remembered("1", memo, 2)
-    (tmp_path / "memo.json").write_text("{")
-    with pytest.raises(RefusedError, match="a lost one counts as new values"):
-        made.remembered("1", memo, 2)
+    for unread in ("{", "[" * 100_000, "\u00e9", ""):
+        (tmp_path / "memo.json").write_text(unread)
+        with pytest.raises(RefusedError, match="a lost one counts as new values"):
+            made.remembered("1", memo, 2)
     (tmp_path / "memo.json.lock").touch()
     with pytest.raises(RefusedError, match="Another program"):
         made.remembered("1", memo, 2)
@@ -386,7 +443,7 @@ def counted_words(m: dt.Mechanism, monkeypatch, draws: int = 40) -> list[int]:
 
 
 def with_noise() -> list[str]:
-    return [name for name, m in KINDS.items() if '"noise"' in files.text(m) or '"geometric"' in files.text(m)]
+    return [name for name, m in KINDS.items() if '"kind": "geometric"' in files.text(m)]
 
 
 def assert_tells_nothing(counts: list[int], noise: bool) -> None:
@@ -398,7 +455,7 @@ def assert_tells_nothing(counts: list[int], noise: bool) -> None:
 
 def test_a_report_takes_as_many_words_whatever_the_value_and_the_report_are(monkeypatch):
     noisy = with_noise()
-    assert 5 <= len(noisy) < len(KINDS)
+    assert 3 <= len(noisy) < len(KINDS)
     for name, m in KINDS.items():
         assert_tells_nothing(counted_words(m, monkeypatch), name in noisy)
     with monkeypatch.context() as patched:  # negative control: noise without the choices that are thrown away
@@ -522,8 +579,8 @@ def test_a_memo_that_was_tampered_with_is_refused(tmp_path):
 def test_no_reporter_draws_for_a_place_without_a_row():
     """A list of Python counts from its end: every kind is asked directly."""
     for m in KINDS.values():
-        draw, rows, _ = reporter.channel(json.loads(files.text(m))["channel"])
-        assert rows is not None
+        made = Reporter(files.text(m).encode())
+        draw, rows = made._draw, made._inputs.size
         for place in (-1, -rows, rows, 2**70):
             with pytest.raises(AssertionError, match=r"^[^0-9]*$"):
                 draw(place, Told([]))

@@ -7,7 +7,7 @@
 //
 // A file whose content does not fit its digest is refused, and so is one with a distribution that is not known here. The digest
 // notices damage; against a forged file compare it with one that your app has. What privacy the distribution gives is proved by
-// verify.py, once, by whoever hands the file out.
+// verify.py, once, by whoever hands the file out. reporter.py takes and refuses the same files.
 //
 // For repeated collection: const { report, memo } = reporter.remembered("37", oldMemo, 5); store `memo` (a text; null at
 // first) before the report is sent. A value that comes again gets the report that it got before; after 5 different values
@@ -15,41 +15,46 @@
 // all reports together tell at most 5 times the epsilon between any two values; between others there is no bound, and a lost
 // memo counts as new values. The memo holds true values: it stays on the device.
 
+// Why there is no report: one sentence, without the value.
 export class RefusedError extends Error {}
 
-const FAR = 2n ** 61n - 1n; // where every grid ends
-const BITS = 2n ** 18n; // of the powers that noise is drawn with
-const LONGEST = 2n ** 10n; // turns of a loop to be expected
-const POINTS = 2n ** 21n; // of a projective space
+const MAX_DEPTH = 200; // of lists and objects within each other
+const MAX_POWER_BITS = 2 ** 18; // of the powers of b from which geometric noise is drawn
+const MAX_TURNS = 2n ** 10n; // of a loop, on average
+const MAX_POINTS = 2n ** 21n; // of a projective space
 
 function need(condition, why) {
   if (!condition) throw new RefusedError(`The mechanism file cannot be used: ${why}. Check it with verify.py.`);
 }
 
-// Exact choices, from fair bytes. Tests put others in their place to see every choice there is.
+function bitLength(number) {
+  return number === 0n ? 0 : number.toString(2).length;
+}
+
+// Exact random choices from fair bytes. Tests replace them to enumerate every choice there is.
 export class Chances {
   bytes(count) {
-    const made = new Uint8Array(count);
-    for (let start = 0; start < count; start += 65536) globalThis.crypto.getRandomValues(made.subarray(start, start + 65536));
-    return made;
+    const drawn = new Uint8Array(count);
+    for (let start = 0; start < count; start += 65536) globalThis.crypto.getRandomValues(drawn.subarray(start, start + 65536));
+    return drawn;
   }
 
   bits(length) {
-    const made = this.bytes(Math.ceil(length / 8));
-    const hex = Array.from(made, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const hex = Array.from(this.bytes(Math.ceil(length / 8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     return BigInt("0x" + hex) & ((1n << BigInt(length)) - 1n);
   }
 
+  // A uniform whole number from 0 to size - 1.
   below(size) {
     if (size === 1n) return 0n;
-    const length = (size - 1n).toString(2).length;
+    const length = bitLength(size - 1n);
     for (;;) {
       const drawn = this.bits(length);
       if (drawn < size) return drawn;
     }
   }
 
-  // Is a uniform number, drawn 64 binary digits at a time, below part/whole? One word decides, but for one time in 2^64.
+  // Whether a uniform number, drawn 64 binary digits at a time, is below part/whole. One word decides, except one time in 2^64.
   chance(part, whole) {
     for (;;) {
       part <<= 64n;
@@ -60,13 +65,14 @@ export class Chances {
     }
   }
 
+  // A position, with probability proportional to its weight.
   pick(weights) {
     let left = this.below(weights.reduce((sum, weight) => sum + weight, 0n));
     for (let k = 0; k < weights.length; k++) {
       left -= weights[k];
       if (left < 0n) return BigInt(k);
     }
-    throw new Error("the weights are no weights");
+    throw new Error("the weights sum to less than their sum");
   }
 }
 
@@ -80,7 +86,7 @@ class Written {
 
 function parsed(text) {
   let at = 0;
-  const token = /\s*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null))/y;
+  const token = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))/y;
   function next() {
     token.lastIndex = at;
     const found = token.exec(text);
@@ -89,7 +95,7 @@ function parsed(text) {
     return found;
   }
   function value(found, depth) {
-    if (depth > 200) throw new SyntaxError("too deep");
+    if (depth > MAX_DEPTH) throw new SyntaxError("too deep");
     const [, mark, string, number, word] = found;
     if (string !== undefined) return JSON.parse(string);
     if (number !== undefined) return new Written(number);
@@ -99,35 +105,35 @@ function parsed(text) {
     throw new SyntaxError("no value");
   }
   function list(depth) {
-    const made = [];
+    const parts = [];
     let found = next();
-    if (found[1] === "]") return made;
+    if (found[1] === "]") return parts;
     for (;;) {
-      made.push(value(found, depth + 1));
+      parts.push(value(found, depth + 1));
       const mark = next()[1];
-      if (mark === "]") return made;
+      if (mark === "]") return parts;
       if (mark !== ",") throw new SyntaxError("no list");
       found = next();
     }
   }
   function object(depth) {
-    const made = new Map();
+    const parts = new Map();
     let found = next();
-    if (found[1] === "}") return made;
+    if (found[1] === "}") return parts;
     for (;;) {
       if (found[2] === undefined) throw new SyntaxError("no key");
       const key = JSON.parse(found[2]);
-      if (made.has(key) || next()[1] !== ":") throw new SyntaxError("no entry");
-      made.set(key, value(next(), depth + 1));
+      if (parts.has(key) || next()[1] !== ":") throw new SyntaxError("no entry");
+      parts.set(key, value(next(), depth + 1));
       const mark = next()[1];
-      if (mark === "}") return made;
+      if (mark === "}") return parts;
       if (mark !== ",") throw new SyntaxError("no object");
       found = next();
     }
   }
-  const whole = value(next(), 0);
-  if (text.slice(at).trim() !== "") throw new SyntaxError("more text");
-  return whole;
+  const document = value(next(), 0);
+  if (/[^ \t\n\r]/.test(text.slice(at))) throw new SyntaxError("more text");
+  return document;
 }
 
 function ascii(text) {
@@ -158,8 +164,8 @@ function canonical(value) {
 async function digestOf(document) {
   const body = new Map([...document].filter(([key]) => key !== "digest"));
   const data = new TextEncoder().encode(canonical(body));
-  const made = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", data));
-  return "sha256:" + Array.from(made, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hashed = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", data));
+  return "sha256:" + Array.from(hashed, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 // Numbers of the file: rationals are pairs [top, bottom] of BigInt, in lowest terms.
@@ -171,8 +177,8 @@ function gcd(a, b) {
 }
 
 function reduced(top, bottom) {
-  const both = gcd(top, bottom);
-  return [top / both, bottom / both];
+  const divisor = gcd(top, bottom);
+  return [top / divisor, bottom / divisor];
 }
 
 function rational(text) {
@@ -182,9 +188,9 @@ function rational(text) {
   return reduced(BigInt(top), BigInt(bottom));
 }
 
-function inside(text) {
+function probability(text) {
   const [top, bottom] = rational(text);
-  need(top > 0n && top < bottom, "a number in it is not a probability");
+  need(top > 0n && top < bottom, "a number in it is not between 0 and 1");
   return [top, bottom];
 }
 
@@ -195,42 +201,40 @@ function whole(value, least) {
   return BigInt(text);
 }
 
-function words(text) {
-  need(typeof text === "string", "a part of it is missing or misshapen");
-  return text.split(/\s+/).filter((word) => word !== "");
+// Whole numbers of 0 or more, between single spaces.
+function wholes(text) {
+  need(typeof text === "string", "a list of numbers in it is no text");
+  return text.split(" ").map((word) => whole(word, 0n));
 }
 
-// The distribution: each kind gives { draw(position, chances), rows, reports }; null: without end.
+// The distribution: each kind of channel gives { draw(position, chances), rows, reports }.
 
 const KINDS = {
+  // each row has the integer weights of all reports
   table: [["total", "rows"], (part) => {
     need(Array.isArray(part.get("rows")) && part.get("rows").length >= 2, "its table has no rows");
-    const rows = part.get("rows").map((row) => words(row).map((w) => whole(w, 0n)));
+    const rows = part.get("rows").map(wholes);
     const total = whole(part.get("total"), 1n);
-    const fits = (row) => row.length === rows[0].length && row.reduce((sum, w) => sum + w, 0n) === total;
+    const fits = (row) => row.length === rows[0].length && row.reduce((sum, weight) => sum + weight, 0n) === total;
     need(rows.every(fits), "the rows of its table do not sum to the total");
     return { draw: (i, chances) => chances.pick(rows[Number(i)]), rows: BigInt(rows.length), reports: BigInt(rows[0].length) };
   }],
-  mixture: [["size", "keep", "ends", "other"], (part) => {
+  // randomised response: the truth with probability `keep`, else any value
+  mixture: [["size", "keep"], (part) => {
     const size = whole(part.get("size"), 2n);
-    const keep = rational(part.get("keep"));
-    const ends = part.get("ends") == null ? keep : rational(part.get("ends"));
-    for (const [top, bottom] of [keep, ends]) need(top >= 0n && top < bottom, "a number in it is not a probability");
-    const all = (keep[1] / gcd(keep[1], ends[1])) * ends[1];
-    const other = part.get("other") == null ? null : channel(part.get("other"));
-    need(other === null || (other.rows === size && other.reports === size), "its parts do not fit");
+    const [top, bottom] = rational(part.get("keep"));
+    need(top >= 0n && top < bottom, "a number in it is not between 0 and 1");
     const draw = (i, chances) => {
-      const [top, bottom] = i === 0n || i === size - 1n ? ends : keep;
-      const stays = chances.chance(top * (all / bottom), all); // both are drawn: the time tells of neither
-      const drawn = other === null ? chances.below(size) : other.draw(i, chances);
-      return stays ? i : drawn;
+      const [stays, other] = [chances.chance(top, bottom), chances.below(size)]; // both: time tells neither
+      return stays ? i : other;
     };
     return { draw, rows: size, reports: size };
   }],
+  // the square wave: the 2 width + 1 reports about the truth are likelier than the n others
   window: [["n", "width", "a"], (part) => {
     const n = whole(part.get("n"), 1n);
     const length = 2n * whole(part.get("width"), 1n) + 1n;
-    const [p, q] = inside(part.get("a"));
+    const [p, q] = probability(part.get("a"));
     const draw = (i, chances) => {
       const [near, j, k] = [chances.chance(length * q, length * q + n * p), chances.below(length), chances.below(n)];
       return near ? i + j : k < i ? k : k + length;
@@ -240,98 +244,47 @@ const KINDS = {
   // points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0
   projective: [["size", "p", "m", "t", "recurrence", "a"], (part) => {
     const [size, p, m, t] = ["size", "p", "m", "t"].map((name) => whole(part.get(name), 1n));
-    const [low, high] = inside(part.get("a"));
-    const small = p > 1n && t > 1n && p < POINTS && m * t < 64n && m * p ** (m * (t - 1n)) < 2n * POINTS;
+    const [low, high] = probability(part.get("a"));
+    const small = p > 1n && t > 1n && m * t < 64n && m * p ** (m * (t - 1n)) < 2n * MAX_POINTS;
     need(small, "its space is larger than this program draws");
     const points = Number((p ** (m * t) - 1n) / (p ** m - 1n));
-    const factors = words(part.get("recurrence")).map((r) => Number(whole(r, 0n) % p));
+    const factors = wholes(part.get("recurrence")).map((factor) => Number(factor % p));
     need(BigInt(factors.length) === m * t && size >= 2n && size <= BigInt(points), "its parts do not fit");
-    const [field, turns] = [Number(p), Number(m) * points]; // whole numbers below 2^48: sums of at most 63 products
+    const [modulus, turns] = [Number(p), Number(m) * points]; // below 2^22: sums of at most 63 products are below 2^50
     const terms = [...factors.slice(1).fill(0), 1];
-    const zero = Array(points).fill(true);
-    const used = factors.flatMap((r, k) => (r === 0 ? [] : [[k, field - r]]));
+    const isZero = Array(points).fill(true);
+    const used = factors.flatMap((factor, k) => (factor === 0 ? [] : [[k, modulus - factor]]));
     for (let i = 0; i < turns; i++) {
-      if (terms[i] !== 0) zero[i % points] = false;
-      terms.push(used.reduce((sum, [k, r]) => sum + r * terms[i + k], 0) % field);
+      if (terms[i] !== 0) isZero[i % points] = false;
+      terms.push(used.reduce((sum, [k, factor]) => sum + factor * terms[i + k], 0) % modulus);
     }
-    const first = zero.indexOf(true);
-    const near = zero.flatMap((here, i) => (here ? [BigInt(i - first)] : []));
-    need(BigInt(near.length) === (BigInt(points) - 1n) / p ** m, "its parts do not fit");
-    const [many, all] = [BigInt(near.length), BigInt(points)];
-    const [more, even] = [many * (high - low), all * low]; // beyond any point's own, and of all points
+    const first = isZero.indexOf(true);
+    const hyperplane = isZero.flatMap((zero, i) => (zero ? [BigInt(i - first)] : []));
+    need(BigInt(hyperplane.length) === (BigInt(points) - 1n) / p ** m, "its parts do not fit");
+    // a report is from the truth's hyperplane with what it has beyond the weight of any point, or any point at all
+    const [many, all] = [BigInt(hyperplane.length), BigInt(points)];
+    const [more, even] = [many * (high - low), all * low];
     const draw = (i, chances) => {
-      const [chosen, j, k] = [chances.chance(more, more + even), chances.below(many), chances.below(all)];
-      return chosen ? (i + near[Number(j)]) % all : k;
+      const [inside, j, k] = [chances.chance(more, more + even), chances.below(many), chances.below(all)];
+      return inside ? (i + hyperplane[Number(j)]) % all : k;
     };
     return { draw, rows: size, reports: all };
   }],
-  geometric: [["n", "a"], (part) => closed(part.get("n"), new Map([["family", "geometric"], ["a", part.get("a")]]))],
-  clamped: [["n", "noise"], (part) => closed(part.get("n"), part.get("noise"))],
-  additive: [["noise", "low", "high"], (part) => {
-    const noise = noiseOf(part.get("noise"));
-    const [low, high] = ["low", "high"].map((end) => {
-      const value = part.get(end);
-      need(value === null || (value instanceof Written && value.text === "0"), "its ends are unknown");
-      return value;
-    });
-    const [least, most] = [low === null ? -FAR : 0n, high === null ? FAR : 0n];
-    return { draw: (i, chances) => between(i + noise(chances), least, most), rows: null, reports: null };
-  }],
-  map: [["size", "targets"], (part) => {
-    const size = whole(part.get("size"), 1n);
-    const targets = words(part.get("targets")).map((t) => whole(t, 0n));
-    need(targets.length > 0 && targets.every((t) => t < size), "its map leads outside");
-    return { draw: (i) => targets[Number(i)], rows: BigInt(targets.length), reports: size };
-  }],
-  then: [["first", "second"], (part) => {
-    const [first, second] = [channel(part.get("first")), channel(part.get("second"))];
-    need(first.reports !== null && first.reports === second.rows, "its parts do not fit");
-    return { draw: (i, chances) => second.draw(first.draw(i, chances), chances), rows: first.rows, reports: second.reports };
+  // truth plus noise with Pr[k] in proportion to a^|k|, clamped to 0..n
+  geometric: [["n", "a"], (part) => {
+    const n = whole(part.get("n"), 1n);
+    const sizeOfNoise = geometricNumber(...probability(part.get("a")));
+    const draw = (i, chances) => {
+      for (;;) {
+        const [size, negative] = [sizeOfNoise(chances), chances.chance(1n, 2n)];
+        if (size === 0n && negative) continue; // -0 is drawn again, which tells nothing about what is drawn then
+        const report = negative ? i - size : i + size;
+        return report < 0n ? 0n : report > n ? n : report;
+      }
+    };
+    return { draw, rows: n + 1n, reports: n + 1n };
   }],
 };
-
-function channel(part) {
-  const kind = part instanceof Map ? part.get("kind") : undefined;
-  need(typeof kind === "string" && Object.hasOwn(KINDS, kind), "its distribution is of a kind that this program does not know");
-  const [keys, read] = KINDS[kind];
-  need([...part.keys()].every((key) => key === "kind" || keys.includes(key)), "its distribution has parts that this program does not know");
-  const { draw, rows, reports } = read(part);
-  const checked = (i, chances) => {
-    if (rows !== null && (i < 0n || i >= rows)) throw new Error("a position without a row was to be drawn for");
-    return draw(i, chances);
-  };
-  return { draw: checked, rows, reports };
-}
-
-function between(value, least, most) {
-  return value < least ? least : value > most ? most : value;
-}
-
-function closed(size, part) {
-  const n = whole(size, 1n);
-  const noise = noiseOf(part);
-  return { draw: (i, chances) => between(i + noise(chances), 0n, n), rows: n + 1n, reports: n + 1n };
-}
-
-// Pr[i] in proportion to b^j, where |i| = kD + u, and j = k for u < r, else k + 1; geometric noise is D = r = 1.
-function noiseOf(part) {
-  const family = part instanceof Map ? part.get("family") : undefined;
-  need(family === "geometric" || family === "staircase", "its noise is of a kind that this program does not know");
-  const [p, q] = inside(part.get(family === "geometric" ? "a" : "b"));
-  const [wide, top] = family === "geometric" ? [1n, 1n] : [whole(part.get("D"), 1n), whole(part.get("r"), 1n)];
-  need(top <= wide, "its stairs are wider than the sensitivity");
-  const steps = geometricNumber(p, q);
-  return (chances) => {
-    for (;;) {
-      let size = wide * steps(chances);
-      const [high, j] = [chances.chance(top * q, top * q + (wide - top) * p), chances.below(top)];
-      const k = chances.below(wide > top ? wide - top : 1n);
-      size += high ? j : top + k;
-      const negative = chances.chance(1n, 2n);
-      if (size !== 0n || !negative) return negative ? -size : size;
-    }
-  };
-}
 
 // A number k with probability (1 - b) b^k: digit j is 1 with probability b^(2^j) / (1 + b^(2^j)), independently of the rest. The
 // choices that a small one does not need are made as well and thrown away: all but one number in 2^64 take as many.
@@ -339,11 +292,11 @@ function geometricNumber(p, q) {
   const powers = [[p, q]];
   for (;;) {
     const [top, bottom] = powers[powers.length - 1];
-    if (2n * top <= bottom || 2n * BigInt(bottom.toString(16).length) * 4n > BITS) break;
+    if (2n * top <= bottom || 2 * bitLength(bottom) > MAX_POWER_BITS) break;
     powers.push([top * top, bottom * bottom]);
   }
   const [top, bottom] = powers.pop();
-  need((bottom - top) * LONGEST >= bottom, "its noise is wider than this program draws");
+  need((bottom - top) * MAX_TURNS >= bottom, "its noise is wider than this program draws");
   powers.reverse();
   const turns = (46n * bottom) / (bottom - top); // b^turns < e^-45 < 2^-64
   return (chances) => {
@@ -356,40 +309,83 @@ function geometricNumber(p, q) {
   };
 }
 
-// Values low, low + step, ..., high; positions count from low, from high where low is open, from 0 where both are.
+function channel(part) {
+  const kind = part instanceof Map ? part.get("kind") : undefined;
+  need(typeof kind === "string" && Object.hasOwn(KINDS, kind), "its distribution is of a kind that this program does not know");
+  const [keys, read] = KINDS[kind];
+  const fits = part.size === keys.length + 1 && keys.every((key) => part.has(key));
+  need(fits, "its distribution has other parts than this program knows");
+  const { draw, rows, reports } = read(part);
+  const checked = (i, chances) => {
+    if (i < 0n || i >= rows) throw new Error("a position without a row was to be drawn for");
+    return draw(i, chances);
+  };
+  return { draw: checked, rows, reports };
+}
+
+// The exact fraction that a number of JavaScript is.
+function exact(number) {
+  let bottom = 1n;
+  for (; !Number.isInteger(number); number *= 2) bottom *= 2n; // which is exact
+  return [BigInt(number), bottom];
+}
+
+// The number of JavaScript that is nearest to a fraction, whose digits beyond the 64th only say that there are some.
+function nearest([top, bottom]) {
+  const shift = Math.max(0, 64 + bitLength(bottom) - bitLength(top < 0n ? -top : top));
+  const scaled = top << BigInt(shift);
+  const rest = scaled % bottom === 0n ? 0n : top < 0n ? -1n : 1n;
+  return Number(2n * (scaled / bottom) + rest) / 2 / 2 ** shift;
+}
+
+// The numbers low, low + step, ..., high.
 class Grid {
   constructor(part) {
     need(part instanceof Map && ["low", "high", "step"].every((key) => part.has(key)), "a part of it is missing or misshapen");
-    this.low = part.get("low") === null ? null : rational(part.get("low"));
-    this.high = part.get("high") === null ? null : rational(part.get("high"));
+    this.low = rational(part.get("low"));
     this.step = rational(part.get("step"));
     need(this.step[0] > 0n, "its step is not a positive number");
-    this.anchor = this.low ?? this.high ?? [0n, 1n];
-    const steps = this.low === null || this.high === null ? null : this.steps(this.high);
-    this.size = steps === null ? null : steps[0] / steps[1] + 1n;
+    const [top, bottom] = this.steps(rational(part.get("high")));
+    this.size = top / bottom + 1n;
   }
 
+  // How many steps a number is above the lowest one.
   steps([top, bottom]) {
-    const [a, b] = this.anchor;
+    const [a, b] = this.low;
     return reduced((top * b - a * bottom) * this.step[1], bottom * b * this.step[0]);
   }
 
-  position(value) {
-    const text = typeof value === "string" ? value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "") : typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : "";
-    const found = /^([+-]?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:\/([0-9]{1,40}))?$/.exec(text);
-    const bottom = found === null ? 0n : 10n ** BigInt((found[3] ?? "").length) * BigInt(found[4] ?? "1");
-    if (bottom !== 0n) {
-      const sign = found[1] === "-" ? -1n : 1n;
-      const [place, rest] = this.steps([sign * BigInt(found[2] + (found[3] ?? "")), bottom]);
-      const [least, most] = [this.low === null ? -FAR : 0n, this.high === null ? FAR : 0n];
-      if (rest === 1n && (this.size === null ? least <= place && place <= most : 0n <= place && place < this.size)) return place;
-    }
-    throw new RefusedError("The value is not on the mechanism's grid; nothing was drawn. Give one that is.");
+  at(position) {
+    const [a, b] = this.low;
+    return reduced(a * this.step[1] + position * this.step[0] * b, b * this.step[1]);
   }
 
-  value(place) {
-    const [a, b] = this.anchor;
-    const [top, bottom] = reduced(a * this.step[1] + place * this.step[0] * b, b * this.step[1]);
+  // Where a number stands: one that lies on the grid, or the float that is nearest to one that does.
+  position(value) {
+    let steps = [0n, 0n];
+    if (typeof value === "string") {
+      const found = /^[ \t\n\v\f\r]*([+-]?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:\/([0-9]{1,40}))?[ \t\n\v\f\r]*$/.exec(value);
+      const bottom = found === null ? 0n : 10n ** BigInt((found[3] ?? "").length) * BigInt(found[4] ?? "1");
+      if (bottom > 0n) steps = this.steps([(found[1] === "-" ? -1n : 1n) * BigInt(found[2] + (found[3] ?? "")), bottom]);
+    } else if (typeof value === "bigint") {
+      steps = this.steps([value, 1n]);
+    } else if (typeof value === "number") {
+      if (Number.isFinite(value)) {
+        const [top, bottom] = this.steps(exact(value));
+        const position = (2n * top + bottom) / (2n * bottom);
+        if (2n * top + bottom >= 0n && nearest(this.at(position)) === value) steps = [position, 1n];
+      }
+    } else {
+      throw new RefusedError("A value of this type is not read; nothing was drawn. Give a text, a number or a BigInt.");
+    }
+    if (steps[1] !== 1n || steps[0] < 0n || steps[0] >= this.size) {
+      throw new RefusedError("The value is not on the mechanism's grid; nothing was drawn. Give one that is.");
+    }
+    return steps[0];
+  }
+
+  value(position) {
+    const [top, bottom] = this.at(position);
     return bottom === 1n ? `${top}` : `${top}/${bottom}`;
   }
 }
@@ -401,25 +397,34 @@ class Names {
     const texts = Array.isArray(names) && names.every((name) => typeof name === "string" && name !== "" && !/\p{Surrogate}/u.test(name));
     need(texts && part.size === 2 && part.has("other"), "its names are no texts");
     this.names = names;
-    this.places = new Map(names.map((name, k) => [name, BigInt(k)]));
+    this.positions = new Map(names.map((name, k) => [name, BigInt(k)]));
     this.size = BigInt(names.length);
-    need(BigInt(this.places.size) === this.size && (other === null || this.places.has(other)), "its names do not fit");
-    this.other = other === null ? undefined : this.places.get(other);
+    need(BigInt(this.positions.size) === this.size && (other === null || this.positions.has(other)), "its names do not fit");
+    this.other = other === null ? undefined : this.positions.get(other);
   }
 
   position(value) {
-    const place = typeof value === "string" && value !== "" ? this.places.get(value) ?? this.other : undefined;
-    if (place === undefined) throw new RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.");
-    return place;
+    const position = typeof value === "string" && value !== "" ? this.positions.get(value) ?? this.other : undefined;
+    if (position === undefined) throw new RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.");
+    return position;
   }
 
-  value(place) {
-    return this.names[Number(place)];
+  value(position) {
+    return this.names[Number(position)];
   }
 }
 
 function answers(part) {
   return part instanceof Map && part.has("names") ? new Names(part) : new Grid(part);
+}
+
+// Whether a text is one of these answers, written as they are written.
+function has(grid, text) {
+  try {
+    return typeof text === "string" && grid.value(grid.position(text)) === text;
+  } catch {
+    return false;
+  }
 }
 
 export class Reporter {
@@ -428,64 +433,71 @@ export class Reporter {
     this.channel = channel(document.get("channel"));
     this.inputs = answers(document.get("inputs"));
     this.outputs = answers(document.get("outputs"));
+    const level = document.get("level");
+    const [top, bottom] = rational(level instanceof Map ? level.get("alpha") : undefined);
+    need(top > 0n && top <= bottom, "it promises no privacy");
     const fits = this.inputs.size === this.channel.rows && this.outputs.size === this.channel.reports;
     need(fits, "its grids do not fit its distribution");
   }
 
-  // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, a fraction such as 1/2, or a name.
+  // A report for a true value (a text, a number or a BigInt), as a text: a whole number, a fraction such as 1/2, or a name.
   report(value, chances = new Chances()) {
     return this.outputs.value(this.channel.draw(this.inputs.position(value), chances));
   }
 
-  // The report and the new memo, which must be stored before the report is sent.
+  // The report and the new memo, which must be stored before the report is sent. The first memo is null.
   remembered(value, memo, most, chances = new Chances()) {
     if (!Number.isSafeInteger(most) || most < 1) {
-      throw new RefusedError("The number of different values that get a report of their own must be at least 1.");
+      throw new RefusedError("How many different values get a report of their own must be a whole number, at least 1.");
     }
-    const place = this.inputs.position(value);
-    const key = this.inputs.value(place);
-    const fresh = { format: "discreet-memo", version: 1, mechanism: this.digest, most, reports: {}, last: null, frozen: false };
-    let known = fresh;
-    if (memo !== null && memo !== undefined) {
-      try {
-        known = JSON.parse(memo);
-      } catch {
-        throw new RefusedError("The memo cannot be read; a lost one counts as new values, so bring back a good copy.");
-      }
-      if (known === null || known.format !== fresh.format || known.version !== 1) {
-        throw new RefusedError("The memo is another kind of text; give another one.");
-      }
-      if (known.mechanism !== this.digest || known.most !== most) {
-        throw new RefusedError("The memo belongs to another mechanism or another number of values; give another one.");
-      }
-      if (!this.isPossible(known)) {
-        throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
-      }
-    }
-    known.reports = Object.assign(Object.create(null), known.reports); // a name may be "__proto__"
+    const position = this.inputs.position(value);
+    const key = this.inputs.value(position);
+    const known = this.read(memo, most);
     const came = Object.hasOwn(known.reports, key);
     if (!known.frozen && !came && Object.keys(known.reports).length < most) {
       known.last = known.reports[key] = this.report(value, chances);
     } else {
-      this.outputs.value(this.channel.draw(place, new Chances())); // for nothing: the time does not tell that a value came before
+      this.outputs.value(this.channel.draw(position, new Chances())); // in vain: the time does not tell that a value came before
       known.frozen = known.frozen || !came;
       known.last = known.frozen ? known.last : known.reports[key];
     }
     return { report: known.last, memo: JSON.stringify(known) };
   }
 
-  // Could this program have written the memo?
+  read(memo, most) {
+    const head = { format: "discreet-memo", version: 1, mechanism: this.digest, most };
+    const fresh = { ...head, reports: Object.create(null), last: null, frozen: false }; // a name may be "__proto__"
+    if (memo === null) return fresh;
+    if (typeof memo !== "string") {
+      throw new RefusedError("A memo is the text that this program gave before, or null for the first report; give one of these.");
+    }
+    let known;
+    try {
+      known = JSON.parse(memo);
+    } catch {
+      throw new RefusedError("The memo cannot be read; a lost one counts as new values, so bring back a good copy.");
+    }
+    const keys = Object.keys(fresh);
+    const isMemo = known !== null && typeof known === "object" && Object.keys(known).length === keys.length;
+    if (!isMemo || !keys.every((key) => Object.hasOwn(known, key)) || known.format !== head.format || known.version !== 1) {
+      throw new RefusedError("The memo is another kind of text; give another one.");
+    }
+    if (known.mechanism !== this.digest || known.most !== most) {
+      throw new RefusedError("The memo belongs to another mechanism or another number of values; give another one.");
+    }
+    if (!this.isPossible(known)) {
+      throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
+    }
+    return { ...known, reports: Object.assign(fresh.reports, known.reports) };
+  }
+
+  // Whether this program can have written the memo.
   isPossible({ reports, last, frozen, most }) {
     if (reports === null || typeof reports !== "object" || Array.isArray(reports)) return false;
     const pairs = Object.entries(reports);
     if (pairs.length < 1 || pairs.length > most || !pairs.some(([, report]) => report === last)) return false;
-    if (typeof frozen !== "boolean" || (frozen && pairs.length !== most)) return false;
-    const written = (grid, text) => typeof text === "string" && grid.value(grid.position(text)) === text;
-    try {
-      return pairs.every(([value, report]) => written(this.inputs, value) && written(this.outputs, report));
-    } catch {
-      return false;
-    }
+    if (typeof frozen !== "boolean" || (frozen && pairs.length < most)) return false;
+    return pairs.every(([value, report]) => has(this.inputs, value) && has(this.outputs, report));
   }
 }
 
@@ -502,7 +514,5 @@ export async function load(text) {
   need(version instanceof Written && version.text === "1", "this program reads version 1 of such files alone");
   const digest = await digestOf(document);
   need(document.get("digest") === digest, "it was changed after it was saved");
-  // a traditional method is saved with the level that it has, none
-  need(document.get("level") instanceof Map && document.get("level").get("alpha") !== "0", "it promises no privacy");
   return new Reporter(document, digest);
 }

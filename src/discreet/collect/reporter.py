@@ -4,7 +4,7 @@ This file imports nothing from discreet, so that it can be copied to where the v
 that its content fits its digest and that it understands all of its distribution, and draws one report exactly by that
 distribution: whole numbers from the operating system's randomness, no floats. The digest notices damage; against a forged
 file compare it with one that you hold. What privacy the distribution gives is proved by verify.py, once, by whoever hands
-the file out.
+the file out. reporter.mjs does the same in JavaScript, and takes and refuses the same files.
 
 For repeated collection give a memo:  python reporter.py mechanism.json VALUE --memo memo.json --most 5
 A value that comes again gets the report it got before; after 5 different values the last report is repeated for good. Then,
@@ -30,20 +30,19 @@ import secrets
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
-FORMAT, VERSION = "discreet-mechanism", 1
+FORMAT, VERSION = "discreet-mechanism", "1"
 MEMO = "discreet-memo"
-_NUMBER = re.compile(r"([+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:/([0-9]{1,40}))?")
-_HALVES = re.compile("[\ud800-\udfff]")  # of characters, which cannot be written
+_VALUE = re.compile(r"([+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:/([0-9]{1,40}))?")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which cannot be written
 _BLANKS = " \t\n\v\f\r"  # may stand about a value
-_FAR = 2**61 - 1  # where every grid ends
-_BITS = 2**18  # of the powers that noise is drawn with
-_LONGEST = 2**10  # turns of a loop to be expected
-_POINTS = 2**21  # of a projective space
+_MAX_DEPTH = 200  # of lists and objects within each other
+_MAX_POWER_BITS = 2**18  # of the powers of b from which geometric noise is drawn
+_MAX_TURNS = 2**10  # of a loop, on average
+_MAX_POINTS = 2**21  # of a projective space
 
-Place = int
-Draw = Callable[[Place, "Chances"], Place]
+Draw = Callable[[int, "Chances"], int]  # from the position of a true value to the position of a report
 
 
 class RefusedError(ValueError):
@@ -51,13 +50,13 @@ class RefusedError(ValueError):
 
 
 class Chances:
-    """Exact choices, from fair bits. Tests put others in their place to see every choice there is."""
+    """Exact random choices from fair bits. Tests replace them to enumerate every choice there is."""
 
     def __init__(self, bits: Callable[[int], int] | None = None) -> None:
         self.bits = bits or secrets.randbits
 
     def below(self, size: int) -> int:
-        """A whole number from 0 below `size`, all alike."""
+        """A uniform whole number from 0 to size - 1."""
         if size == 1:
             return 0
         length = (size - 1).bit_length()
@@ -67,9 +66,9 @@ class Chances:
                 return drawn
 
     def chance(self, part: int, whole: int) -> bool:
-        """True with the probability part/whole: is a uniform number, drawn 64 binary digits at a time, below it?
+        """True with probability part/whole: whether a uniform number, drawn 64 binary digits at a time, is below it.
 
-        One word decides, whatever the numbers are, but for one time in 2^64.
+        One word decides, whatever the numbers are, except one time in 2^64.
         """
         while True:
             digits, part = divmod(part << 64, whole)
@@ -78,16 +77,68 @@ class Chances:
                 return drawn < digits
 
     def pick(self, weights: list[int]) -> int:
-        """A position, with the probability of its weight over their sum."""
+        """A position, with probability proportional to its weight."""
         left = self.below(sum(weights))
-        for k, weight in enumerate(weights):
+        for position, weight in enumerate(weights):
             left -= weight
             if left < 0:
-                return k
-        raise AssertionError("the weights are no weights")
+                return position
+        raise AssertionError("the weights sum to less than their sum")
 
 
-# The distribution of a file
+# Reading a mechanism file
+
+
+class _Number(NamedTuple):
+    """A number in JSON, as it is written there: the digest is over that text, and no reader rounds it."""
+
+    text: str
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """The document in a file, whose digest fits its content."""
+    try:
+        document = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_without_doubles,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=_no_constant,
+        )
+        _need(isinstance(document, dict) and document.get("format") == FORMAT, "it is another kind of file")
+        _need(document.get("version") == _Number(VERSION), f"this program reads version {VERSION} of such files alone")
+        text = _canonical({key: value for key, value in document.items() if key != "digest"})
+    except RefusedError:
+        raise
+    except (ValueError, RecursionError):
+        raise RefusedError("This is no mechanism file: it is not JSON, or was cut short. Get it anew.") from None
+    digest = "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+    _need(document.get("digest") == digest, "it was changed after it was saved")
+    return dict(document)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError("JSON has no NaN and no Infinity")
+
+
+def _canonical(value: Any, depth: int = 0) -> str:
+    """JSON without blanks, with sorted keys and every number as it was written."""
+    if depth > _MAX_DEPTH:
+        raise ValueError("lists and objects nest too deeply")
+    if isinstance(value, _Number):
+        return value.text
+    if isinstance(value, list):
+        return f"[{','.join(_canonical(part, depth + 1) for part in value)}]"
+    if isinstance(value, dict):
+        parts = (f"{json.dumps(key)}:{_canonical(value[key], depth + 1)}" for key in sorted(value))
+        return f"{{{','.join(parts)}}}"
+    return json.dumps(value)
 
 
 def _need(condition: object, why: str) -> None:
@@ -96,59 +147,60 @@ def _need(condition: object, why: str) -> None:
 
 
 def _rational(text: Any) -> Fraction:
-    _need(
-        isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,4200}(/[0-9]{1,4200})?", text),
-        "a number in it cannot be read",
-    )
+    readable = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,4200}(/[0-9]{1,4200})?", text)
+    _need(readable, "a number in it cannot be read")
     top, _, bottom = text.partition("/")
     _need(int(bottom or "1") > 0, "a number in it cannot be read")
     return Fraction(int(top), int(bottom or "1"))
 
 
 def _whole(value: Any, least: int) -> int:
-    readable = type(value) is int or (isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,4200}", value))
-    _need(readable, "a number in it cannot be read")
-    _need(int(value) >= least, "a number in it is too small")
-    return int(value)
+    text = value.text if isinstance(value, _Number) else value
+    _need(isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,4200}", text), "a number in it cannot be read")
+    _need(int(text) >= least, "a number in it is too small")
+    return int(text)
 
 
-def _inside(text: Any) -> Fraction:
+def _wholes(text: Any) -> list[int]:
+    """Whole numbers of 0 or more, between single spaces."""
+    _need(isinstance(text, str), "a list of numbers in it is no text")
+    return [_whole(word, 0) for word in text.split(" ")]
+
+
+def _probability(text: Any) -> Fraction:
     number = _rational(text)
-    _need(0 < number < 1, "a number in it is not a probability")
+    _need(0 < number < 1, "a number in it is not between 0 and 1")
     return number
 
 
-def _table(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+# The distribution of reports: each kind of channel gives its draw and the numbers of true values and of reports
+
+
+def _table(part: dict[str, Any]) -> tuple[Draw, int, int]:
+    """Each row has the integer weights of all reports."""
     _need(isinstance(part["rows"], list) and len(part["rows"]) >= 2, "its table has no rows")
-    rows = [[_whole(w, 0) for w in row.split()] for row in part["rows"]]
+    rows = [_wholes(row) for row in part["rows"]]
     total = _whole(part["total"], 1)
-    _need(
-        all(len(row) == len(rows[0]) and sum(row) == total for row in rows),
-        "the rows of its table do not sum to the total",
-    )
+    fits = all(len(row) == len(rows[0]) and sum(row) == total for row in rows)
+    _need(fits, "the rows of its table do not sum to the total")
     return lambda i, chances: chances.pick(rows[i]), len(rows), len(rows[0])
 
 
-def _mixture(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+def _mixture(part: dict[str, Any]) -> tuple[Draw, int, int]:
+    """Randomised response: the truth with probability `keep`, else any value."""
     size, keep = _whole(part["size"], 2), _rational(part["keep"])
-    ends = keep if part.get("ends") is None else _rational(part["ends"])
-    _need(0 <= keep < 1 and 0 <= ends < 1, "a number in it is not a probability")
-    other: Draw = lambda i, chances: chances.below(size)  # noqa: E731
-    whole = math.lcm(keep.denominator, ends.denominator)
-    if part.get("other") is not None:
-        other, rows, reports = channel(part["other"])
-        _need(rows == reports == size, "its parts do not fit")
+    _need(0 <= keep < 1, "a number in it is not between 0 and 1")
 
     def draw(i: int, chances: Chances) -> int:
-        kept = ends if i in (0, size - 1) else keep
-        stays, drawn = chances.chance(int(kept * whole), whole), other(i, chances)  # both: the time tells of neither
-        return i if stays else drawn
+        stays, other = chances.chance(keep.numerator, keep.denominator), chances.below(size)  # both: time tells neither
+        return i if stays else other
 
     return draw, size, size
 
 
-def _window(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    n, length, a = _whole(part["n"], 1), 2 * _whole(part["width"], 1) + 1, _inside(part["a"])
+def _window(part: dict[str, Any]) -> tuple[Draw, int, int]:
+    """The square wave: the 2 width + 1 reports about the truth are likelier than the n others."""
+    n, length, a = _whole(part["n"], 1), 2 * _whole(part["width"], 1) + 1, _probability(part["a"])
     near, far = length * a.denominator, n * a.numerator
 
     def draw(i: int, chances: Chances) -> int:
@@ -158,146 +210,57 @@ def _window(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return draw, n + 1, n + length
 
 
-def _projective(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+def _projective(part: dict[str, Any]) -> tuple[Draw, int, int]:
     """Points of a projective space over the field of p^m elements: a hyperplane is where a recurrence modulo p is 0."""
-    size, p, m, t, a = *(_whole(part[name], 1) for name in ("size", "p", "m", "t")), _inside(part["a"])
-    _need(
-        p > 1 and t > 1 and m * t < 64 and m * p ** (m * (t - 1)) < 2 * _POINTS,
-        "its space is larger than this program draws",
-    )
+    size, p, m, t = (_whole(part[name], 1) for name in ("size", "p", "m", "t"))
+    a = _probability(part["a"])
+    small = p > 1 and t > 1 and m * t < 64 and m * p ** (m * (t - 1)) < 2 * _MAX_POINTS
+    _need(small, "its space is larger than this program draws")
     points, q = (p ** (m * t) - 1) // (p**m - 1), p**m
-    factors = [_whole(r, 0) for r in part["recurrence"].split()]
+    factors = _wholes(part["recurrence"])
     _need(len(factors) == m * t and 2 <= size <= points, "its parts do not fit")
-    terms, zero = [0] * (m * t - 1) + [1], [True] * points
-    used = [(k - m * t, r) for k, r in enumerate(factors) if r]
+    terms, is_zero = [0] * (m * t - 1) + [1], [True] * points
+    used = [(k - m * t, factor) for k, factor in enumerate(factors) if factor]
     for i in range(m * points):
-        zero[i % points] &= terms[i] == 0
-        terms.append(-sum(r * terms[k] for k, r in used) % p)
-    near = [i - zero.index(True) for i, here in enumerate(zero) if here]
-    _need(len(near) == (points - 1) // q, "its parts do not fit")
-    more, whole = (
-        len(near) * (a.denominator - a.numerator),
-        points * a.numerator,
-    )  # beyond any point's own, and of all points
+        is_zero[i % points] &= terms[i] == 0
+        terms.append(-sum(factor * terms[k] for k, factor in used) % p)
+    hyperplane = [i - is_zero.index(True) for i, zero in enumerate(is_zero) if zero]
+    _need(len(hyperplane) == (points - 1) // q, "its parts do not fit")
+    # a report is from the truth's hyperplane with what it has beyond the weight of any point, or any point at all
+    more, even = len(hyperplane) * (a.denominator - a.numerator), points * a.numerator
 
     def draw(i: int, chances: Chances) -> int:
-        inside, j, k = chances.chance(more, more + whole), chances.below(len(near)), chances.below(points)
-        return (i + near[j]) % points if inside else k
+        inside, j, k = chances.chance(more, more + even), chances.below(len(hyperplane)), chances.below(points)
+        return (i + hyperplane[j]) % points if inside else k
 
     return draw, size, points
 
 
-def _geometric(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    return _clamped({"n": part["n"], "noise": {"family": "geometric", "a": part["a"]}})
+def _geometric(part: dict[str, Any]) -> tuple[Draw, int, int]:
+    """Truth plus noise with Pr[k] in proportion to a^|k|, clamped to 0..n."""
+    n, a = _whole(part["n"], 1), _probability(part["a"])
+    size_of_noise = _geometric_number(a.numerator, a.denominator)
 
-
-def _clamped(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    n, noise = _whole(part["n"], 1), _noise(part["noise"])
-    return lambda i, chances: min(max(i + noise(chances), 0), n), n + 1, n + 1
-
-
-def _additive(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    noise, low, high = _noise(part["noise"]), part["low"], part["high"]
-    _need(all(end is None or end == 0 for end in (low, high)), "its ends are unknown")
-    least, most = (-_FAR if low is None else 0), (_FAR if high is None else 0)
-    return lambda i, chances: min(max(i + noise(chances), least), most), None, None
-
-
-def _map(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    targets, size = [_whole(t, 0) for t in part["targets"].split()], _whole(part["size"], 1)
-    _need(targets and max(targets) < size, "its map leads outside")
-    return lambda i, chances: targets[i], len(targets), size
-
-
-def _then(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
-    (first, rows, middle), (second, fits, reports) = channel(part["first"]), channel(part["second"])
-    _need(middle is not None and middle == fits, "its parts do not fit")
-    return lambda i, chances: second(first(i, chances), chances), rows, reports
-
-
-_KINDS = {
-    "table": _table,
-    "mixture": _mixture,
-    "window": _window,
-    "projective": _projective,
-    "geometric": _geometric,
-    "clamped": _clamped,
-    "additive": _additive,
-    "map": _map,
-    "then": _then,
-}
-_KEYS = {
-    "table": "kind total rows",
-    "mixture": "kind size keep ends other",
-    "window": "kind n width a",
-    "projective": "kind size p m t recurrence a",
-    "geometric": "kind n a",
-    "clamped": "kind n noise",
-    "additive": "kind noise low high",
-    "map": "kind size targets",
-    "then": "kind first second",
-}
-
-
-def channel(part: Any) -> tuple[Draw, int | None, int | None]:
-    """How a report is drawn from a position, and how many true values and reports there are (None: without end)."""
-    kind = str(part.get("kind")) if isinstance(part, dict) else ""
-    _need(kind in _KINDS, "its distribution is of a kind that this program does not know")
-    _need(set(part) <= set(_KEYS[kind].split()), "its distribution has parts that this program does not know")
-    draw, rows, reports = _KINDS[kind](part)
-
-    def checked(i: int, chances: Chances) -> int:
-        if rows is not None and not 0 <= i < rows:  # a list would count from its end
-            raise AssertionError("a position without a row was to be drawn for")
-        return draw(i, chances)
-
-    return checked, rows, reports
-
-
-def _noise(part: Any) -> Callable[[Chances], int]:
-    """Pr[i] in proportion to b^j, where |i| = kD + u, and j = k for u < r, else k + 1; geometric noise is D = r = 1.
-
-    k, u and a sign are drawn apart; -0 is drawn again, which tells nothing about what is drawn then.
-    """
-    family = part.get("family") if isinstance(part, dict) else None
-    _need(family in ("geometric", "staircase"), "its noise is of a kind that this program does not know")
-    b, wide, top = (
-        (_inside(part["a"]), 1, 1)
-        if family == "geometric"
-        else (_inside(part["b"]), _whole(part["D"], 1), _whole(part["r"], 1))
-    )
-    _need(top <= wide, "its stairs are wider than the sensitivity")
-    p, q = b.numerator, b.denominator
-    steps = _geometric_number(p, q)
-
-    def draw(chances: Chances) -> int:
+    def draw(i: int, chances: Chances) -> int:
         while True:
-            size = wide * steps(chances)
-            upper = top * q
-            high, j, k = (
-                chances.chance(upper, upper + (wide - top) * p),
-                chances.below(top),
-                chances.below(max(wide - top, 1)),
-            )
-            size += j if high else top + k
-            negative = chances.chance(1, 2)
-            if size or not negative:
-                return -size if negative else size
+            size, negative = size_of_noise(chances), chances.chance(1, 2)
+            if size or not negative:  # -0 is drawn again, which tells nothing about what is drawn then
+                return min(max(i - size if negative else i + size, 0), n)
 
-    return draw
+    return draw, n + 1, n + 1
 
 
 def _geometric_number(p: int, q: int) -> Callable[[Chances], int]:
-    """A number k with probability (1 - b) b^k, b = p/q: its low binary digits are independent of each other and of the rest.
+    """A number k with probability (1 - b) b^k, b = p/q: its binary digits are independent of each other and of the rest.
 
     Digit j is 1 with probability b^(2^j) / (1 + b^(2^j)); what is left is such a number again, for b^(2^digits). The choices that
     a small one does not need are made as well and thrown away: all but one number in 2^64 take as many.
     """
     powers = [(p, q)]
-    while 2 * powers[-1][0] > powers[-1][1] and 2 * powers[-1][1].bit_length() <= _BITS:
+    while 2 * powers[-1][0] > powers[-1][1] and 2 * powers[-1][1].bit_length() <= _MAX_POWER_BITS:
         powers.append((powers[-1][0] ** 2, powers[-1][1] ** 2))
     *digits, (top, bottom) = powers
-    _need((bottom - top) * _LONGEST >= bottom, "its noise is wider than this program draws")
+    _need((bottom - top) * _MAX_TURNS >= bottom, "its noise is wider than this program draws")
     turns = 46 * bottom // (bottom - top)  # b^turns < e^-45 < 2^-64
 
     def draw(chances: Chances) -> int:
@@ -314,6 +277,32 @@ def _geometric_number(p: int, q: int) -> Callable[[Chances], int]:
     return draw
 
 
+_KINDS: dict[str, tuple[Callable[[dict[str, Any]], tuple[Draw, int, int]], set[str]]] = {
+    "table": (_table, {"kind", "total", "rows"}),
+    "mixture": (_mixture, {"kind", "size", "keep"}),
+    "window": (_window, {"kind", "n", "width", "a"}),
+    "projective": (_projective, {"kind", "size", "p", "m", "t", "recurrence", "a"}),
+    "geometric": (_geometric, {"kind", "n", "a"}),
+}
+
+
+def channel(part: Any) -> tuple[Draw, int, int]:
+    """How a report is drawn for the position of a true value, and how many true values and reports there are."""
+    kind = part.get("kind") if isinstance(part, dict) else None
+    known = isinstance(kind, str) and kind in _KINDS
+    _need(known, "its distribution is of a kind that this program does not know")
+    read, keys = _KINDS[str(kind)]
+    _need(set(part) == keys, "its distribution has other parts than this program knows")
+    draw, rows, reports = read(part)
+
+    def checked(i: int, chances: Chances) -> int:
+        if not 0 <= i < rows:  # a list would count from its end
+            raise AssertionError("a position without a row was to be drawn for")
+        return draw(i, chances)
+
+    return checked, rows, reports
+
+
 # The file, the value, the report
 
 
@@ -321,35 +310,22 @@ class Reporter:
     """The distribution of one mechanism file, ready to draw."""
 
     def __init__(self, data: bytes) -> None:
+        document = _parsed(data)
+        self.digest: str = document["digest"]
         try:
-            document = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
-        except (ValueError, RecursionError):
-            raise RefusedError("This is no mechanism file: it is not JSON, or was cut short. Get it anew.") from None
-        _need(isinstance(document, dict) and document.get("format") == FORMAT, "it is another kind of file")
-        version = document.get("version")
-        _need(type(version) is int and version == VERSION, f"this program reads version {VERSION} of such files alone")
-        body = {key: value for key, value in document.items() if key != "digest"}
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        self.digest = "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
-        _need(document.get("digest") == self.digest, "it was changed after it was saved")
-        try:
-            self._draw, self.rows, self.reports = channel(document["channel"])
+            self._draw, rows, reports = channel(document["channel"])
             self._inputs, self._outputs = (_answers(document[name]) for name in ("inputs", "outputs"))
-            private = (
-                document["level"]["alpha"] != "0"
-            )  # a traditional method is saved with the level that it has, none
-        except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
+            alpha = _rational(document["level"]["alpha"])
+        except (KeyError, TypeError, AttributeError):
             raise RefusedError(
                 "The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py."
             ) from None
-        _need(private, "it promises no privacy")
-        _need(
-            (self._inputs.size, self._outputs.size) == (self.rows, self.reports),
-            "its grids do not fit its distribution",
-        )
+        _need(0 < alpha <= 1, "it promises no privacy")
+        _need((self._inputs.size, self._outputs.size) == (rows, reports), "its grids do not fit its distribution")
 
     @classmethod
     def load(cls, path: str) -> Reporter:
+        """The reporter of a mechanism file."""
         try:
             with open(path, "rb") as file:
                 return cls(file.read())
@@ -361,11 +337,13 @@ class Reporter:
         return self._outputs.value(self._draw(self._inputs.position(value), chances or Chances()))
 
     def remembered(self, value: object, memo: str, most: int, chances: Chances | None = None) -> str:
-        """The same with a memo in a file, which is written, whole, before the report is known to anyone."""
+        """A report for a true value with a memo in a file, which is written, whole, before the report is known to anyone."""
         if type(most) is not int or most < 1:
-            raise RefusedError("The number of different values that get a report of their own must be at least 1.")
-        place = self._inputs.position(value)
-        key = self._inputs.value(place)
+            raise RefusedError(
+                "How many different values get a report of their own must be a whole number, at least 1."
+            )
+        position = self._inputs.position(value)
+        key = self._inputs.value(position)
         with _Lock(memo):
             known = self._read(memo, most)
             reports: dict[str, str] = known["reports"]
@@ -373,35 +351,28 @@ class Reporter:
                 known["last"] = reports[key] = self.report(value, chances)
             else:
                 self._outputs.value(
-                    self._draw(place, Chances())
-                )  # for nothing: the time does not tell that a value came before
+                    self._draw(position, Chances())
+                )  # in vain: the time does not tell that a value came before
                 known["frozen"] = known["frozen"] or key not in reports
                 known["last"] = known["last"] if known["frozen"] else reports[key]
             _write(memo, known)
         return str(known["last"])
 
     def _read(self, memo: str, most: int) -> dict[str, Any]:
-        fresh = {
-            "format": MEMO,
-            "version": 1,
-            "mechanism": self.digest,
-            "most": most,
-            "reports": {},
-            "last": None,
-            "frozen": False,
-        }
+        head = {"format": MEMO, "version": 1, "mechanism": self.digest, "most": most}
+        fresh = {**head, "reports": {}, "last": None, "frozen": False}
         try:
             with open(memo, encoding="ascii") as file:
                 known = json.load(file)
         except FileNotFoundError:
             return fresh
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             raise RefusedError(
                 "The memo cannot be read; a lost one counts as new values, so bring back a good copy."
             ) from None
         if not isinstance(known, dict) or set(known) != set(fresh) or (known["format"], known["version"]) != (MEMO, 1):
             raise RefusedError("The memo is another kind of file; name another one.")
-        if (known["mechanism"], known["most"]) != (self.digest, most):
+        if any(known[key] != value or type(known[key]) is not type(value) for key, value in head.items()):
             raise RefusedError("The memo belongs to another mechanism or another number of values; name another one.")
         if not self._is_possible(known):
             raise RefusedError(
@@ -410,76 +381,102 @@ class Reporter:
         return known
 
     def _is_possible(self, known: dict[str, Any]) -> bool:
-        """Could this program have written it?"""
-        reports, last = known["reports"], known["last"]
+        """Whether this program can have written the memo."""
+        reports, last, frozen = known["reports"], known["last"], known["frozen"]
         if not isinstance(reports, dict) or not 0 < len(reports) <= known["most"] or last not in reports.values():
             return False
-        try:
-            pairs = [
-                (self._inputs.position(value), self._outputs.position(report)) for value, report in reports.items()
-            ]
-        except RefusedError:
+        if type(frozen) is not bool or (frozen and len(reports) < known["most"]):
             return False
-        written = {self._inputs.value(i): self._outputs.value(j) for i, j in pairs}
-        return (
-            written == reports
-            and type(known["frozen"]) is bool
-            and (not known["frozen"] or len(reports) == known["most"])
-        )
+        return all(self._inputs.has(value) and self._outputs.has(report) for value, report in reports.items())
 
 
-class _Grid:
-    """Values low, low + step, ..., high; positions count from low, from high where low is open, from 0 where both are."""
+class _Answers:
+    """True values or reports, and their positions."""
 
-    def __init__(self, part: dict[str, Any]) -> None:
-        self.low, self.high = (None if part[end] is None else _rational(part[end]) for end in ("low", "high"))
-        self.step = _rational(part["step"])
-        _need(self.step > 0, "its step is not a positive number")
-        self.anchor = self.low if self.low is not None else self.high if self.high is not None else Fraction(0)
-        self.size = None if self.low is None or self.high is None else int((self.high - self.low) / self.step) + 1
+    size: int
 
     def position(self, value: object) -> int:
-        match = _NUMBER.fullmatch(str(value).strip(_BLANKS)) if isinstance(value, (str, int, Fraction)) else None
-        bottom = int(match[2] or "1") if match else 0
-        steps = (Fraction(match[1]) / bottom - self.anchor) / self.step if match and bottom else Fraction(1, 2)
-        place, least, most = int(steps), (0 if self.low is not None else -_FAR), (0 if self.high is not None else _FAR)
-        if steps.denominator != 1 or not (0 <= place < self.size if self.size is not None else least <= place <= most):
+        """Where a value stands."""
+        raise NotImplementedError
+
+    def value(self, position: int) -> str:
+        """The value that stands there, as a text."""
+        raise NotImplementedError
+
+    def has(self, text: object) -> bool:
+        """Whether a text is one of the values, written as `value` writes it."""
+        try:
+            return isinstance(text, str) and self.value(self.position(text)) == text
+        except RefusedError:
+            return False
+
+
+class _Grid(_Answers):
+    """The numbers low, low + step, ..., high."""
+
+    def __init__(self, part: dict[str, Any]) -> None:
+        self.low, high, self.step = (_rational(part[name]) for name in ("low", "high", "step"))
+        _need(self.step > 0, "its step is not a positive number")
+        self.size = int((high - self.low) / self.step) + 1
+
+    def position(self, value: object) -> int:
+        """Where a number stands: one that lies on the grid, or the float that is nearest to one that does."""
+        number: Fraction | None = None
+        if isinstance(value, str):
+            match = _VALUE.fullmatch(value.strip(_BLANKS))
+            number = Fraction(match[1]) / int(match[2] or "1") if match and int(match[2] or "1") else None
+        elif isinstance(value, float):
+            number = self._nearest(value)
+        elif isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+            number = Fraction(value)
+        else:
+            raise RefusedError(
+                "A value of this type is not read; nothing was drawn. Give a text, a whole number, a Fraction or a float."
+            )
+        steps = None if number is None else (number - self.low) / self.step
+        if steps is None or steps.denominator != 1 or not 0 <= steps < self.size:
             raise RefusedError("The value is not on the mechanism's grid; nothing was drawn. Give one that is.")
-        return place
+        return int(steps)
 
-    def value(self, place: int) -> str:
-        return str(self.anchor + place * self.step)
+    def _nearest(self, value: float) -> Fraction | None:
+        """The number of the grid for which a float stands: the one nearest to it, if it has no nearer float."""
+        try:
+            near = self.low + math.floor((Fraction(value) - self.low) / self.step + Fraction(1, 2)) * self.step
+            return near if float(near) == value else None
+        except (ValueError, OverflowError):  # no number, or beyond all of them
+            return None
+
+    def value(self, position: int) -> str:
+        return str(self.low + position * self.step)
 
 
-class _Names:
+class _Names(_Answers):
     """Answers that are names; one of them may be for all that are not declared."""
 
     def __init__(self, part: dict[str, Any]) -> None:
         self.names, other = part["names"], part["other"]
         texts = isinstance(self.names, list) and all(isinstance(name, str) and name for name in self.names)
-        texts = texts and not any(_HALVES.search(name) for name in self.names)
+        texts = texts and not any(_SURROGATES.search(name) for name in self.names)
         _need(texts and set(part) == {"names", "other"}, "its names are no texts")
-        self.places, self.size = {name: k for k, name in enumerate(self.names)}, len(self.names)
-        _need(len(self.places) == self.size and (other is None or other in self.places), "its names do not fit")
-        self.other = None if other is None else self.places[other]
+        self.positions, self.size = {name: k for k, name in enumerate(self.names)}, len(self.names)
+        _need(len(self.positions) == self.size and (other is None or other in self.positions), "its names do not fit")
+        self.other = None if other is None else self.positions[other]
 
     def position(self, value: object) -> int:
-        place = self.places.get(value, self.other) if isinstance(value, str) and value else None
-        if place is None:
+        position = self.positions.get(value, self.other) if isinstance(value, str) and value else None
+        if position is None:
             raise RefusedError("The value is none of the mechanism's names; nothing was drawn. Give one of them.")
-        return place
+        return position
 
-    def value(self, place: int) -> str:
-        return str(self.names[place])
+    def value(self, position: int) -> str:
+        return str(self.names[position])
 
 
-def _answers(part: dict[str, Any]) -> _Grid | _Names:
+def _answers(part: Any) -> _Answers:
     return _Names(part) if "names" in part else _Grid(part)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    _need(len({key for key, _ in pairs}) == len(pairs), "a key stands twice in it")
-    return dict(pairs)
+# The memo
 
 
 class _Lock:
