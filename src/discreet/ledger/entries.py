@@ -63,11 +63,6 @@ _STORED = (
 # The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
 _OF_QUESTION = f"{_STORED} a.question = :question ORDER BY a.number"
 _OF_CHARGE = f"{_STORED} a.charge = :charge"
-_ANSWERED = (
-    "SELECT a.charge, c.body, COALESCE(w.text, '') FROM discreet_answer a "
-    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "LEFT JOIN discreet_words w ON w.name = a.name AND w.number = a.charge WHERE a.name = :name ORDER BY a.charge DESC"
-)
 
 # The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.
 _unstored: dict[tuple[str, str], dict[int, str]] = {}
@@ -427,26 +422,6 @@ class Consulted:
             if known.get("admission") == admission:
                 return answer()
         return None
-
-    def others_answered(
-        self, question: Mapping[str, Any], admission: int | None, part: str | None
-    ) -> Iterator[tuple[int, str, Callable[[], Answer]]]:
-        """The lines that charged for other questions than this one about an admitted file, or about tables in memory, and a part or
-        all of them, and were answered, the last one first; each with its words and a way to its answer. None where this one was."""
-        own, rows = (
-            digest(self.account, "question", question_text(question)),
-            self.run(_ANSWERED, name=self.account.name),
-        )
-        charged = [(facts_of(self.account.name, line, body), line, words) for line, body, words in rows]
-        alike = [found for found in charged if (found[0].get("admission"), found[0].get("part")) == (admission, part)]
-        if any(facts.get("question") == own for facts, *_ in alike):
-            return
-        for facts, line, words in alike:
-            if "fingerprint" in facts:  # else it was a single report
-                yield line, words, partial(self._answer, line)
-
-    def _answer(self, charge: int) -> Answer:
-        return _answer(self.account.name, self.run(_OF_CHARGE, name=self.account.name, charge=charge)[0])
 
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused. It needs no

@@ -49,7 +49,7 @@ from .count.true_numbers import (
     scan_admitted,
 )
 from .count.typing_errors import QuestionCheck, question_findings
-from .draw.answers import answer_text, answered_alike, head_text, stored_document
+from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.coarse import Coarse
@@ -218,9 +218,8 @@ def preview(
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, shown, progress)
         compared = _compared(table, book, asked, allowed, ready, progress) if check else None
-        advice = _advice(book, asked, allowed, ready) if compared is None else compared.advice
     tell(progress, "done", 1.0)
-    return preview_of(ready.sheets[0], compared, advice)
+    return preview_of(ready.sheets[0], compared)
 
 
 def preview_epsilons(
@@ -473,19 +472,8 @@ def _compared(
     charge = Fraction(0) if free else Price(sheet.charge, asked.measure).under(allowed.terms)
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)
     paid_by = asked.paid_by(allowed.terms)
-    advice = _advice(book, asked, allowed, ready)
     measure = allowed.terms.measure
-    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, advice, cut, balance.periods, measure)
-
-
-def _advice(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> str | None:
-    """What to say before anything is paid: what would be more accurate, and what was paid for already in another way."""
-    before = None
-    if allowed.answer is None:
-        admission = None if ready.admission is None else ready.admission.number
-        with book.consult(asked.dataset) as said:
-            before = answered_alike(said, asked, ready.spelling, admission)
-    return " ".join(filter(None, (ready.sheets[0].advice, before))) or None
+    return QuestionCheck(findings, asked.dataset, charge, left, paid_by, sheet.advice, cut, balance.periods, measure)
 
 
 def _confirmed(check: QuestionCheck, confirm: Confirm, ready: _Ready) -> _Ready:

@@ -37,12 +37,11 @@ from ... import files
 from ...errors import ReleaseError
 from ...exact.level import Level
 from ...formats import VERSION, check_version
-from ...ledger.entries import Consulted
 from ...ledger.ledger import Terms
 from ...mechanism import Mechanism
 from ...questions.domain import Domain
 from ...questions.question import Question
-from ..ask.asked import Asked, Spelling
+from ..ask.asked import Asked
 from .choices import gaussian_noise, made, open_noise
 from .measures import Measure, Plan, Tier, bounded, tiers_for, unplanned
 
@@ -153,35 +152,6 @@ def read_answer(content: Mapping[str, Any], asked: Asked, terms: Terms, contents
 
 
 _OTHER = "The stored answer has other counts or groups than this question; nothing was charged."
-
-
-def answered_alike(said: Consulted, asked: Asked, spelling: Spelling, admission: int | None) -> str | None:
-    """What to say before paying where the same statistics of the same groups were answered before, drawn or bounded otherwise: a
-    largest count or an epsilon other than then is easily mistyped, and is charged anew."""
-    versions = [f"; version {asked.version}; {measure} " for measure in ("epsilon", "rho")]
-    counted = asked.question.counted_words(said.terms.unit)
-    for line, words, answer in said.others_answered(spelling.question, admission, asked.part):
-        if not any(version in words for version in versions) or (said.terms.unit is not None and counted not in words):
-            continue
-        content = json.loads(answer().text)
-        content = content["answers"][0] if "answers" in content else content
-        if _is_alike(content, asked.question, spelling.contents):
-            return (
-                f"Line {line} of the ledger answered the same statistics of the same groups before ({words}). What differs now, "
-                "such as the epsilon, max_count or the mechanism, makes this another question, which is charged; asked as it "
-                "was then, it costs nothing."
-            )
-    return None
-
-
-def _is_alike(content: Mapping[str, Any], question: Question, contents: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Has a stored answer the same groups and statistics, whatever the parts of epsilon and the mechanisms are?"""
-    stored = {one["name"]: one["statistic"] for one in content["measures"]}
-
-    def what(statistics: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        return sorted(_identity({**statistic, "part": None}, "") for statistic in statistics.values())
-
-    return what(stored) == what(contents) and _order(content, question) is not None
 
 
 def _own(content: Mapping[str, Any], question: Question) -> Mechanism | None:

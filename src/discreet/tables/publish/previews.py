@@ -117,7 +117,7 @@ class Preview(Result):
         return {"rows": plain(self.rows()), "record": plain(self.record), **checked}
 
 
-def preview_of(sheet: Sheet, check: QuestionCheck | None = None, advice: str | None = None) -> Preview:
+def preview_of(sheet: Sheet, check: QuestionCheck | None = None) -> Preview:
     """The dry run of a release that is ready to be drawn."""
     question, lines = sheet.question, list[dict[str, Any]]()
     for k, measure in enumerate(sheet.measures):
@@ -130,7 +130,7 @@ def preview_of(sheet: Sheet, check: QuestionCheck | None = None, advice: str | N
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Preview(tuple(lines), sheet.record, check, advice)
+    return Preview(tuple(lines), sheet.record, check, sheet.advice)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
