@@ -164,6 +164,26 @@ def test_files_and_releases_are_compared_alike(book, tmp_path):
     )
 
 
+def test_one_question_in_two_spellings_has_a_difference(book):
+    """What the ledger knows as one question is one, whatever its statistics are called and in whichever order they were asked."""
+    book.create("rich", 400, relation="change-one", public=["g"])
+    first = {
+        "count": {"sick": "ill = 'yes'", "both": "ill = 'yes' AND x > 0"},
+        "weights": {"both": 2},
+        "margins": "total",
+    }
+    other = {"count": ["x>0 and ill='yes'", "ILL='yes'"], "margins": "total"}
+    later = _released(book, _table(9, 2, 1), "2", "rich", 60, **first)
+    earlier = _released(book, _table(3, 2, 1), "1", "rich", 60, **other)
+    found = difference(later, earlier.presented(labels={"ILL='yes'": "Sick"}))
+    assert [(row["count"], row["earlier"], row["later"]) for row in found.rows()] == [("sick", 3, 9), ("both", 3, 9)]
+    assert [(row["count"], row["difference"]) for row in found.margins["total"]] == [("sick", 6), ("both", 6)]
+    for changed in (["x>0 and ill='yes'", "ill='no'"], ["x>1 and ill='yes'", "ill='yes'"], "ill='yes'"):
+        other = _released(book, _table(3, 2, 1), f"of {changed}", "rich", 60, count=changed)
+        with pytest.raises(ReleaseError, match="different questions"):
+            difference(later, other)
+
+
 def test_what_has_no_difference_is_refused(book):
     made = _released(book, _table(2, 2), "1")
     with pytest.raises(ReleaseError, match="one charge"):

@@ -239,3 +239,25 @@ def test_a_page_with_a_decimal_comma_groups_thousands_by_points(tmp_path):
     assert len(numbers(plain)) > 20
     assert any("," in number for number in numbers(plain))
     assert numbers(comma) == [number.translate(str.maketrans(",.", ".,")) for number in numbers(plain)]
+
+
+def test_a_decimal_comma_changes_our_numbers_and_no_name(tmp_path):
+    """A condition is quoted as it was asked, a label as it was given: the page's mark puts no other number into it."""
+    people = pandas.DataFrame({"bmi": [2.5, 3.0] * 2000, "v1.5": ["a", "b"] * 2000, "sex": ["f", "m"] * 2000})
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("town", 9, relation="add-remove")
+        domain = {"v1.5": ["a", "b"], "sex": ["f", "m"]}
+        asked = {"count": ["bmi >= 2.5", "bmi < 3.25"], "by": ["v1.5", "sex"], "domain": domain, "margins": ["v1.5"]}
+        made = dt.release(people, dataset="town", ledger=book, epsilon="1/3000", **asked)
+    labels = {"bmi < 3.25": "below 3.25 in 1,000 people"}
+    sentences = []
+    for mark in (".", ","):
+        page = release_page(made.presented(decimal=mark, labels=labels))
+        errors = re.search(r"How wrong.*?</li>(.*?)</ul>", page, re.DOTALL)[1]
+        for name in ("bmi &gt;= 2.5", "below 3.25 in 1,000 people", "v1.5"):
+            assert errors.count(name) >= 2, name
+            errors = errors.replace(name, "")
+        sentences.append(errors)
+    assert re.search(r"\d,\d{3}", sentences[0])
+    swapped = re.compile(r"(?<=\d)[.,](?=\d)").sub(lambda mark: {",": ".", ".": ","}[mark[0]], sentences[0])
+    assert sentences[1] == swapped != sentences[0]

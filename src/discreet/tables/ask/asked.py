@@ -379,6 +379,16 @@ def _content(
     return content
 
 
+def same_statistics(question: Question, columns: Collection[str], relation: str) -> dict[str, str]:
+    """The identity of each statistic by its name, whatever its part of epsilon is and whichever table it is asked of."""
+    names = [name.lower() for name in columns]  # the engine knows no case
+    identities = {}
+    for each in question.statistics:
+        conditions = [None if text is None else parse(text, names) for text in (each.where, each.among)]
+        identities[each.name] = one_text({**_content(each, conditions, names, relation), "part": None})
+    return identities
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 

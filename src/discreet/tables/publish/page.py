@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
@@ -23,6 +23,7 @@ from ...questions.statistic import ADDED
 from ..draw.measures import PUBLIC_ZERO
 from ..totals.margin_rows import left_out_words
 from .error_statement import TITLE, ErrorStatement
+from .presentation import labelled
 from .readings import Confidence
 from .released import (
     Release,
@@ -180,13 +181,20 @@ def _marked(text: str, mark: str) -> str:
     return text if mark == "." else text.translate(_MARKS)
 
 
-def _sentence(text: str, mark: str) -> str:
-    """A sentence with its numbers so.
+def _sentence(text: str, mark: str, names: Collection[str] = ()) -> str:
+    """A sentence with its numbers so, and with these names as they are.
 
     >>> _sentence("each within 2.5, all 1,234 within 3,986.25; 95 of 100 cases.", ",")
     'each within 2,5, all 1.234 within 3.986,25; 95 of 100 cases.'
+    >>> _sentence("bmi > 2.5: each within 12.5.", ",", ["bmi > 2.5"])
+    'bmi > 2.5: each within 12,5.'
     """
-    return text if mark == "." else _GROUPED_OR_DECIMAL.sub(lambda number: _marked(number[0], mark), text)
+    if mark == ".":
+        return text
+    numbered = sorted(filter(_GROUPED_OR_DECIMAL.search, names), key=len, reverse=True)
+    kept = "|".join(map(re.escape, numbered)) or "(?!)"
+    either = re.compile(rf"(?<![\w.,])(?P<name>{kept})(?!\w|[.,]\d)|{_GROUPED_OR_DECIMAL.pattern}", re.ASCII)
+    return either.sub(lambda found: found[0] if found["name"] else _marked(found[0], mark), text)
 
 
 def _as_published(value: float) -> Decimal:
@@ -307,7 +315,8 @@ def release_page(release: Release) -> str:
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
     counted, *errors = ErrorStatement.of(release).sentences()
-    notes = [counted, *(_sentence(text, words.decimal) for text in errors)]  # the first quotes the question
+    names = {*labelled(record), *labels.values(), record["counted"]}
+    notes = [counted, *(_sentence(text, words.decimal, names) for text in errors)]  # the first quotes the question
     parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
     spent, budget, rest = (_sentence(amount(left[name]), words.decimal) for name in ("spent", "budget", "left"))
     rho = "" if record["delta"] is None else "rho "

@@ -29,7 +29,9 @@ from ...present.views import Result, View, one_line, plain
 from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
 from ...questions.statistic import ADDED
+from ..ask.asked import same_statistics
 from ..publish.coarse import MergedReports
+from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
 from ..publish.released import Release, key_for_people, totals_title
 from .saved_release import Rebuilt, Saved, rebuild
@@ -83,7 +85,8 @@ def difference(
     releases has is left out, and counted in the notes.
     """
     level = Confidence.of(confidence).level
-    records = [each.record if isinstance(each, Release) else Saved.read(each).record for each in (later, earlier)]
+    given = [each.record if isinstance(each, Release) else Saved.read(each).record for each in (later, earlier)]
+    records = [given[0], _in_words_of(*given)]
     _check_comparable(*records)
     shown = [_rebuilt(record, level) for record in records]
     halves = [_rebuilt(record, (1 + level) / 2) for record in records]
@@ -114,16 +117,32 @@ def _rebuilt(record: Mapping[str, Any], level: Fraction) -> Rebuilt:
     return rebuild({**record, "confidence": str(level), "simultaneous": False})
 
 
+_OTHER_QUESTIONS = (
+    "The two releases answer different questions, so that there is no difference between them: compare releases with "
+    "the same statistics, by the same columns in the same order, with or without a pooled group."
+)
+
+
+def _in_words_of(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The earlier record with the later one's names for the same statistics, however both are spelled; others are refused."""
+    new, old = (
+        same_statistics(Question.from_dict(record["question"]), record["table_columns"], later["relation"])
+        for record in (later, earlier)
+    )
+    if sorted(new.values()) != sorted(old.values()):
+        raise ReleaseError(_OTHER_QUESTIONS)
+    names = dict(zip(sorted(old, key=lambda x: (old[x], x)), sorted(new, key=lambda x: (new[x], x)), strict=True))
+    asked = earlier["question"]
+    renamed = [{**statistic, "name": names[statistic["name"]]} for statistic in asked["statistics"]]
+    return {**earlier, "question": {**asked, "statistics": renamed}, "presentation": PLAIN}
+
+
 def _check_comparable(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> None:
     """Refuse two releases that are of different questions, or of one draw."""
     new, old = (Question.from_dict(record["question"]) for record in (later, earlier))
-    asked = [{(s.name, s.kind, s.words()) for s in question.statistics} for question in (new, old)]
     by = [[name.lower() for name in question.by] for question in (new, old)]
-    if by[0] != by[1] or asked[0] != asked[1] or new.pool_other != old.pool_other:
-        raise ReleaseError(
-            "The two releases answer different questions, so that there is no difference between them: compare releases with "
-            "the same statistics, by the same columns in the same order, with or without a pooled group."
-        )
+    if by[0] != by[1] or new.pool_other != old.pool_other:
+        raise ReleaseError(_OTHER_QUESTIONS)
     counted = [(q.counted_words(r["unit"]), q.max_rows, q.max_groups) for q, r in ((new, later), (old, earlier))]
     if counted[0] != counted[1]:
         raise ReleaseError(
