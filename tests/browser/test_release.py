@@ -393,6 +393,9 @@ def test_households_dates_words_and_public_groups_by_their_fields(guest, tmp_pat
     page.select_option("[name=out_decimal]", ",")
     page.click("#question-done")
     assert "A label is a name and what to call it" in page.inner_text("#step-3 .wrong")
+    page.fill("[name=labels]", "sex=Geschlecht\nsex=Sexus")
+    page.click("#question-done")
+    assert "each name has one" in page.inner_text("#step-3 .wrong")
     page.fill("[name=labels]", "geschlecht=Geschlecht")
     page.click("#question-done")
     page.wait_for_function(

@@ -121,6 +121,7 @@ def test_words_that_cannot_be_shown_are_refused_before_anything_is_charged(run, 
             "There is no column or statistic 'town' to label; there are sex, education, count.",
         ),
         (["-o", "out.csv", "--label", "sex"], "A label is a name and what to call it"),
+        (["-o", "out.csv", "--label", "sex=a", "--label", "sex=b"], "each name has one"),
         (["-o", "out.csv", "--out-decimal", ";"], "The decimal mark of a CSV is"),
         (["-o", "out.csv", "--separator", ";"], "for the CSV that is written, give --out-separator"),
     ]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.cli.options import PresentationOptions, by_name
+from discreet.cli.releases import _audiences
 from discreet.cli.statistic_texts import statistic_arguments
-from discreet.errors import ReleaseError
+from discreet.errors import DiscreetError, ReleaseError
+from discreet.questions.domain import read_groups
+from discreet.questions.margins import measure_of
 from discreet.questions.statistic import statistics_of
 
 
@@ -71,6 +75,33 @@ def test_sums_and_weights_are_named():
         statistic_arguments(None, None, None, None, "pay")
     with pytest.raises(ReleaseError, match="own name"):
         statistic_arguments(None, ["a=x:0..1", "a=y:0..1"], None, None, "")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda *pairs: statistic_arguments(None, None, None, None, ",".join(pairs))["weights"],
+        lambda *pairs: measure_of(",".join(pairs)),
+        lambda *pairs: by_name("--times", ",".join(pairs), "brand=52"),
+        lambda *pairs: _audiences(list(pairs)),
+        lambda *pairs: PresentationOptions(label=list(pairs)).words()["labels"],
+    ],
+    ids=["weights", "measured totals", "numbers", "audiences", "labels"],
+)
+def test_a_name_has_one_value(read):
+    """Neither the first nor the last wins: which one was meant is not known."""
+    assert read("a = 1", "b=2", "A=1") == {"a": "1", "b": "2", "A": "1"}
+    for pairs in (("a=1", "a=2"), ("a=1", "b=2", "a =1"), ("a=1", "b=")):
+        with pytest.raises(DiscreetError, match=r"once|one|a name of its own"):
+            read(*pairs)
+
+
+def test_a_column_of_a_domain_file_is_declared_once(tmp_path):
+    (tmp_path / "d.json").write_text('{"sex": ["f", "m"], "age": {"of": "a", "map": {"x": ["1"], "x": ["2"]}}}')
+    with pytest.raises(DiscreetError, match=r"'d.json' declares 'x' twice; declare it once\."):
+        read_groups(tmp_path / "d.json")
+    (tmp_path / "d.json").write_text('{"sex": ["f", "m"], "age": ["x", "x2"]}')
+    assert list(read_groups(tmp_path / "d.json")) == ["sex", "age"]
 
 
 def test_everybody_is_counted_beside_others():

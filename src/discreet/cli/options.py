@@ -66,14 +66,10 @@ def described(place: str, parameter: str, written: str = "") -> Parameter:
 def by_name(option: str, text: str, example: str) -> dict[str, Any]:
     """What an option gives by name, such as brand=299,region=15."""
     from ..errors import DiscreetError
+    from ..exact import written
 
-    found = [part.partition("=") for part in text.split(",")]
-    names = {name.strip() for name, *_ in found}
-    if not all(name.strip() and value.strip() for name, _, value in found) or len(names) < len(found):
-        raise DiscreetError(
-            f"{option} {text} is not read; write each name once with its number, as in {option} {example}."
-        )
-    return {name.strip(): value.strip() for name, _, value in found}
+    wrong = f"{option} {text} is not read; write each name once with its number, as in {option} {example}."
+    return written.by_name(text.split(","), DiscreetError(wrong), last=True)
 
 
 def switch(help: str) -> Parameter:
@@ -264,15 +260,17 @@ class PresentationOptions:
     def words(self) -> PresentationParts:
         """The same as the library takes it."""
         from ..errors import ReleaseError
+        from ..exact import written
 
-        pairs = [text.partition("=") for text in self.label or ()]
-        if not all(name.strip() and label.strip() for name, _, label in pairs):
-            raise ReleaseError('A label is a name and what to call it, such as --label sex="Sex at birth".')
+        wrong = (
+            'A label is a name and what to call it, such as --label sex="Sex at birth"; each name has one, '
+            "and stands before the first =."
+        )
         return {
             "title": self.title,
             "source": self.source,
             "notes": self.note or (),
-            "labels": {name.strip(): label.strip() for name, _, label in pairs},
+            "labels": written.by_name(self.label or (), ReleaseError(wrong)),
             "separator": self.out_separator,
             "decimal": self.out_decimal,
         }

@@ -364,16 +364,10 @@ def _not_paid(error: ReleaseError) -> int:
 def _audiences(texts: list[str]) -> dict[str, str]:
     """{"ministry": "1"} of ministry=1."""
     from ..errors import ReleaseError
+    from ..exact.written import by_name
 
-    found: dict[str, str] = {}
-    for text in texts:
-        name, _, epsilon = text.rpartition("=")
-        if not name.strip() or not epsilon.strip():
-            raise ReleaseError("An audience is a name and its epsilon, such as --audience ministry=1.")
-        if name.strip() in found:
-            raise ReleaseError("Two audiences have one name; give each its own.")
-        found[name.strip()] = epsilon.strip()
-    return found
+    wrong = "An audience is a name and its epsilon, such as --audience ministry=1; give each a name of its own."
+    return by_name(texts, ReleaseError(wrong), last=True)
 
 
 def _checked_outputs(

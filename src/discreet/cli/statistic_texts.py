@@ -93,10 +93,7 @@ def _together(pairs: Any) -> dict[str, str]:
 
 def _weights(text: str) -> dict[str, str] | None:
     from ..errors import ReleaseError
+    from ..exact.written import by_name
 
-    if not text.strip():
-        return None
-    parts = [part.rpartition("=") for part in text.split(",")]
-    if not all(name.strip() and number.strip() for name, _, number in parts):
-        raise ReleaseError("--weights are names and numbers, such as count=1,income=3.")
-    return {name.strip(): number.strip() for name, _, number in parts}
+    wrong = "--weights are names and numbers, each name once, such as count=1,income=3."
+    return by_name(text.split(","), ReleaseError(wrong), last=True) if text.strip() else None

@@ -64,6 +64,19 @@ def unambiguous(text: str) -> str:
     return f"{short}0" if _IN_TWO_WAYS.fullmatch(short) else short
 
 
+def by_name(texts: Iterable[str], wrong: Exception, *, last: bool = False) -> dict[str, str]:
+    """What texts NAME=VALUE give by name, cut at the first = or at the `last`. A name twice, or nothing on one side, is `wrong`.
+
+    >>> by_name(["brand=299", " region = 15"], ValueError())
+    {'brand': '299', 'region': '15'}
+    """
+    pairs = [text.rpartition("=") if last else text.partition("=") for text in texts]
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    if len(found) < len(pairs) or not all(name and value for name, value in found.items()):
+        raise wrong
+    return found
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A question about the nearest of the names that there are, in any case, with a blank before it; empty where none is near.
 

@@ -259,7 +259,9 @@ def _read_one(path: str | os.PathLike[str]) -> Any:
     if is_list:
         return with_code_lists({column: MARK + listed})
     try:
-        groups = json.loads(Path(path).read_text(encoding="utf-8"))
+        groups = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_each_once)
+    except TableInputError as error:
+        raise TableInputError(f"{show(Path(path).name)} {error}") from None
     except OSError:
         column, is_list, listed = os.fspath(path).partition("=")
         write = f"write {column}={MARK}{listed} for a code list" if is_list else "check the path"
@@ -270,6 +272,15 @@ def _read_one(path: str | os.PathLike[str]) -> Any:
             f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
         ) from None
     return with_code_lists(groups, Path(path).parent)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The parts of a JSON object, by name."""
+    parts = dict(pairs)
+    if len(parts) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise TableInputError(f"declares {show(twice)} twice; declare it once.")
+    return parts
 
 
 def files_of_groups(given: Sequence[str] | None) -> list[Path]:

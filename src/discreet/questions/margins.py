@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ReleaseError
 from ..exact.arithmetic import parse_exact, show
-from ..exact.written import did_you_mean
+from ..exact.written import by_name, did_you_mean
 from ..mechanism import Mechanism
 from .domain import Domain
 
@@ -135,8 +135,10 @@ def measure_of(text: str) -> list[str] | dict[str, str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not any("=" in name for name in names):
         return names
-    pairs = [name.rpartition("=") if "=" in name else (name, "=", "1") for name in names]
-    return {name.strip(): weight.strip() for name, _, weight in pairs}
+    wrong = (
+        "The totals to measure are named once each, and their weights are numbers, such as total=1,district=2,cells=6."
+    )
+    return by_name([name if "=" in name else f"{name}=1" for name in names], ReleaseError(wrong), last=True)
 
 
 def best_parts(sizes: Sequence[int]) -> list[Fraction]:

@@ -249,7 +249,8 @@ export function asked() {
     domain[g.column] = g.kind === "bands" ? bands(g) : g.kind === "dates" ? dateBands(g) : [...g.keys.map((key) => (whole ? Number(key) : key)), ...(g.missing ? [null] : [])];
   }
   const pairs = lines(fields.labels ?? "").map((text) => [text.split("=")[0].trim(), text.split("=").slice(1).join("=").trim()]);
-  if (pairs.some((pair) => !pair[0] || !pair[1])) throw new Unfinished("presentation.labels", "A label is a name and what to call it, such as sex=Sex at birth.");
+  if (pairs.some((pair) => !pair[0] || !pair[1]) || new Set(pairs.map(([name]) => name)).size < pairs.length)
+    throw new Unfinished("presentation.labels", "A label is a name and what to call it, such as sex=Sex at birth; each name has one.");
   const concentrated = room.account?.measure === "rho", { count, ...others } = by;
   if (concentrated && !fields.rho) throw new Unfinished("rho", `Say how much rho this may cost; ${room.account.left} is left.`);
   const epsilon = fields.epsilon?.trim() || ofAlpha(fields.alpha?.trim() ?? "");
