@@ -47,7 +47,7 @@ from .sharing.lifetimes import Lifetime as Lifetime
 from .sharing.promises import Approximate as Approximate
 from .sharing.shuffling import Shuffled as Shuffled
 from .tables.count.admitting import Profile as Profile
-from .tables.count.typing_errors import QuestionCheck as QuestionCheck
+from .tables.count.question_check import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences
 from .tables.publish.error_statement import ErrorStatement as ErrorStatement
 from .tables.publish.previews import EpsilonPreview as EpsilonPreview

@@ -172,7 +172,7 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     page.click("#question-done")
     page.wait_for_selector("#mistakes")
     assert focused_in_view(page) is True
-    assert "'Ja': the data have 'ja'; write 'ja'" in page.inner_text("#mistakes")
+    assert "krank = 'Ja': true of no row in a group" in page.inner_text("#mistakes")
     assert "'Berg'" in page.inner_text("#preview .late")  # a key that no row has stays
     page.wait_for_selector("#curve canvas")
     assert_sound(page)

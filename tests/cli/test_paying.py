@@ -48,11 +48,11 @@ def test_check_alone_pays_nothing(run, survey, asked):  # noqa: F811
     told = run("release", *asked, "--check", "-o", "out.csv")
     assert (told.code, told.err) == (1, "")
     assert "For you alone, not for publication." in told.out
-    assert "the data have 'high'" in told.out
-    assert "write 'high'" in told.out
+    assert "true of no row in a group" in told.out
+    assert "'high'" not in told.out
     assert "It would charge epsilon 1/2 of 1 left" in told.out
     found = json.loads(run("release", *asked, "--check", "--json").out)
-    assert [finding["what"] for finding in found["findings"]] == ["spelling", "key that no row has"]
+    assert [finding["what"] for finding in found["findings"]] == ["key that no row has", "condition"]
     right = run("release", *survey, "--check")
     assert (right.code, right.err) == (0, "")
     assert "nothing to correct" in right.out
@@ -89,7 +89,7 @@ def test_on_a_terminal_only_a_yes_pays(run, asked, typed, answer):  # noqa: F811
     before = Path("b.db").read_bytes()
     told = run("release", *asked, "-o", "out.csv")
     assert (told.code, told.out) == (1, "")
-    assert "write 'high'" in told.err
+    assert "true of no row in a group" in told.err
     assert "Pay 1/2 of 1? [y/N]" in told.err
     assert told.err.endswith("Not paid: nothing was drawn or charged.\n")
     assert Path("b.db").read_bytes() == before
@@ -114,33 +114,30 @@ def test_on_a_terminal_yes_is_not_asked(run, asked, typed):  # noqa: F811
     typed("")
     told = run("release", *asked, "--yes", "-o", "out.csv")
     assert told.code == 0
-    assert "write 'high'" in told.err, "it is said all the same"
+    assert "true of no row in a group" in told.err, "it is said all the same"
     assert "Pay" not in told.err
     assert json.loads(Path("out.json").read_text())["record"]["checked"]
 
 
-def test_a_script_that_says_yes_pays_for_what_is_asked_about_otherwise(run):  # noqa: F811
-    """A part that is written otherwise than those before is refused with the advice to say --yes: then it must be paid for."""
-    Path("births.csv").write_text("month,sex\n2026-01,f\n2026-02,m\n")
+def test_a_script_that_says_yes_has_what_is_asked_about_otherwise(run):  # noqa: F811
+    """A part that no row names is refused where parts are public, with the advice to say --yes: then it must be drawn."""
+    Path("births.csv").write_text("month,sex,ill\n2026-01,f,yes\n2026-02,m,no\n")
+    Path("keys.json").write_text('{"sex": ["f", "m"]}')
     at = ["--ledger", "p.db"]
-    terms = ["--budget", "2", "--relation", "add-remove", "--parts", "month"]
+    terms = ["--budget", "2", "--relation", "change-one", "--public", "sex,month", "--parts", "month"]
     assert run("ledger", "create", "births", *terms, *at).code == 0
     assert run("admit", "births.csv", "--dataset", "births", *at).code == 0
-    asked = ["births.csv", "--dataset", "births", "--count", "sex = 'f'", *at]
-    first, second = [*asked, "--epsilon", "1/2", "--part", "2026-1"], [*asked, "--part", "2026-2"]
-    assert run("release", *asked, "--epsilon", "1", "--part", "2026-01").code == 0
-    with dt.Ledger.existing("p.db") as book:
-        refused = run("release", *first)
+    asked = ["births.csv", "--dataset", "births", "--count", "ill = 'yes'", "--by", "sex", "--domain", "keys.json", *at]
+    asked += ["--part", "2026-1"]
+    for words in (
+        ["release", *asked, "--epsilon", "1/2"],
+        ["release-to", *asked, "--audience", "a=1/2", "--audience", "b=1/4"],
+    ):
+        refused = run(*words)
         assert_one_good_error(refused)
         assert "--yes" in refused.err
-        assert book.balance("births", "2026-1").spent == 0
-        told = run("release", *first, "--yes", "-o", "first.csv")
+        told = run(*words, "--yes", "-o", f"{words[0]}.csv")
         assert (told.code, "Pay" in told.err) == (0, False)
-        assert book.balance("births", "2026-1").spent == Fraction(1, 2)
-        several = ["--audience", "a=1/2", "--audience", "b=1/4"]
-        told = run("release-to", *second, *several, "--yes", "-o", "second.csv")
-        assert (told.code, "Pay" in told.err) == (0, False)
-        assert book.balance("births", "2026-2").spent == Fraction(1, 2)
 
 
 def test_what_caps_leave_is_said_where_it_is_paid(run, typed):  # noqa: F811
@@ -185,7 +182,7 @@ def test_a_part_is_named_where_it_is_paid_for(run, typed):  # noqa: F811
     assert run("check-release", "january.json", "--ledger", "p.db").code == 0
     typed("n\n")
     told = run("release", *asked, "--part", "2026-1")
-    assert "write '2026-01'" in told.err
+    assert "no row names it" in told.err
     told = run("release", *asked)
     assert "Pay 1/2 of 3/2 for every part? [y/N]" in told.err
     shown = json.loads(run("ledger", "show", "births", "--ledger", "p.db", "--json").out)
@@ -216,7 +213,7 @@ def to_audiences(options):
 def test_audiences_are_compared_before_they_are_paid_for(run, survey, asked, typed):  # noqa: F811
     told = run("release-to", *to_audiences(asked), "--check")
     assert (told.code, told.err) == (1, "")
-    assert "write 'high'" in told.out
+    assert "true of no row in a group" in told.out
     assert "It would charge epsilon 1/2 of 1 left" in told.out
     assert_one_good_error(run("release-to", *to_audiences(asked), "--check", "--mechanism", "uniform"))
     typed("n\n")

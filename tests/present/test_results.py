@@ -29,7 +29,7 @@ from discreet.ledger.promise import Promise
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.recovery.groups import GroupEstimates
-from discreet.tables.count.typing_errors import QuestionCheck, QuestionFinding
+from discreet.tables.count.question_check import QuestionCheck, QuestionFinding
 from discreet.tables.publish.error_statement import ErrorStatement
 from discreet.tables.publish.previews import EpsilonPreview, Preview
 from discreet.tables.publish.released import Release
@@ -229,7 +229,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "an error statement": lambda: ErrorStatement(record()),
     "dry runs at several epsilons": lambda: EpsilonPreview((record(), record())),
     "a question beside the data": lambda: QuestionCheck(
-        (QuestionFinding("spelling", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
+        (QuestionFinding("condition", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
     ),
     "a question without a mistake": lambda: QuestionCheck((), EVIL, Fraction(1, 2), Fraction(2)),
     "a release of nothing": lambda: a_release(0),

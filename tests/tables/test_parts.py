@@ -31,7 +31,6 @@ from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
 
-from ..cells import for_each
 from ..profiles import examples
 from ..shortcuts import folder_in_memory
 from .asking import ask
@@ -415,49 +414,12 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
     )
     unknown = dt.preview(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2027-11", check=True)
     assert [str(f) for found in (ahead, unknown) for f in found.check.proposals] == [
-        "spelling, part of month: '2026-1': the data have '2026-01'; write '2026-01'.",
-        "spelling, part of month: '2027-11': no row names it; write it as the data do; what would be paid for is noise alone.",
+        f"part, '{part}': no row names it; write it as the data do; what would be paid for is noise alone."
+        for part in ("2026-1", "2027-11")
     ]
     blanks = TABLE.assign(month=TABLE["month"] + " ")
     for table, part in ((TABLE, "2026-01"), (blanks, "2026-01"), (TABLE.assign(month=1), "01"), (TABLE, None)):
         assert not dt.preview(table, **ABOUT, ledger=births, epsilon="1/2", part=part, check=True).check.findings
-    upper = TABLE.assign(month=["JAN"] * 30 + ["FEB"] * 50)
-    found = dt.preview(upper, **ABOUT, ledger=births, epsilon="1/2", part="Jan", check=True).check
-    assert [(f.where, f.proposal) for f in found.findings] == [("part of month: 'Jan'", "write 'JAN'")]
-
-
-@for_each(
-    "charged, part, meant",
-    [
-        (["2026-01"], "2026-1", "2026-01"),  # the same part
-        (["2026-02", "2026-03"], "2026-1", "2026-01"),  # in their manner
-        (["2026-02"], "2026/01", "2026-01"),
-        (["2026-02-01"], "2026-3-1", "2026-03-01"),
-        (["Nord"], "nord", "Nord"),
-        ([], "2026-1", None),  # nothing to compare with
-        (["2026-01"], "2026-12", None),
-        (["2026-1"], "2026-12", None),
-        (["0-9"], "10-19", None),  # classes, not years
-        (["2026-01", "all"], "2026-2", None),
-        (["2026-Q1"], "2026-2", "2026-Q2"),
-        (["1"], "01", None),  # one name
-        (["Nord"], "Ost", None),
-    ],
-)
-def test_a_part_written_otherwise_than_in_the_ledger_is_asked_about(births, charged, part, meant):
-    """By the names that were charged and no data: an empty table is refused alike. Whoever confirms it pays."""
-    name = f"{part} after {charged}"
-    births.create(name, 9, relation="add-remove", parts="month")
-    for each in charged:
-        births.charge(name, epsilon=1, what="before", part=each)
-    about = {**ABOUT, "dataset": name, "ledger": births, "epsilon": "1/2", "part": part}
-    if meant is not None:
-        for table in (TABLE, TABLE.assign(month=part), TABLE.head(0)):
-            with pytest.raises(ReleaseError, match=f"Did you mean '{meant}'.*Nothing was charged.*--yes"):
-                dt.release(table, **about)
-        assert births.balance(name, part).spent == 0
-    dt.release(TABLE, **about, **({} if meant is None else {"confirm": lambda check: True}))
-    assert births.balance(name, part).spent == Fraction(1, 2) + (part_name(part) in charged)
 
 
 def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
@@ -467,7 +429,7 @@ def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
     with pytest.raises(ReleaseError, match=r"No row has '2026-1' in the public column month.*Nothing was charged"):
         dt.release(TABLE, **about, part="2026-1")
     check = dt.preview(TABLE, **about, part="2026-1", check=True).check
-    assert [finding.proposal for finding in check.proposals] == ["write '2026-01'"]
+    assert [finding.what for finding in check.proposals] == ["part"]
     assert len(dt.release(TABLE, **about, part="2026-01")) == 2
     assert len(dt.release(TABLE, **ABOUT, ledger=births, epsilon="1/2", part="2026-1")) == 2
 

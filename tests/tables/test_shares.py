@@ -332,4 +332,4 @@ def test_the_check_before_paying_reads_both_conditions(survey, ledger):
         epsilon=1,
         check=True,
     ).check
-    assert [finding.proposal for finding in found.findings] == ["write 'yes'", "write 'a'"]
+    assert [finding.where for finding in found.findings] == ["asthma = 'Yes', g = 'A'"]

@@ -172,8 +172,8 @@ Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 Check = Annotated[
     bool,
     switch(
-        "For whoever holds the data: propose corrections of spellings, types and dates, and pay nothing. Exit code 1 "
-        "where there are any, or too little is left."
+        "For whoever holds the data: say the price, keys that no row has, conditions that are true of no row, and rows in no "
+        "group; pay nothing. Exit code 1 where something looks like a mistake, or too little is left."
     ),
 ]
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]

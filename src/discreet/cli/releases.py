@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..errors import ReleaseError
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
-    from ..tables.count.typing_errors import QuestionCheck
+    from ..tables.count.question_check import QuestionCheck
     from ..tables.draw.audiences import Audiences
     from ..tables.publish.released import Release
     from . import terminal

@@ -8,7 +8,6 @@ missing value: 31.02.1990, a time of day, the word "unknown".
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,19 +22,6 @@ _FORM = re.compile(r"(d{1,2}|m{1,2}|y+)([./-]?)(d{1,2}|m{1,2})(\2)(d{1,2}|m{1,2}
 _GERMAN = str.maketrans("tj", "dy")  # TT.MM.JJJJ
 _DIGITS = {"d": "{1,2}", "dd": "{2}", "m": "{1,2}", "mm": "{2}", "yyyy": "{4}"}
 _HOW = "write it as dd.mm.yyyy, d.m.yyyy, yyyy-mm-dd, dd/mm/yyyy, mm/dd/yyyy or yyyymmdd"
-_SEEN = {  # texts that are dates to people, by the form that they seem to have
-    ISO: re.compile(r"\d{4}-\d\d-\d\d(?:[ T].*)?"),
-    "yyyymmdd": re.compile(r"(?:1[5-9]|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])"),
-    **{
-        form.replace("-", mark): re.compile(pattern.replace("-", re.escape(mark)))
-        for mark in "./-"
-        for form, pattern in (
-            ("dd-mm-yyyy", r"\d\d-\d\d-\d{4}"),
-            ("d-m-yyyy", r"\d{1,2}-\d{1,2}-\d{4}"),
-            ("dd-mm-yy", r"\d{1,2}-\d{1,2}-\d\d"),
-        )
-    },
-}
 _LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 Dates = str | Sequence[str] | Mapping[str, str]
@@ -78,24 +64,6 @@ def date_form(column: str, given: object) -> str:
     if not fixed or "".join(part[0] for part in parts) not in _ORDERS or "yyyy" not in parts:
         raise TableInputError(f"{show(given)} is not a form of dates that {show(column)} can have; {_HOW}.")
     return form
-
-
-def apparent_form(text: str) -> str | None:
-    """The form that a text seems to have, if it is a date to people; where day and month cannot be told apart, the day first."""
-    return next((form for form, pattern in _SEEN.items() if pattern.fullmatch(text)), None)
-
-
-def usual_form(forms: Counter[str]) -> tuple[str, int]:
-    """The form that most dates seem to have, and how many: d.m.yyyy where some have one digit where others have two.
-
-    >>> usual_form(Counter({"dd.mm.yyyy": 3, "d.m.yyyy": 1, "dd/mm/yyyy": 2}))
-    ('d.m.yyyy', 4)
-    """
-    joined = Counter[str]()
-    for form, count in forms.items():
-        narrow = form.replace("dd", "d").replace("mm", "m")
-        joined[narrow if narrow in forms else form] += count
-    return joined.most_common(1)[0] if joined else ("", 0)
 
 
 def days_of(texts: Any, form: str, also_iso: bool = False) -> Any:

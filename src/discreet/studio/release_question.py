@@ -123,15 +123,16 @@ class CurveReply(BaseModel):
     points: list[PointReply]
 
 
-class SpellingReply(BaseModel):
+class FoundReply(BaseModel):
     what: str
     where: str
     found: str
     proposal: str
+    to_correct: bool
 
 
 class PriceReply(BaseModel):
-    """The price of a question, and what may be a typing error in it: for whoever holds the file, alone."""
+    """The price of a question, and what may be a mistake in it: for whoever holds the file, alone."""
 
     measure: str  # epsilon, or rho under concentrated terms
     charge: str
@@ -139,8 +140,7 @@ class PriceReply(BaseModel):
     after: str
     enough: bool
     paid_by: str | None
-    spellings: list[str]
-    findings: list[SpellingReply]
+    findings: list[FoundReply]
     advice: str | None
     cut: str | None
 
@@ -340,7 +340,8 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         check = preview(path, question, ledger=book, check=True, progress=under_way(), **_terms(asked)).check
     assert check is not None
     found = [
-        SpellingReply(what=f.what, where=f.where, found=f.found, proposal=in_fields(f.proposal)) for f in check.findings
+        FoundReply(what=f.what, where=f.where, found=f.found, proposal=in_fields(f.proposal), to_correct=f.to_correct)
+        for f in check.findings
     ]
     return PriceReply(
         measure=check.measure,
@@ -349,7 +350,6 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
         after=show_amount(max(check.left - check.charge, Fraction(0))),
         enough=check.charge <= check.left,
         paid_by=check.paid_by,
-        spellings=[in_fields(str(f)) for f in check.findings],
         findings=found,
         advice=None if check.advice is None else in_fields(check.advice),
         cut=check.cut,

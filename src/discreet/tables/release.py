@@ -39,16 +39,15 @@ from ..questions.question import Question, QuestionParts
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, several_levels, spelling_of
 from .count.admitting import Profile, operator_report
+from .count.question_check import QuestionCheck, question_findings
 from .count.true_numbers import (
     TrueNumbers,
     check_admitted,
     check_part_has_rows,
-    check_part_is_new,
     check_scanned,
     counted_for,
     scan_admitted,
 )
-from .count.typing_errors import QuestionCheck, question_findings
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
@@ -104,7 +103,7 @@ def release(
         part        count the people of one part alone, and charge no other; only where the data set's terms declare parts
         dates       of a table in memory: columns of dates with their form. {"born": "dd.mm.yyyy"}
         fresh       draw anew on changed data, and pay again
-        confirm     a function that is shown the question compared with the data (a QuestionCheck, for you alone), and says
+        confirm     a function that is shown the question beside what it counts (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         round_to    round the noisy reports to multiples of this, and all that is made from them
@@ -201,8 +200,8 @@ def preview(
 ) -> Preview:
     """The errors to expect from the release, computed from declared and public quantities: nothing is drawn or charged.
 
-        check  compare the question with the data too, for whoever holds them: spellings, types and forms of dates that
-               may be mistakes. `check` of the result (a QuestionCheck) has what was found, for you alone
+        check  compare the question with what it counts, for whoever holds the data: keys that no row has, conditions that are
+               true of no row, rows in no group. `check` of the result (a QuestionCheck) has what was found, for you alone
 
     >>> import discreet as dt, pyarrow as pa
     >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
@@ -217,7 +216,7 @@ def preview(
         allowed = _allowed(table, book, asked, margins, dates=dates)
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, shown, progress)
-        compared = _compared(table, book, asked, allowed, ready, progress) if check else None
+        compared = _compared(book, asked, allowed, ready) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
 
@@ -322,8 +321,6 @@ def _walked(
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show."""
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, corrects, dates)
-        if confirm is None:
-            check_part_is_new(allowed.said, asked.part)
         if allowed.answer is not None and allowed.spelling is not None:
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
@@ -336,7 +333,7 @@ def _walked(
             if confirm is None:
                 check_part_has_rows(allowed.terms, asked.part, ready.numbers)
             elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
-                ready = _confirmed(_compared(table, book, asked, allowed, ready, progress), confirm, ready)
+                ready = _confirmed(_compared(book, asked, allowed, ready), confirm, ready)
             _note_correction(book, asked, allowed)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
@@ -456,14 +453,9 @@ def _sheet(
     return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, *shown, tiers)
 
 
-def _compared(
-    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready, progress: Progress | None
-) -> QuestionCheck:
-    """The question beside the data that it was counted in, for whoever holds them; nothing of it is kept."""
-    unknown_part = None if ready.numbers.has_rows else asked.part_of(allowed.terms)
-    findings = question_findings(table, allowed.reading, asked.question, progress, unknown_part)
-    if isinstance(table, HeldFile):
-        table.check_unchanged("ask again about the file that was admitted")
+def _compared(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> QuestionCheck:
+    """The question beside what it counted, for whoever holds the data; nothing of it is kept."""
+    findings = tuple(question_findings(ready.numbers, asked.part))
     file = None if ready.admission is None else ready.admission.number
     balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
     moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)

@@ -37,11 +37,11 @@ async function preview() {
 }
 
 function tell(price, expected) {
-  const wrongs = price.findings.filter((f) => f.what !== "key that no row has"), kept = price.findings.filter((f) => f.what === "key that no row has");
+  const wrongs = price.findings.filter((f) => f.to_correct), kept = price.findings.filter((f) => !f.to_correct);
   const list = (found) => element("ul", {}, ...found.map((f) => element("li", { text: `${f.where}: ${f.found}; ${f.proposal}.` })));
   const check = [
-    ...(wrongs.length ? [element("div", { class: "problem", id: "mistakes" }, element("b", { text: "Is this meant? For you alone, not for publication:" }), list(wrongs), element("button", { type: "button", text: "Correct the question", onclick: () => show(3) }))] : [element("p", { class: "fine", text: "Compared with the file, for you alone: nothing looks like a typing error." })]),
-    ...(kept.length ? [element("div", { class: "late" }, element("b", { text: "Keys that no row has stay, if your public list has them:" }), list(kept))] : []),
+    ...(wrongs.length ? [element("div", { class: "problem", id: "mistakes" }, element("b", { text: "Is this meant? For you alone, not for publication:" }), list(wrongs), element("button", { type: "button", text: "Correct the question", onclick: () => show(3) }))] : [element("p", { class: "fine", text: "Compared with what it counts, for you alone: nothing looks like a mistake." })]),
+    ...(kept.length ? [element("div", { class: "late" }, element("b", { text: "May be as it is meant; for you alone, not for publication:" }), list(kept))] : []),
   ];
   const facts = [["Price", `${price.measure} ${price.charge}${price.paid_by ? ` of ${price.paid_by}` : ""}`], ["Left now", price.left], ["Left after it", price.after], ...(expected.smallest.length ? [["Smallest groups", expected.smallest.join("; ")]] : [])];
   const numbers = table(expected.title, expected.columns, expected.rows);
@@ -77,9 +77,9 @@ function paying() {
   const go = element("button", { type: "button", class: "main", id: "pay", text: price.charge === "0" ? "Publish it again, free of charge" : `Pay ${price.measure} ${price.charge} and publish` });
   doing(go, async () => {
     if (room.price !== price) throw new Error("The question was changed meanwhile, and nothing was paid; preview it again.");
-    const wrongs = price.findings.filter((f) => f.what !== "key that no row has").length;
+    const wrongs = price.findings.filter((f) => f.to_correct).length;
     const body = [element("p", { text: `This takes ${price.measure} ${price.charge} of the ${price.left} that ${question.dataset} has left${price.paid_by ? ` in ${price.paid_by}` : ""}; ${price.after} is left after it. What is paid stays paid.` }),
-      ...(wrongs ? [element("p", { class: "problem", text: `The preview names ${wrongs === 1 ? "something" : `${wrongs} things`} that may be a typing error.` })] : [])];
+      ...(wrongs ? [element("p", { class: "problem", text: `The preview names ${wrongs === 1 ? "something" : `${wrongs} things`} that may be a mistake.` })] : [])];
     if (!await confirmed("Pay and publish?", body, `Pay ${price.measure} ${price.charge}`)) return bring(go);
     room.price = null;
     const made = await ask("/api/release/ask", question);
@@ -141,7 +141,7 @@ doing($("#preview-done"), async () => show(5));
 let shown = null;
 whenShown((at) => {
   if (at === 4 && !room.price && !room.previewing) place.late("This is no preview of the question that stands there now: preview it again in step 3.");
-  const unsure = room.price?.findings.some((f) => f.what !== "key that no row has");
+  const unsure = room.price?.findings.some((f) => f.to_correct);
   $("#preview-done").classList.toggle("main", !unsure);
   $("#preview-done").textContent = unsure ? "Go on all the same: it is meant so" : "Go on to pay and publish";
   $("#preview-done").hidden = !room.price || !room.price.enough;

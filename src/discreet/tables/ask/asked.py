@@ -83,11 +83,6 @@ class Asked:
         name = None if part is None else part_name(part)
         return cls(question, dataset, _version(version), least, named, name)
 
-    def part_of(self, terms: Terms) -> tuple[str, str] | None:
-        """The column of parts and the part that is asked for; None for all of them."""
-        name = part_given(terms, self.part)
-        return None if name is None or terms.parts is None else (terms.parts, name)
-
     def paid_by(self, terms: Terms) -> str | None:
         """What is charged, where the data set has parts: "part 2026-01" or "every part"."""
         if terms.parts is None:
@@ -207,7 +202,7 @@ def _version(version: object) -> str:
 def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
-    asked.part_of(terms)  # refuses one where there are none
+    part_given(terms, asked.part)  # refuses one where there are none
     question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case

@@ -3,8 +3,6 @@ is then added to. All of it is private."""
 
 from __future__ import annotations
 
-import itertools
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +17,11 @@ from ...engines.held_file import HeldFile
 from ...engines.reading import Reading
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
-from ...ledger.entries import Consulted, running_of
+from ...ledger.entries import Consulted
 from ...ledger.ledger import Admission, Ledger, Terms
 from ...progress import Progress
 from ...questions.question import Question
 from ..draw.measures import Measure, change_of
-from .forms import form
 
 Indices = NDArray[np.int64]
 _MOST_VERSIONS = 10  # named in a message
@@ -101,43 +98,12 @@ def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> li
     return [each.version for each in admitted if said.is_admitted(each, data)]
 
 
-def check_part_is_new(said: Consulted, part: str | None) -> None:
-    """Refuse a part that the ledger does not know, but in another spelling: most likely it is mistyped, and its noise would be
-    charged. It compares names that were charged before and no data, so that the refusal tells nothing of them."""
-    charged = list(running_of(said.account, said.terms).parts)
-    if part is None or part in charged:
-        return
-    alike = next((known for known in charged if form(known) == form(part)), None) or _in_their_manner(part, charged)
-    if alike is not None:
-        raise ReleaseError(
-            f"No part {show(part)} of {show(said.terms.name)} was charged before, and parts are written otherwise in the "
-            f"ledger. Did you mean {show(alike)}? Nothing was charged; if it is meant as it stands, confirm it: --yes, or "
-            "confirm= in Python."
-        )
-
-
-def _in_their_manner(part: str, charged: Sequence[str]) -> str | None:
-    """A part that begins with a year, 2026-1, with the zeros and marks of all others, 2026-03; None where it has them or they
-    differ among each other."""
-    manners = {re.sub(r"\d", "9", known) for known in charged}
-    runs = re.findall(r"\d+", part)
-    if len(manners) != 1 or not re.fullmatch(r"\d{4}(\D\d{1,2})+", part, re.ASCII):
-        return None
-    manner = re.split(r"(\d+)", next(iter(manners)))  # marks at even places
-    widths, marks = [len(run) for run in manner[1::2]], manner[0::2]
-    if len(widths) != len(runs) or widths[0] != 4 or any(len(r) > w for r, w in zip(runs, widths, strict=True)):
-        return None
-    padded = [run.zfill(width) for run, width in zip(runs, widths, strict=True)]
-    alike = "".join(itertools.chain.from_iterable(zip(marks, [*padded, ""], strict=True)))
-    return None if alike == part else alike
-
-
 def check_part_has_rows(terms: Terms, part: str | None, numbers: TrueNumbers) -> None:
     """Refuse a part that no row names, where the column of parts is public. Elsewhere a refusal would tell of the data."""
     if part is not None and terms.relation == "change-one" and not numbers.has_rows:
         raise ReleaseError(
             f"No row has {show(part)} in the public column {terms.parts}: its table would be of zeros alone. Nothing was charged: "
-            "write the part as the data do (discreet release --check proposes how); if it is meant as it stands, confirm it: "
+            "write the part as the data do (discreet profile shows how); if it is meant as it stands, confirm it: "
             "--yes, or confirm= in Python."
         )
 
@@ -168,6 +134,14 @@ class TrueNumbers:
     def has_rows(self) -> bool:
         """Is there a row at all, of the part where one was asked for? For the operator alone."""
         return bool(self.first.sizes.any() or self.first.other_size or self.first.dropped)
+
+    def has_met(self, name: str) -> bool:
+        """Is there a row in a group of which the condition of this statistic is true? For the operator alone."""
+        if name in self.counts:
+            return bool(self.counts[name].counts.any() or self.counts[name].other_count)
+        summed = self.sums[name]
+        met = (summed.people, summed.without, summed.other_people, summed.other_without)
+        return any(np.any(numbers) for numbers in met)
 
     @property
     def each(self) -> dict[str, Counts | Sums]:

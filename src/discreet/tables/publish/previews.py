@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
-from ..count.typing_errors import QuestionCheck
+from ..count.question_check import QuestionCheck
 from .error_statement import PEOPLE, PERCENT, error_rows, error_sentences, error_words, in_lower_case, range_of
 from .expected_errors import GROUPS
 from .readings import Confidence
