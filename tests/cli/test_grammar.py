@@ -63,7 +63,6 @@ MEANINGS = {
     "--sensitivity": 2,
     "--standard-error": 3,  # of every count, of a recovered mean, of noise
     "--step": 3,
-    "--then": 2,  # a second stage, a second loss
     "--value": 2,
 }
 # Names for the same thing, on every command that has one of them

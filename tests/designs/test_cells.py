@@ -191,9 +191,7 @@ def test_cells_by_quantiles_have_equal_probabilities():
 
 
 def test_the_file_of_a_design_for_cells_is_verified(tmp_path):
-    made = dt.design(
-        Cells.quantiles(0, 1, "beta(2, 5)", 6), alpha="1/2", prior="beta(2, 5)", sensitivity="1/2", then="l2"
-    )
+    made = dt.design(Cells.quantiles(0, 1, "beta(2, 5)", 6), alpha="1/2", prior="beta(2, 5)", sensitivity="1/2")
     made.mechanism.save(tmp_path / "cells.json")
     told = verify.verify(verify.read(tmp_path / "cells.json"))
     assert told.risk_and_bound is not None

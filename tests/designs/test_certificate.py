@@ -245,7 +245,6 @@ MADE: dict[str, Callable[[], dt.Mechanism]] = {
     "monotone": lambda: dt.design(5, alpha="9/10", loss="l2", require="CM").mechanism,
     "all seven": lambda: dt.design(6, epsilon="0.3", loss="l2", require=SEVEN).mechanism,
     "interior point": lambda: dt.design(20, epsilon="0.3", loss="l2", require="WH CM").mechanism,
-    "second loss": lambda: dt.design(5, alpha="9/10", loss="l0", require="WH", then="l2").mechanism,
     "another grid": lambda: (
         dt.design(dt.Grid("1/2", 4, "1/2"), alpha="3/4", loss="l1", sensitivity="1/2", require="WH").mechanism
     ),

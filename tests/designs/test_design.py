@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -55,7 +55,6 @@ class Case:
     among: tuple[int, ...] | None = None
     sensitivity: int = 1
     graph: Pairs | None = None
-    more: dict[str, Any] = field(default_factory=dict)
 
     def design(self) -> Design:
         asked: dict[str, Any] = {
@@ -63,7 +62,6 @@ class Case:
             "require": self.require,
             "risk": self.risk,
             **self.level,
-            **self.more,
         }
         if self.risk == "average":
             asked["prior"] = self.prior
@@ -661,48 +659,6 @@ def test_large_and_small_designs_are_the_same(monkeypatch):
             assert large.objective == pytest.approx(small.objective, rel=1e-12)
 
 
-# A second loss
-
-
-@pytest.mark.parametrize("seed", range(examples(60)))
-def test_a_second_loss_chooses_among_the_best(seed):
-    """Against a program in two stages: the best first loss, then the best second loss that keeps it."""
-    r = random.Random(f"then {seed}")
-    n = r.randint(2, 6)
-    loss = r.choice(["l0", "l0", "tail(1)", f"threshold({r.randint(1, n)})"])
-    kinds = {"l0": lambda i, j: i != j, "tail(1)": lambda i, j: abs(i - j) > 1}
-    cut = int(loss[10:-1]) if loss.startswith("threshold") else 0
-    at = kinds.get(loss, lambda i, j: (i >= cut) != (j >= cut))
-    costs = [[Fraction(at(i, j)) for j in range(n + 1)] for i in range(n + 1)]
-    second = [[Fraction((i - j) ** 2) for j in range(n + 1)] for i in range(n + 1)]
-    require = frozenset(r.choice([("WH",), ("WH", "RM", "S"), ("CM",), ("RH",), (), ("F",)]))
-    prior, law = a_prior(r, n) if r.random() < 0.5 else (None, [Fraction(1, n + 1)] * (n + 1))
-    case = Case(n, {"alpha": r.choice(LEVELS)}, loss, costs, law, prior, require, more={"then": "l2"})
-    with_it = case.design()
-    without = Case(n, case.level, loss, costs, law, prior, require).design()
-    agrees(with_it, case)
-    assert with_it.objective <= without.objective + 1e-8
-    own, other = (risk_of(case, *integers(d), second) for d in (with_it, without))
-    assert own <= other + Fraction(1, 10**7)
-    lp = program(case, float(case.alpha))
-    best, _ = lp.solve(objective_row(case, costs))
-    lp.most.append(({k: x for k, x in enumerate(objective_row(case, costs)) if x}, best + 1e-11))
-    lexicographic, _ = lp.solve(objective_row(case, second))
-    assert float(own) == pytest.approx(lexicographic, rel=1e-6, abs=1e-6)
-
-
-def test_a_second_loss_decides_alone_where_the_first_is_zero():
-    d = dt.design(3, alpha="1/2", loss=[[0] * 4] * 4, then="l2")
-    assert dt.expected_loss(d.mechanism, "l2") == pytest.approx(best_value(plain(3, "1/2", "l2")), rel=1e-7)
-
-
-def test_a_second_loss_for_the_worst_case():
-    plain_design = dt.design(5, alpha="4/5", loss="l0", risk="worst")
-    d = dt.design(5, alpha="4/5", loss="l0", risk="worst", then="l1")
-    assert d.objective <= plain_design.objective + 1e-8
-    assert dt.measure.worst_loss(d.mechanism, "l1") <= dt.measure.worst_loss(plain_design.mechanism, "l1") + 1e-7
-
-
 # Refusals
 
 
@@ -732,7 +688,6 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         (LossError, {"loss": lambda i, j: -1}, "0 or more"),
         (LossError, {"loss": lambda i, j: float("nan")}, "0 or more"),
         (LossError, {"loss": "l7"}, "use"),
-        (LossError, {"then": "l7"}, "use"),
         (StructureError, {"require": {"XX"}}, "use RH"),
         (StructureError, {"require": "WH XX"}, "use RH"),
         (StructureError, {"require": 7}, "use"),
@@ -759,7 +714,6 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         (SizeError, {"n": 5000, "require": "WH"}, "1023"),
         (SizeError, {"n": 5000, "risk": "worst"}, "1023"),
         (SizeError, {"n": 5000, "loss": "tail(3)"}, "l2"),
-        (SizeError, {"n": 5000, "then": "l2"}, "1023"),
         (SizeError, {"n": 5000, "loss": np.zeros((2, 2))}, "1023"),
         (SizeError, {"n": 500, "sensitivity": 2}, "401"),
         (SizeError, {"n": 200, "sensitivity": 2, "require": "WH"}, "128"),
@@ -995,7 +949,6 @@ def test_what_progress_raises_is_not_swallowed():
         {"loss": "l1", "require": ("WH",)},
         {"loss": "l2", "require": SEVEN},
         {"loss": "l0", "risk": "worst"},
-        {"loss": "l0", "require": ("WH",), "then": "l2"},
         {"loss": "l1"},
         {"loss": "l0", "require": ("F",)},
     ],

@@ -84,6 +84,14 @@ def test_what_it_has_and_that_it_is_best(n, alpha, variant):
     assert float(reference.expected_loss(found, 2)) == pytest.approx(lp.solve(objective_row(case, second))[0], abs=1e-5)
 
 
+def test_of_the_best_for_l0_not_all_are_best_for_l2():
+    """The negative control: without the second loss L2 is larger, at the same L0."""
+    first = dt.design(5, alpha="3/4", loss="l0", require={"WH", "RM", "S"})
+    m = dt.weakly_honest(5, alpha="3/4")
+    assert dt.expected_loss(m, "l0") == pytest.approx(first.objective, abs=1e-8)
+    assert dt.expected_loss(m, "l2") < dt.expected_loss(first.mechanism, "l2") - 1e-3
+
+
 @pytest.mark.parametrize(("n", "alpha"), [(4, "9/10"), (7, "4/5"), (16, "24/25"), (30, "97/100")])
 def test_between_the_geometric_and_the_fair_mechanism(n, alpha):
     a = Fraction(alpha)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 import statistics
 from collections import Counter
 from fractions import Fraction
@@ -122,6 +124,40 @@ def test_priors_losses_and_places():
     assert made.local_sensitivities[made.place((0, 5))] == 5
     assert "6 data sets" in str(made)
     assert Counter(map(len, made.to_dict()["edges"])) == {2: len(edges)}
+
+
+def around(x: tuple[int, ...]) -> int:
+    """How far it is around the records: of records in rising order the same when two change places, or all move on by one."""
+    return sum(abs(x[k] - x[k - 1]) for k in range(len(x)))
+
+
+def late(x: tuple[int, ...]) -> int:
+    """A sum, but for one tuple of them all."""
+    return sum(x) + (x == (2, 1, 0, 2, 1))
+
+
+@pytest.mark.parametrize("function", [around, late])
+def test_no_function_of_the_order_is_accepted(function):
+    assert around((0, 2, 0, 2, 1)) == 8 != around((0, 0, 1, 2, 2)) == 4
+    with pytest.raises(DiscreetError, match="depends on the order of the records") as refused:
+        dt.queries.data_sets(function, domain=range(3), records=5)
+    x, y = (ast.literal_eval(text) for text in re.findall(r"\([\d, ]+\)", str(refused.value)))
+    assert sorted(x) == sorted(y)
+    assert function(x) != function(y)
+
+
+def test_all_orders_are_tried_or_none():
+    asked = Counter[tuple[int, ...]]()
+
+    def total(x: tuple[int, ...]) -> int:
+        asked[x] += 1
+        return sum(x)
+
+    dt.queries.data_sets(total, domain=range(3), records=4)
+    assert asked.keys() == set(itertools.product(range(3), repeat=4))
+    with pytest.raises(SizeError, match="65536 tuples"):  # 18 data sets, in 2^17 orders
+        dt.queries.data_sets(total, domain=[0, 1], records=17)
+    assert max(map(len, asked)) == 4
 
 
 @pytest.mark.parametrize(

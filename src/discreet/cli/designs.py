@@ -87,7 +87,6 @@ def design(
     require: Required = "",
     sensitivity: OneSensitivity = None,
     neighbours: Neighbours = None,
-    then: Annotated[str | None, described(DESIGN, "then")] = None,
     out: Out = None,
     json: Json = False,
 ) -> int:
@@ -119,7 +118,6 @@ def design(
             require=require,
             sensitivity=1 if sensitivity is None else sensitivity,
             neighbours=file_or_text(neighbours),
-            then=file_or_text(then),
             among=None if among is None else among.replace(",", " ").split(),
             progress=progress,
         )

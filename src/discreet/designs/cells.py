@@ -207,12 +207,8 @@ class Cells:
         reports = self.reports(None if risk == "worst" else chances)
         words = {"cells": " ".join(map(str, self.edges)), "sensitivity": str(delta)}
         weights = Prior(f"{law.name} over cells", given.weights(chances.chances))
-
-        def over_cells(kind: Any) -> Loss:
-            return self._loss(kind, None if risk == "worst" else law, reports)
-
-        grid, between = Grid.of(self.size - 1), self.neighbours(delta)
-        return Stated(grid, over_cells(loss), weights, between, reports, words, self.place, over_cells)
+        cost = self._loss(loss, None if risk == "worst" else law, reports)
+        return Stated(Grid.of(self.size - 1), cost, weights, self.neighbours(delta), reports, words, self.place)
 
     def _loss(self, loss: Any, law: IntervalPrior | None, reports: Sequence[Fraction]) -> Loss:
         """The mean loss of each report in each cell, at most; without a prior the largest."""

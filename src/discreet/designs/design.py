@@ -178,7 +178,6 @@ def design(
     sensitivity: Rational = 1,
     neighbours: NeighboursLike | None = None,
     among: Iterable[Any] | None = None,
-    then: LossLike | None = None,
     progress: Progress | None = None,
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
@@ -196,7 +195,6 @@ def design(
         sensitivity  how much one person can change the answer, in its units; by default 1
         neighbours   between which values the level holds. A number of steps, "any" two, a graph or a list of pairs; by default
                      all at most the sensitivity apart
-        then         a second loss, to choose among several best mechanisms
 
     A list of numbers need not be equally spaced. Cells (see discreet.designs) cut an interval of real answers: two of them are
     neighbours when some number of one lies within the sensitivity of some number of the other, and the risk is what real
@@ -209,16 +207,11 @@ def design(
     """
     problem = _problem(n, alpha, epsilon, loss, prior, priors, risk, require, sensitivity, neighbours, among)
     if problem is None:
-        return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior, then)
-    if then is not None:
-        second = loss_of(then, problem.grid, problem.grid) if problem.support is None else problem.support.loss_of(then)
-        problem = replace(problem, then=second.name)
-    known = by_theorem(problem) if then is None else None
+        return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior)
+    known = by_theorem(problem)
     made = None if known is None else _sealed(problem, known)
     if made is None or made.gap > _CLOSE:
         made = _solved(problem, problem.loss.floats, progress)
-    if then is not None:
-        made = _tie_broken(problem, made, second, progress)
     if made.gap > GAP:
         raise DesignError(
             f"The solver came no closer to the best than a relative gap of {made.gap:.2g}, so nothing is returned; "
@@ -407,28 +400,31 @@ def _few(problem: Problem) -> float:
     return 4 * _FEW if alpha <= 0.9 else 2 * _FEW
 
 
-def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress | None) -> Design:
-    """Among the best mechanisms, one that is best for a second loss.
+def ties_broken(best: Design, loss: str) -> Design:
+    """Among the best mechanisms of a problem that requires symmetry, one that is best for a second, symmetric loss.
 
     A little of the second loss is added to the first. When it is little enough the solution is still best for the
-    first, which the certificate of the first proves.
+    first, which the certificate of the first proves. Solvers fold the program of a problem that is its own mirror image;
+    with symmetry required of the mechanism, and a loss that is its own mirror image too, that leaves out nothing.
     """
     assert best.certificate is not None
-    first = problem.loss.floats
-    scale = (float(first.max()) or 1.0) / max(float(second.floats.max()), 1e-300)
+    problem = replace(best.problem, then=loss)
+    first, second = problem.loss.floats, loss_of(loss, problem.grid, problem.grid)
+    assert "S" in problem.require
+    assert second.is_symmetric
+    scale = (float(first.max()) or 1.0) / float(second.floats.max())
     for share in (1e-3, 1e-4, 1e-5, 1e-6):
-        found = _solved(problem, first + share * scale * second.floats, progress, best.certificate.dual())
+        found = _solved(problem, first + share * scale * second.floats, None, best.certificate.dual())
         if found.gap <= max(_CLOSE, 10 * best.gap):
             return found
     return best
 
 
-def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
+def _huge(grid: Grid, level: Level, loss: Any, prior: Any) -> Design:
     """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
-    if loss_name(loss) not in ("l0", "l1", "l2") or then is not None:
-        wanted = show(loss) if then is None else "two losses"
+    if loss_name(loss) not in ("l0", "l1", "l2"):
         raise SizeError(
-            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {wanted}; '
+            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {show(loss)}; '
             "use one of them, or a coarser grid."
         )
     loss = loss_name(loss)

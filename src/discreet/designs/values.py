@@ -37,7 +37,6 @@ class Stated:
     reports: tuple[Fraction, ...]
     words: dict[str, str]  # what a recipe says of them
     place: Callable[[object], int]  # the row of a true value
-    loss_of: Callable[[Any], Loss]  # another loss of the same risk
 
 
 @dataclass(frozen=True, init=False)
@@ -95,7 +94,7 @@ class Values:
             {"sensitivity": str(delta)} if neighbours is None else {}
         )
         law = self._prior(prior)
-        return Stated(grid, self.loss(loss), law, between, self.values, words, self.place, self.loss)
+        return Stated(grid, self.loss(loss), law, between, self.values, words, self.place)
 
     def loss(self, loss: Any) -> Loss:
         """A loss between the values; of a name or a function, computed from the values themselves."""

@@ -10,7 +10,7 @@ from ..errors import StructureError
 from ..exact.grid import GridLike
 from ..exact.level import LevelLike
 from ..mechanism import Mechanism
-from .design import design
+from .design import design, ties_broken
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (WM)"
 
@@ -36,7 +36,5 @@ def weakly_honest(
         )
     wanted = frozenset({"WH", "RM", "S"}) | more
     best = design(n, alpha=alpha, epsilon=epsilon, loss="l0", require=wanted)
-    if not best.by_theorem:
-        best = design(n, alpha=alpha, epsilon=epsilon, loss="l0", require=wanted, then="l2")
-    made = best.mechanism
+    made = (best if best.by_theorem else ties_broken(best, "l2")).mechanism
     return replace(made, recipe=replace(made.recipe, family="weakly_honest", citation=CITATION))
