@@ -70,19 +70,6 @@ def test_without_a_terminal_nothing_is_asked_or_compared(run, asked):  # noqa: F
     assert spent() == Fraction(1, 2)
 
 
-def test_what_was_answered_in_another_way_is_told_before_it_is_paid(run, survey, typed):  # noqa: F811
-    assert run("release", *survey, "--mechanism", "geometric").code == 0
-    typed("n\n")
-    told = run("release", *survey)
-    assert (told.code, told.out) == (1, "")
-    words = " ".join(told.err.split())
-    assert "answered the same statistics of the same groups before" in words
-    assert words.index("drawn by geometric") < words.index("Pay 1/2 of 1/2?")
-    assert "answered the same" in " ".join(run("preview", *survey).out.split())
-    assert "answered the same" in " ".join(run("release", *survey, "--check").out.split())
-    assert spent() == Fraction(1, 2)
-
-
 @pytest.mark.parametrize("answer", ["n\n", "\n", "", "maybe\n"])
 def test_on_a_terminal_only_a_yes_pays(run, asked, typed, answer):  # noqa: F811
     typed(answer)

@@ -304,19 +304,6 @@ def test_words_and_marks_of_the_files_are_refused_before_anything_is_paid(guest,
     assert plain["left"] == made["left"]
 
 
-def test_what_was_answered_in_another_way_is_told_before_it_is_paid(guest, table):
-    asked = {
-        "ledger": "b.db",
-        "table": table,
-        "dataset": "add-remove",
-        "epsilon": "1/9",
-        "count": "ill = 1 and age = 3",
-    }
-    assert guest.post("/api/release/before", json=asked).json()["advice"] is None
-    assert guest.post("/api/release/ask", json={**asked, "max_count": 50}).status_code == 200
-    assert "counts up to 50" in guest.post("/api/release/before", json=asked).json()["advice"]
-
-
 def test_a_page_names_no_file_of_this_machine(guest, table, tmp_path):
     """Whoever writes to the studio could have any file read as a code list, and its lines quoted."""
     codes = tmp_path / "codes.csv"
