@@ -1,6 +1,6 @@
 (* Reads mechanism files into the document of the proved checker, and says what it answers.
    Trusted, not proved: this reader puts the integers and texts of a file where they belong and refuses what has no such place: another
-   format or version, a rho, a recipe's distance outside 0 to 1. It decides which names of losses, priors and limits mean something
+   format or version, a rho of a kind that is covered, a recipe's distance outside 0 to 1. It decides which names of losses, priors and limits mean something
    (those in canonical form), and which parts of the recipe are compared with the certificate. Everything else is decided in Coq.
 
      discreet-checker FILE ...     a line for each file; the exit code is that of the worst; - is standard input
@@ -359,6 +359,7 @@ let document whole =
     [ "inputs"; "outputs"; "neighbours"; "level"; "channel"; "claims"; "recipe"; "format"; "version"; "digest" ] in
   match fields "the file" names [ "certificate" ] whole with
   | [ inputs; outputs; near; level; part; claims; made; form; version; _ ] ->
+      let the_channel = channel part in (* first: of a kind that is not covered nothing else is decided *)
       let parameters = recipe 0 made in
       if form <> Json.String "discreet-mechanism" then refuse "it is not a mechanism file";
       if version <> Json.Integer "1" then refuse "its version is not 1";
@@ -383,7 +384,7 @@ let document whole =
                 try let read = certificate c in (Some read, said_twice parameters c, None)
                 with Uncovered what -> (None, [], Some what)))
         | _ -> assert false in
-      ( { the_channel = channel part; inputs = answers inputs; outputs = answers outputs; the_neighbours = neighbours near; alpha;
+      ( { the_channel; inputs = answers inputs; outputs = answers outputs; the_neighbours = neighbours near; alpha;
           epsilon = eps; tight = told; listed; proof; said_twice },
         left_out )
   | _ -> assert false

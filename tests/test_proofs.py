@@ -26,6 +26,7 @@ from discreet.designs.certificate import Dual, certify
 from discreet.exact.level import Level
 from discreet.mechanism import Recipe
 from discreet.randomness.alias import alias_row
+from discreet.registry import FAMILIES
 from tests.test_files import EVERY_KIND, TAMPERED
 from tests.test_verify import RING, bytes_of, document, resigned
 
@@ -909,43 +910,24 @@ def test_what_is_not_json_is_not_read(proved):
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["2"] * 8 + ["1"]
 
 
-def test_the_command_line_asks_the_proved_checker(proved, tmp_path, monkeypatch):
-    from discreet.cli.proved import ask_proved
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_every_family_is_decided_or_not_covered(family, proved, tmp_path):
+    """A sound file of each: what no theorem covers is not called false. A rho that nothing keeps is refused, or not covered."""
+    example = dict(family.example)
+    first = example.pop("n", None) or example.pop("matrix")
+    made = family.build(first, **example)
+    made.save(tmp_path / "m.json")
+    done = subprocess.run([CHECKER, tmp_path / "m.json"], capture_output=True, text=True, check=False)
+    is_decided = family.name in DECIDED
+    assert accepts(document(made))
+    assert (done.returncode, "not covered" in done.stdout) == ((0, False) if is_decided else (3, True))
+    wrong = resigned(document(made), lambda d: d["claims"].update(rho="1/1000000"))
+    assert not accepts(wrong)
+    assert proved([wrong]) == [1 if is_decided else 3]
 
-    path = tmp_path / "fair.json"
-    dt.explicit_fair(4, alpha="1/2").save(path)
-    monkeypatch.setenv("DISCREET_CHECKER", str(CHECKER))
-    assert ask_proved(path.read_bytes()) == (0, "holds")
-    changed = resigned(json.loads(path.read_bytes()), lambda d: d["level"].update(alpha="3/4"))
-    assert ask_proved(bytes_of(changed)) == (1, "does not hold: the level does not hold for all neighbours")
-    wave = bytes_of(document(dt.square_wave(8, alpha="1/3")))
-    assert ask_proved(wave) == (3, "not covered: a channel of kind window")
-    points = bytes_of(document(dt.projective_response(8, epsilon=1)))
-    assert ask_proved(points) == (3, "not covered: a channel of kind projective")
-    names = bytes_of(document(dt.randomized_response(["Fiat", "VW"], epsilon=1)))
-    assert ask_proved(names) == (0, "holds")
 
-
-def test_what_is_not_covered_does_not_look_like_what_holds(proved, tmp_path, monkeypatch, capsys):
-    """Exit code 0 where both say that it holds; 1 where the theorems do not cover it, though the level holds."""
-    from discreet.cli import main
-
-    def code_of(*words: str) -> Any:
-        with pytest.raises(SystemExit) as done:
-            main(["check", *words])
-        return done.value.code
-
-    monkeypatch.setenv("DISCREET_CHECKER", str(CHECKER))
-    fair, wave = tmp_path / "fair.json", tmp_path / "wave.json"
-    dt.explicit_fair(4, alpha="1/2").save(fair)
-    dt.square_wave(8, alpha="1/3").save(wave)
-    assert code_of(str(fair), "--proved") == 0
-    assert code_of(str(wave)) == 0
-    capsys.readouterr()
-    assert code_of(str(wave), "--proved") == 1
-    assert "the proved checker: not covered: a channel of kind window" in capsys.readouterr().out
-    assert code_of(str(wave), "--proved", "--json") == 1
-    assert json.loads(capsys.readouterr().out)["proved_checker"] == "not covered: a channel of kind window"
+DECIDED = {"geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform", "laplace"}
+DECIDED |= {"from_matrix", "random_rounding", "cell_key"}
 
 
 def test_a_theorem_that_says_less_stops_the_build(proved, tmp_path):

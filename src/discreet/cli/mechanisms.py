@@ -282,37 +282,29 @@ def check(
     ] = None,
     neighbours: Neighbours = None,
     group: Annotated[Number, entry("The number of people protected together, without --neighbours.")] = "1",
-    proved: Annotated[
-        bool, switch("Ask the checker that is proved in Coq too, about all that the file claims.")
-    ] = False,
 ) -> Output:
     """Verify a mechanism file, and check the level or rho that it claims.
 
     With --alpha or --epsilon the level that you give is checked instead; with --epsilon and --delta, that every event is at most
     e^epsilon times as likely, plus delta; with --rho, that rho (zCDP). Exit code 1 when it does not hold, or is undecided.
-    With --proved the program that `make proofs` builds reads the file too; exit code 1 also when its theorems do not cover such
-    a mechanism, which it says: then nothing was proved.
 
     Example: discreet check gm.json --epsilon 0.05
 
     Example: discreet check gm.json --rho 1/100
     """
-    from ..files import loads_procedure
     from ..measure.privacy import check_claim
-    from .proved import ask_proved
 
-    data = _from_stdin() if proved and file == "-" else None
-    m = load_procedure(file) if data is None else loads_procedure(data, "standard input")
     verdict = check_claim(
-        m, alpha=alpha, epsilon=epsilon, delta=delta, rho=rho, neighbours=file_or_text(neighbours), group=group
+        load_procedure(file),
+        alpha=alpha,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        neighbours=file_or_text(neighbours),
+        group=group,
     )
-    good, text = bool(verdict), str(verdict)
-    if not proved:
-        return Output(verdict, 0 if good else 1, text=text, style="green" if good else "red")
-    code, said = ask_proved(Path(file).read_bytes() if data is None else data)
-    good, document = good and code == 0, {**verdict.to_dict(), "proved_checker": said}
-    text = f"{text}\nthe proved checker: {said}"
-    return Output(code=0 if good else 1, text=text, style="green" if good else "red", document=document)
+    good = bool(verdict)
+    return Output(verdict, 0 if good else 1, text=str(verdict), style="green" if good else "red")
 
 
 @command()
