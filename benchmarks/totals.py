@@ -30,7 +30,6 @@ import numpy as np
 import discreet as dt
 from discreet.channels import Channel
 from discreet.measure.total_bounds import ChernoffBound, ErrorBound, TotalBound, is_below_noise, of_errors, of_noise
-from discreet.tables.publish.coarse import Coarse, Line, MergedReports
 from discreet.tables.totals.fitting import Measured
 
 RESULTS = _page.FOLDER
@@ -244,71 +243,6 @@ def ratios(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def merged_cells() -> list[str]:
-    """The interval of a rounded or hidden report from the matrix of the merged channel, against the hull of the intervals of all
-    reports that are shown alike: the largest ratio of their widths, by how the reports are merged."""
-    merges = ((5, None), (None, 5), (3, 3), (10, 10))
-    names = [f"round_to {r}, hide_below {h}" for r, h in merges]
-    lines = [f"| hull / merged channel, largest | epsilon | {' | '.join(names)} |", "|---|--:|" + "--:|" * len(merges)]
-    for case in (
-        "geometric 0..20",
-        "staircase 0..60",
-        "explicit fair 0..10",
-        "randomised response 0..3",
-        "designed 0..8",
-    ):
-        for epsilon in EPSILONS:
-            (m,) = cases(epsilon)[case]
-            finite, size = m.finite(), m.outputs.size
-            rows = [[finite.entry(x, y) for y in range(size)] for x in range(m.inputs.size)]
-            low, high = m.channel.interval(np.arange(size), ERROR)
-            largest = []
-            for merge in merges:
-                cells = Coarse.of(*merge).cells(Line.of(m.outputs), np.arange(size))
-                ratio = []
-                for first, last in {*zip(cells.first.tolist(), cells.last.tolist(), strict=True)}:
-                    hull = int(high[first : last + 1].max() - low[first : last + 1].min()) + 1
-                    accepted = [sum(row[: last + 1]) > TAIL and sum(row[first:]) > TAIL for row in rows]
-                    truths = [x for x, is_accepted in enumerate(accepted) if is_accepted]
-                    ratio.append(hull / (truths[-1] - truths[0] + 1 if truths else len(rows)))
-                largest.append(f"{max(ratio):.3f}")
-            lines.append(f"| {case} | {epsilon} | {' | '.join(largest)} |")
-    return lines
-
-
-def merged_totals() -> list[str]:
-    """Totals of rounded and hidden counts: the hull of the ways above, against Chernoff's bound around the middles of the cells."""
-    lines = [
-        "| case | epsilon | round_to | hide_below | parts | width | around the middles, by Chernoff |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    for epsilon in EPSILONS:
-        for case in ("geometric, no ends (sums)", "geometric from 0 (counts)", "explicit fair 0..10"):
-            (m,) = cases(epsilon)[case]
-            bound, moments = TotalBound([m.channel], ERROR), ChernoffBound([m.channel], ERROR)
-            for round_to, hide_below in ((5, None), (5, 5)):
-                if hide_below and "no ends" in case:
-                    continue  # nothing bounds a hidden sum from below
-                reading = MergedReports(m.channel, Line.of(m.outputs), Coarse.of(round_to, hide_below))
-                for parts in (2, 20, 240):
-                    top = 400 if m.inputs.n is None else m.inputs.n
-                    truths = np.where(np.arange(parts) % 2, top // 2, 0)
-                    kinds, widths = np.zeros(parts, dtype=np.int64), []
-                    half = moments.half_width(kinds, np.ones(parts))
-                    for seed in range(50):
-                        places = np.asarray(m.sample(truths, source=dt.insecure_source(seed)))
-                        cells, (least, most) = reading.cells(places), reading.around(places)
-                        low, high, _ = bound.interval_between(kinds, (cells.first, cells.last), (least, most))
-                        ends = (low, high), (math.ceil(least.sum() - half), math.floor(most.sum() + half))
-                        public = (0, parts * top if m.inputs.n is not None else 10**9)
-                        floor = -(10**9) if "no ends" in case else public[0]
-                        widths.append([min(b, public[1]) - max(a, floor) + 1 for a, b in ends])
-                    mean = np.mean(widths, axis=0)
-                    setting = f"{case} | {epsilon} | {round_to} | {hide_below or ''} | {parts}"
-                    lines.append(f"| {setting} | {mean[0]:.0f} | {mean[1] / mean[0]:.2f} |")
-    return lines
-
-
 def measured_totals() -> list[str]:
     """The half width of the grand total by its own report, by the least squares fit and by the cells; epsilon 1 for everything."""
     lines = [
@@ -380,12 +314,6 @@ def main() -> None:
         "Ratio to the narrowest, half of the parts at an end:",
         "",
         *ratios(rows),
-        "",
-        "## Rounded and hidden reports",
-        "",
-        *merged_cells(),
-        "",
-        *merged_totals(),
         "",
         "## Measured totals: half widths of the grand total",
         "",

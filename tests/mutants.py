@@ -88,7 +88,6 @@ TESTED_IN = {
     "traditional": "test_house.py",
     "tables.draw.answers": "tables/test_answers.py tables/test_question_check.py",
     "tables.draw.audiences": "tables/test_audiences.py",
-    "tables.publish.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
     "questions.question": "questions/test_question.py",
     "questions.purpose": "tables/test_purpose.py",
     "tables.saved.checking": "tables/test_checking.py tables/test_purpose.py tables/test_forgeries.py",

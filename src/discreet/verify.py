@@ -2865,33 +2865,20 @@ class Release:
         ]
 
     def _shown(self, s: _Statistic, report: Fraction, drawn: _Drawn, size: int) -> Fraction | None:
-        """What a row has for a report, after it was rounded or hidden as the record says; None where it is nothing."""
+        """What a row has for a report; None where it is nothing."""
         start, step = (Fraction(0), Fraction(1)) if s.grid is None else (s.origin, s.grid[2])
         total = report * step + (0 if s.pair else max(size, 0) * start)
         if drawn.channel is None:
             _claim(report == 0, "The report of an empty public group is not 0.")
-        else:
-            width, least = (self._coarse(name) for name in ("round_to", "hide_below"))
-            total = total if width is None else width * math.floor(total / width + Fraction(1, 2))
-            if least is not None and total < least:
-                return None
         return total / step if s.pair else s.of_one(total, size)
-
-    def _coarse(self, name: str) -> Fraction | None:
-        """How reports were merged before they were shown."""
-        return None if self.field(name) is None else _amount(self.field(name), name)
-
-    def _is_coarse(self) -> bool:
-        """Were reports rounded or hidden before they were shown?"""
-        return any(self.field(name) is not None for name in ("round_to", "hide_below"))
 
     def _fitted(self, line: dict[str, str], s: _Statistic) -> str:
         """The number that was fitted to the totals, where it is the one that is published."""
-        return "" if self._is_coarse() or s.kind not in ("count", "sum") else line.get("fitted", "")
+        return "" if s.kind not in ("count", "sum") else line.get("fitted", "")
 
     def _to_print(self, line: dict[str, str], s: _Statistic) -> str:
         """What a row publishes: the fitted number, or the report; one outside its interval as the end next to it."""
-        if self._fitted(line, s) or line["report"] == "" or self._is_coarse():
+        if self._fitted(line, s) or line["report"] == "":
             return self._fitted(line, s) or line["report"]
         for name, sign in (("low", 1), ("high", -1)):
             if line[name] != "" and sign * (_number(line["report"]) - _number(line[name])) < 0:
@@ -3066,7 +3053,7 @@ class Release:
     @property
     def shows_less(self) -> bool:
         """Does the ledger store more than is shown here? Then its commitment is to something that was not published."""
-        return self._is_coarse() or self.field("audience") is not None
+        return self.field("audience") is not None
 
     def _of_budget(self, name: str) -> Fraction:
         """What the record says of the budget."""
@@ -3400,28 +3387,26 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.rows,
         release.totals,
     ]
-    plain = [release.record.get(name) for name in ("round_to", "hide_below")] == [None, None]
-    findings = [_judged(check) for check in (*checks, *((release.intervals,) if plain else ()))]
+    findings = [_judged(check) for check in (*checks, release.intervals)]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     else:
         findings.append(Finding(None, _NO_LEDGER))
     dataset, version = (_named(release.record.get(name)) for name in ("dataset", "version"))
     line = release.record.get("ledger_line")
-    whole = all(release.record.get(name) is None for name in ("round_to", "hide_below", "audience"))
+    whole = release.record.get("audience") is None
     opened = ledger is not None and whole and type(line) is int and line in ledger.opened
     beyond = ("that these are the reports that were drawn: ask for an export that opens the commitment to them",)
     corrects = () if release.record.get("supersedes") is None else ("which release it corrects, and why",)
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*(() if opened else beyond), *corrects, *(() if plain else _INTERVALS), *_BEYOND_RELEASE),
+        (*(() if opened else beyond), *corrects, *_BEYOND_RELEASE),
         not opened,
     )
 
 
 _NO_LEDGER = "That it was charged: no ledger was given. Ask for the exported one, and give it to this program too."
-_INTERVALS = ("intervals of reports that were rounded or hidden: discreet check-release does",)
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
     "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",

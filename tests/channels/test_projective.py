@@ -338,10 +338,6 @@ def test_a_long_list_needs_no_matrix() -> None:
     assert np.isfinite(channel.log_moment(1e-9))
     low, high = channel.interval(np.array([3]), Fraction(1, 20))
     assert (low.tolist(), high.tolist()) == ([0], [99_999])
-    assert [x.tolist() for x in channel.interval_between(np.array([3]), np.array([5]), Fraction(1, 20))] == [
-        [0],
-        [99_999],
-    ]
     assert channel.integers() is None
 
 

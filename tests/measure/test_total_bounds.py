@@ -269,51 +269,6 @@ def test_many_cells_of_many_kinds_are_bounded_once_and_say_when_they_fall_back()
     assert bound.interval(300 + np.arange(tables), np.zeros(tables, dtype=int), np.zeros(tables))[2] == CHERNOFF
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_merged_parts_have_the_hull_of_all_reports_that_they_may_have_been(name):
-    """Every pair of cells of two reports each: the least and the largest end over all reports in them, one by one."""
-    parts = SMALL[name][:2]
-    bound, kinds = TotalBound([m.channel for m in parts], ERROR), np.arange(2)
-
-    def estimates_of(ys) -> np.ndarray:
-        return np.array([m.channel.estimate(np.array([y]))[0] for m, y in zip(parts, ys, strict=True)])
-
-    for starts in product(*(range(0, m.outputs.size - 1, 2) for m in parts)):
-        inside = [estimates_of(ys) for ys in product(*((y, y + 1) for y in starts))]
-        single = [
-            bound.interval(kinds, np.array(ys), estimates_of(ys)) for ys in product(*((y, y + 1) for y in starts))
-        ]
-        first = np.array(starts)
-        low, high, how = bound.interval_between(
-            kinds, (first, first + 1), (np.min(inside, axis=0), np.max(inside, axis=0))
-        )
-        assert (low, high) == (min(s[0] for s in single), max(s[1] for s in single))
-        assert {how} == {s[2] for s in single}
-
-
-@pytest.mark.parametrize("name", ["fair", "closed", "levels"])
-def test_merged_parts_cover_in_exact_enumeration_and_half_their_width_does_not(name):
-    """Cells of two reports, every pair of truths; half of each interval is the negative control."""
-    parts = SMALL[name]
-    bound, kinds = TotalBound([m.channel for m in parts], ERROR), np.arange(2)
-    estimates = [m.channel.estimate(np.arange(m.outputs.size)) for m in parts]
-    ends = {}
-    for ys in product(*(range(m.outputs.size) for m in parts)):
-        first = np.array([y // 2 * 2 for y in ys])
-        last = np.array([min(y // 2 * 2 + 1, m.outputs.size - 1) for m, y in zip(parts, ys, strict=True)])
-        cells = [e[a : b + 1] for e, a, b in zip(estimates, first, last, strict=True)]
-        around = np.array([c.min() for c in cells]), np.array([c.max() for c in cells])
-        ends[ys] = bound.interval_between(kinds, (first, last), around)[:2]
-    covered = []
-    for xs in product(*(range(m.inputs.size) for m in parts)):
-        chance = {ys: math.prod(m.finite().entry(x, y) for m, x, y in zip(parts, xs, ys, strict=True)) for ys in ends}
-        total = sum(xs)
-        assert sum(p for ys, p in chance.items() if ends[ys][0] <= total <= ends[ys][1]) >= 1 - ERROR, xs
-        narrow = {ys: ((3 * a + b) / 4, (a + 3 * b) / 4) for ys, (a, b) in ends.items()}
-        covered.append(sum(p for ys, p in chance.items() if narrow[ys][0] <= total <= narrow[ys][1]))
-    assert min(covered) < 1 - ERROR
-
-
 def test_many_small_groups_are_bounded_by_chernoff_and_covered():
     """400 groups of up to 10 people at a high epsilon: narrower than the convex order, and the totals are covered."""
     m = dt.explicit_fair(10, epsilon=2)

@@ -65,8 +65,6 @@ def record(**other: Any) -> dict[str, Any]:
         "statistics": [ASKED],
         "by": [EVIL],
         "protects": "All of it.",
-        "round_to": None,
-        "hide_below": None,
         "left_out": [],
         "person": "A row.",
         "beware": [EVIL],

@@ -104,22 +104,18 @@ ASKED = {
         "domain": MAPPED,
         "measure_totals": ["area"],
     },
-    "measured and rounded": {
+    "measured twice": {
         "dataset": "people",
         **FEW,
         "domain": MAPPED,
         "measure_totals": ["area", "total"],
-        "round_to": 10,
-        "hide_below": 20,
         "margins": ["age"],
         "epsilon": 2,
     },
-    "measured bits, rounded": {
+    "measured bits": {
         "dataset": "bits",
         "count": "ill",
         "measure_totals": ["town"],
-        "round_to": 5,
-        "hide_below": 10,
         "domain": {"town": ["a", "b", "z"], "age": ["old", "young"]},
         "margins": ["age", []],
     },
@@ -213,21 +209,21 @@ def test_a_consistent_other_release_is_refuted_by_the_ledger_alone(people, book,
 
 
 def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
-    """Reports under the other's name, rounded reports of another draw, another condition, another version, more of the budget."""
+    """Reports under the other's name, reports of another draw, another condition, another version, more of the budget."""
     both = {"ill": "ill", "well": "not ill"}
     true = released(people, book, dataset="people", count=both, version="swapped")
     reports, half = true.columns["report"], len(true.columns["report"]) // 2
     twin = released(people, book, dataset="people", count={"ill": "not ill", "well": "ill"}, version="swapped")
     assert twin.columns["report"] == [*reports[half:], *reports[:half]] != reports  # the same question in another order
-    coarse = [released(people, book, dataset="people", version=name, round_to=2) for name in ("one", "two")]
-    assert coarse[0].columns["report"] != coarse[1].columns["report"]
+    drawn = [released(people, book, dataset="people", version=name) for name in ("one", "two")]
+    assert drawn[0].columns["report"] != drawn[1].columns["report"]
     kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
     spent = {**true.record["budget"], "spent": "98", "left": "1"}
     swapped = {**true.record["answer"], "reports": true.record["answer"]["reports"][::-1]}
     forged = {
         "swapped": dt.results.Release(twin.columns, {}, {**true.record, "answer": swapped}, dict),
         "another draw": dt.results.Release(
-            coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict
+            drawn[1].columns, {}, {**drawn[1].record, **{k: drawn[0].record[k] for k in kept}}, dict
         ),
         "another version": dt.results.Release(true.columns, {}, {**true.record, "version": "other"}, dict),
         "more spent": dt.results.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
@@ -253,8 +249,7 @@ def test_a_file_that_is_none_of_its_own_is_noticed(people, book, tmp_path):
     assert wrong(tmp_path / "x.json") == {"digests of the files"}
 
 
-@pytest.mark.parametrize("post", [{}, {"round_to": 5, "hide_below": 10}])
-def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
+def test_the_margins_of_each_audience_hold(people, book, tmp_path):
     """And the totals of one are not those of the other."""
     asked = {
         "dataset": "people",
@@ -262,7 +257,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
         "audiences": at("3/10", "4/5"),
         "margins": ["area+age", []],
     }
-    both = released(people, book, **asked, **post)
+    both = released(people, book, **asked)
     for name in both:
         both[name].save(tmp_path / "x.csv", overwrite=True)
         assert dt.check_release(tmp_path / "x.json", ledger=book).complete

@@ -92,8 +92,6 @@ ASKED = {
         "audiences": at("3/10", "4/5"),
         "domain": TOWNS,
         "margins": ["total"],
-        "round_to": 5,
-        "hide_below": 10,
     },
     "own": {
         "dataset": "bits",
@@ -270,8 +268,6 @@ FREE = {
     ("answer", "measures", "name"): "the same",
     ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("presentation",): "title, labels, source and notes in the publisher's own words, and the marks of the CSVs",
-    ("round_to",): "rounding again, from the same stored reports",
-    ("hide_below",): "hiding again, from the same stored reports",
     ("confidence",): "intervals of another confidence, from the same stored reports",
     ("simultaneous",): "intervals in the other sense, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",

@@ -43,7 +43,7 @@ def shelf(released, book, tmp_path_factory):  # noqa: F811
         for path, text in contents_of(made, folder / "x.csv").items():
             path.write_text(text, encoding="utf-8", newline="")
         record = made.record
-        whole = record["audience"] is None and record["round_to"] is None
+        whole = record["audience"] is None
         exported = book.export(record["dataset"], published=[record["ledger_line"]] if whole else [])
         (folder / "ledger.json").write_text(json.dumps(exported))
     return folders
@@ -194,7 +194,7 @@ BEYOND = {
     ("purpose",), ("question", "purpose"), ("question", "mechanism"),  # which mechanism a question chooses
     ("answer", "measures", "statistic", "where"),  # where the commitment is not opened
     ("audiences",),  # the levels of those who are more private than this one
-    ("hide_below",), ("margins",),  # where the same rows follow
+    ("margins",),  # where the same rows follow
 }  # fmt: skip
 
 
@@ -209,8 +209,6 @@ def test_every_field_of_a_record_is_checked_or_known_to_be_beyond(shelf):
             seen[kind] = seen.get(kind, 0) + 1
             if seen[kind] > 2 or any(kind[:n] in BEYOND for n in range(1, len(kind) + 1)):
                 continue
-            if document["record"]["round_to"] is not None and kind in (("confidence",), ("simultaneous",)):
-                continue  # intervals of merged reports are left to check-release
             old = document["record"]
             for name in path:
                 old = old[name]
@@ -242,8 +240,7 @@ def test_every_cell_of_the_files_is_compared(shelf):
                 (folder / name).write_text(text, encoding="utf-8", newline="")
                 files = {**document["record"]["files"], name: digest_of(text.encode())}
                 held = judged(folder, resigned(document, record={**document["record"], "files": files})).holds
-                merged = document["record"]["round_to"] is not None and column in ("low", "high")
-                unnoticed |= {(name, column)} if held and not merged else set()
+                unnoticed |= {(name, column)} if held else set()
             (folder / name).write_text(true, encoding="utf-8", newline="")
     assert unnoticed <= {("x.csv", column) for column in ("estimate", "standard_error", "fitted")}
 

@@ -236,11 +236,6 @@ class Channel(Frozen, ABC):
         """Ends of an interval that misses the truth with probability at most `error`, for every true value."""
 
     @abstractmethod
-    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        """The same when all that is known of a report is that it lies from `first` to `last`: one of the cells, apart from
-        one another, into which reports were merged. The merged channel is inverted, so it covers as often."""
-
-    @abstractmethod
     def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         """Pr[|report - truth| <= k steps], of the worst true value or on average (see GridRoom)."""
 
@@ -485,17 +480,6 @@ class Finite(Channel):
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
         low, high = acceptance(self, error)
         return low[reports], high[reports]
-
-    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        """A truth accepts a cell when it accepts a report in it: what is cut off at an end of its row are whole cells."""
-        starts, stops = accepted_reports(self, error)
-        cells, which = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
-        ends = np.empty((len(cells), 2), dtype=np.int64)
-        for k, (start, stop) in enumerate(cells.tolist()):
-            truths = np.flatnonzero((starts <= stop) & (stops >= start))
-            ends[k] = (truths[0], truths[-1]) if len(truths) else (0, self.rows - 1)  # nobody: all remain possible
-        low, high = ends[which.ravel()].T
-        return low, high
 
     def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         exact = self.integers()

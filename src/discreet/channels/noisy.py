@@ -157,14 +157,9 @@ class Noisy(Channel):
 
         At an end, the report only says that truth + noise went at least so far; the same bounds hold.
         """
-        return self.interval_between(reports, reports, error)
-
-    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        """The tails beyond a cell are those of the noise, whatever was merged in it: Pr[report <= last] and
-        Pr[report >= first] are both above error/2."""
         k = self.noise.reach(error / 2) - 1
         low, high = self._bounds
-        return np.maximum(first - k, low), np.minimum(last + k, high)
+        return np.maximum(reports - k, low), np.minimum(reports + k, high)
 
     def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         return 1 - float(room.sides(k)) * float(self.noise.sf(k))

@@ -203,11 +203,6 @@ class Projective(TwoLevels):
             return super().interval(reports, error)
         return np.zeros_like(reports), np.full_like(reports, self.rows - 1)
 
-    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        if self.rows * self.reports <= MATRIX_ENTRIES:
-            return super().interval_between(first, last, error)
-        return self.interval(first, error)
-
     def written(self) -> dict[str, Any]:
         return {
             "kind": "projective",

@@ -256,17 +256,6 @@ class Then(Finite):
         lowest[never], highest[never] = 0, self.rows - 1
         return lowest[reports], highest[reports]
 
-    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        """The hull, where `interval` is one."""
-        if not isinstance(self.second, Map) or self._product is not None:
-            return super().interval_between(first, last, error)
-        low, high = self.interval(np.arange(self.reports), error)
-        cells = list(zip(first.tolist(), last.tolist(), strict=True))
-        return (
-            np.array([low[a : b + 1].min() for a, b in cells], dtype=np.int64),
-            np.array([high[a : b + 1].max() for a, b in cells], dtype=np.int64),
-        )
-
     def written(self) -> dict[str, Any]:
         return {"kind": "then", "first": self.first.written(), "second": self.second.written()}
 

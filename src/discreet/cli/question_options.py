@@ -120,8 +120,6 @@ class ReleaseOptions(QuestionOptions):
     version: DataVersion = "1"
     part: Annotated[str | None, Parameter(help=meaning(RELEASE, "part"))] = None
     margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
-    round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
-    hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
     confidence: Annotated[Number, described(RELEASE, "confidence")] = "0.95"
     simultaneous: Annotated[bool, switch(meaning(RELEASE, "simultaneous"))] = False
 
@@ -131,8 +129,6 @@ class ReleaseOptions(QuestionOptions):
             "version": self.version,
             "part": self.part,
             "margins": listed(self.margins),
-            "round_to": self.round_to,
-            "hide_below": self.hide_below,
             "confidence": self.confidence,
             "simultaneous": self.simultaneous,
         }

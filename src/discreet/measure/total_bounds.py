@@ -325,29 +325,21 @@ class TotalBound:
 
         `kinds` says for each part which of the channels drew it.
         """
-        return self.interval_between(kinds, (reports, reports), (estimates, estimates))
-
-    def interval_between(
-        self, kinds: Indices, reports: tuple[Indices, Indices], estimates: tuple[Floats, Floats]
-    ) -> tuple[int, int, str]:
-        """The same when all that is known of each report is its first and last possible position, and of its estimate the least and
-        the largest: the hull of the intervals of all reports that there may have been."""
-        (first, last), (least, most) = reports, estimates
         if len(kinds) == 1:  # one part has an interval of its own
             channel = self._channels[int(kinds[0])]
-            low_end, high_end = channel.interval_between(first, last, self._errors[0])
+            low_end, high_end = channel.interval(reports, self._errors[0])
             return int(low_end[0]), int(high_end[0]), EXACT if channel.ends == (None, None) else WORST
         laws = self._law_of[kinds]
         way = self.way(laws)
         if way.beyond is None:
             slack = Fraction(len(kinds) + 1, 10**9)  # for sums of floats
-            low, high = Fraction(float(least.sum())) - slack, Fraction(float(most.sum())) + slack
-            return math.ceil(low - way.below), math.floor(high + way.above), way.method
-        lowest, highest = sum(first.tolist()), sum(last.tolist())
+            total = Fraction(float(estimates.sum()))
+            return math.ceil(total - slack - way.below), math.floor(total + slack + way.above), way.method
+        lowest = highest = sum(reports.tolist())
         for law, (below, above) in way.beyond.items():
             has_law = laws == law
-            lowest -= below * int((has_law & (first == self._first[kinds])).sum())
-            highest += above * int((has_law & (last == self._last[kinds])).sum())
+            lowest -= below * int((has_law & (reports == self._first[kinds])).sum())
+            highest += above * int((has_law & (reports == self._last[kinds])).sum())
         return math.ceil(lowest - way.below), math.floor(highest + way.above), way.method
 
     def bounds(self, kinds: Indices) -> list[BoundWay]:

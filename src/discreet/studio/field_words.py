@@ -27,8 +27,6 @@ FIELDS = {
     "counted": "What is counted",
     "purpose": "Counts are meant for",
     "parts": "Parts that share nobody",
-    "round-to": "Round reports to",
-    "hide-below": "Hide reports below",
     "margins": "Totals",
     "delta": "Delta",
     "rho": "Rho",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .release_question import QuestionForm
 
-_OF_CALL = ("version", "part", "margins", "round_to", "hide_below", "confidence", "simultaneous")
+_OF_CALL = ("version", "part", "margins", "confidence", "simultaneous")
 _USUAL: dict[str, Any] = {"version": "1", "counted": "units", "confidence": "0.95", "simultaneous": False}
 _WORDS = ("title", "source", "notes", "labels", "separator", "decimal")
 

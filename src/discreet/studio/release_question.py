@@ -86,8 +86,6 @@ class QuestionForm(LedgerForm):
     max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
-    round_to: int | None = Field(None, ge=2, le=10**9)
-    hide_below: int | None = Field(None, ge=1, le=10**9)
     confidence: Text = "0.95"
     simultaneous: bool = False
     presentation: PresentationForm = Field(default_factory=PresentationForm)
@@ -171,7 +169,7 @@ def _parts(asked: QuestionForm) -> dict[str, Any]:
 
 def _terms(asked: QuestionForm) -> dict[str, Any]:
     """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
-    names = ("dataset", "epsilon", "rho", "version", "part", "margins", "round_to", "hide_below")
+    names = ("dataset", "epsilon", "rho", "version", "part", "margins")
     return {name: getattr(asked, name) for name in (*names, "confidence", "simultaneous")}
 
 

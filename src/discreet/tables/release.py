@@ -51,7 +51,6 @@ from .count.true_numbers import (
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
-from .publish.coarse import Coarse
 from .publish.previews import EpsilonPreview, Preview, preview_of
 from .publish.readings import Confidence, members
 from .publish.record import units_cut
@@ -60,7 +59,6 @@ from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
 Confirm = Callable[[QuestionCheck], bool]
-Shown = tuple[Coarse, Confidence]  # how what was drawn is presented
 
 
 def release(
@@ -76,8 +74,6 @@ def release(
     part: str | None = None,
     dates: Dates = (),
     margins: Any = (),
-    round_to: object = None,
-    hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     fresh: bool = False,
@@ -106,14 +102,12 @@ def release(
         confirm     a function that is shown the question beside what it counts (a QuestionCheck, for you alone), and says
                     whether to pay. lambda check: not check.proposals
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
-        round_to    round the noisy reports to multiples of this, and all that is made from them
-        hide_below  hide noisy reports below this, and all that is made from them
         confidence  how often the intervals cover. "0.95"
         simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
         supersedes  the version whose release this one corrects; record and page say so
         reason      why it was corrected, published as you write it: put no number from the data in it. "late registrations"
 
-    Of these the last seven are no part of the question: they cost nothing, and may be asked for later.
+    Of these the last five are no part of the question: they cost nothing, and may be asked for later.
 
     >>> import discreet as dt, pyarrow as pa
     >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
@@ -123,9 +117,9 @@ def release(
     1 1/2
     """
     asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
-    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    coverage = Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
+    walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
     return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -140,8 +134,6 @@ def release_to(
     part: str | None = None,
     dates: Dates = (),
     margins: Any = (),
-    round_to: object = None,
-    hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     fresh: bool = False,
@@ -171,9 +163,9 @@ def release_to(
             "Audiences have epsilons: that one report can be made from a sharper one is proved for geometric noise alone."
         )
     asked = Asked.of_audiences(_question(question, parts), dataset, version, audiences, part)
-    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    coverage = Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
-    walk = _walked(table, ledger, asked, margins, shown, fresh, corrects, confirm, progress, dates)
+    walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
     return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
 
 
@@ -190,8 +182,6 @@ def preview(
     part: str | None = None,
     dates: Dates = (),
     margins: Any = (),
-    round_to: object = None,
-    hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     check: bool = False,
@@ -211,11 +201,11 @@ def preview(
     6.0 1
     """
     asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
-    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    coverage = Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, dates=dates)
         table = whole_table(table)
-        ready = _counted(table, book, asked, allowed, shown, progress)
+        ready = _counted(table, book, asked, allowed, coverage, progress)
         compared = _compared(book, asked, allowed, ready) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
@@ -232,8 +222,6 @@ def preview_epsilons(
     part: str | None = None,
     dates: Dates = (),
     margins: Any = (),
-    round_to: object = None,
-    hide_below: object = None,
     confidence: Rational = "0.95",
     simultaneous: bool = False,
     progress: Progress | None = None,
@@ -252,13 +240,16 @@ def preview_epsilons(
     """
     whole = _question(question, parts)
     asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in several_levels(epsilons)]
-    shown = Coarse.of(round_to, hide_below), Confidence.of(confidence, simultaneous)
+    coverage = Confidence.of(confidence, simultaneous)
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked[0], margins, dates=dates)
         make_table, table = table_maker(table), whole_table(table)
-        ready = _counted(table, book, asked[0], allowed, shown, progress)
+        ready = _counted(table, book, asked[0], allowed, coverage, progress)
     others = [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]]
-    sheets = [ready.sheets[0], *(_sheet(each, ready.numbers, allowed, its, make_table, shown) for each, its in others)]
+    sheets = [
+        ready.sheets[0],
+        *(_sheet(each, ready.numbers, allowed, its, make_table, coverage) for each, its in others),
+    ]
     tell(progress, "done", 1.0)
     return EpsilonPreview(tuple(sheet.record for sheet in sheets))
 
@@ -311,7 +302,7 @@ def _walked(
     ledger: Ledger | str | os.PathLike[str],
     asked: Asked,
     margins: Any,
-    shown: Shown,
+    confidence: Confidence,
     fresh: bool,
     corrects: Correction | None,
     confirm: Confirm | None,
@@ -325,11 +316,11 @@ def _walked(
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
             _note_correction(book, asked, allowed)
-            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), shown)
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), confidence)
             walk = replace(walk, unread=file.name)
         else:
             table = whole_table(table)
-            ready = _counted(table, book, asked, allowed, shown, progress)
+            ready = _counted(table, book, asked, allowed, confidence, progress)
             if confirm is None:
                 check_part_has_rows(allowed.terms, asked.part, ready.numbers)
             elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
@@ -402,7 +393,7 @@ class _Ready:
 
 
 def _counted(
-    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, shown: Shown, progress: Progress | None
+    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, confidence: Confidence, progress: Progress | None
 ) -> _Ready:
     """Count, and choose the mechanisms: all that can fail, before anything is charged. A file is hashed first, and what is
     counted is what was hashed."""
@@ -427,7 +418,9 @@ def _counted(
         admission = check_scanned(book, allowed.said, spelling.question, numbers.data, allowed.scanned)
         numbers = count() if admission is None else numbers
     make_table = table_maker(table if file is None else file.path)
-    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, make_table, shown) for level in asked.levels)
+    sheets = tuple(
+        _sheet(asked.at(level), numbers, allowed, spelling, make_table, confidence) for level in asked.levels
+    )
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
@@ -444,13 +437,18 @@ def _counted(
 
 
 def _sheet(
-    asked: Asked, numbers: TrueNumbers, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, shown: Shown
+    asked: Asked,
+    numbers: TrueNumbers,
+    allowed: _Allowed,
+    spelling: Spelling,
+    make_table: TableMaker,
+    confidence: Confidence,
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, *shown, tiers)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, confidence, tiers)
 
 
 def _compared(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> QuestionCheck:
@@ -501,7 +499,7 @@ def _drawn(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(begun, asked, allowed, spelling, first.make_table, (first.coarse, first.confidence))
+        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.confidence)
         return _Walk(again.releases, again.charged, operator, dropped)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
@@ -519,7 +517,7 @@ def _repeated(
     allowed: _Allowed,
     spelling: Spelling,
     make_table: Callable[[Mapping[str, list[Any]]], Any],
-    shown: Shown,
+    confidence: Confidence,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
     charged = answer.paid.get(asked.measure, asked.level.charge)
@@ -529,7 +527,7 @@ def _repeated(
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
         sheet, drawn = served(
-            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, *shown
+            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, confidence
         )
         releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(releases, charged)

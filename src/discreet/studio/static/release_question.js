@@ -256,7 +256,7 @@ export function asked() {
   const epsilon = fields.epsilon?.trim() || ofAlpha(fields.alpha?.trim() ?? "");
   if (!concentrated && !epsilon) throw new Unfinished("epsilon", "Say how much epsilon this may cost.");
   return { ledger: draft.ledger, table: draft.table, dataset: draft.dataset, version: draft.version, count: count.length ? count : null, ...others, by: groups.map((g) => g.column), domain: groups.length ? declared(groups, domain) : null,
-    ...(concentrated ? { rho: fields.rho.trim() } : { epsilon }), max_count: room.account?.relation === "add-remove" ? whole(fields, "max_count") : null, max_groups: whole(fields, "max_groups"), max_rows: whole(fields, "max_rows"), round_to: whole(fields, "round_to"), hide_below: whole(fields, "hide_below"),
+    ...(concentrated ? { rho: fields.rho.trim() } : { epsilon }), max_count: room.account?.relation === "add-remove" ? whole(fields, "max_count") : null, max_groups: whole(fields, "max_groups"), max_rows: whole(fields, "max_rows"),
     margins, purpose: fields.purpose || null, part: fields.part?.trim() || null, counted: fields.counted?.trim() || "units", confidence: fields.confidence?.trim() || "0.95", simultaneous: Boolean(fields.simultaneous),
     presentation: { title: fields.title?.trim() || null, source: fields.source?.trim() || null, notes: lines(fields.notes ?? ""), labels: Object.fromEntries(pairs), separator: fields.out_separator || null, decimal: fields.out_decimal || "." } };
 }

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...channels import Channel
 from ...exact.positions import values_at
 from ...questions.margins import margin_name
 from ..draw.measures import Measure, sizes_of
 from ..totals.margin_rows import ReleaseTotals
-from .coarse import Coarse
-from .readings import Misses, Reading, members
+from .readings import Misses, members
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -41,11 +41,10 @@ _SLACK = 1e-9  # more than floats may be off by in a sum of probabilities
 
 def expected_errors(
     measures: Sequence[Measure],
-    readings: Sequence[Mapping[int, Reading]],
+    readings: Sequence[Mapping[int, Channel]],
     sizes: Indices,
     sums: ReleaseTotals | None,
     misses: tuple[Misses, Misses],
-    coarse: Coarse,
 ) -> list[Row]:
     """The rows of a release; `misses` as it is published, and in the other sense."""
     senses = misses if misses[0].alone else misses[::-1]
@@ -55,14 +54,11 @@ def expected_errors(
             continue  # both of a pair have the same noise
         shown = misses[0].of_report(measure)
         each, together = (
-            {
-                n: _reach(measure, n, reading, sense.of_report(measure), shown, coarse)
-                for n, reading in readings[k].items()
-            }
+            {n: _reach(measure, n, reading, sense.of_report(measure), shown) for n, reading in readings[k].items()}
             for sense in senses
         )
         noisy = {n: len(alike) for n, alike in members(sizes).items() if n in readings[k]}
-        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}, coarse))
+        rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}))
         if sums is None:
             continue
         for groups, reaches in zip(sums.margins, sums.adding[k].reaches, strict=True):
@@ -70,22 +66,20 @@ def expected_errors(
             by_sense = reaches if misses[0].alone else [(other, one) for one, other in reaches]
             alike = Counter(zip(own, by_sense, strict=True))
             lines = {
-                (n, _total(each_of, measure, coarse), _total(all_of, measure, coarse)): count
+                (n, _total(each_of, measure), _total(all_of, measure)): count
                 for (n, (each_of, all_of)), count in alike.items()
                 if each_of != 0  # of empty public groups alone
             }
-            rows.append(_row(measure, margin_name(groups.margin), lines, coarse))
+            rows.append(_row(measure, margin_name(groups.margin), lines))
     return rows
 
 
-def _row(
-    measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int], coarse: Coarse
-) -> Row:
+def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int]) -> Row:
     """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of both, and the least of
     `each`. Where sizes are public none is farther off than the truth can be from what is published."""
     over = measure.statistic.kind in ("mean", "share") and not measure.part
     people = [max(n, 1) if over else 1 for n, _, _ in lines]
-    bounded = not measure.part and not coarse
+    bounded = not measure.part
     most = [_range(measure, n) if bounded and n >= 0 else None for n, _, _ in lines]
     each = [_over(x, end, n) for (_, x, _), end, n in zip(lines, most, people, strict=True)]
     together = [_over(x, end, n) for (_, _, x), end, n in zip(lines, most, people, strict=True)]
@@ -122,20 +116,17 @@ def _number(choose: Any, errors: Sequence[Fraction | None]) -> int | float | Non
     return near if Fraction(str(near)) >= exact else math.nextafter(near, math.inf)
 
 
-def _reach(
-    measure: Measure, size: int, reading: Reading, error: Fraction, shown: Fraction, coarse: Coarse
-) -> Fraction | None:
+def _reach(measure: Measure, size: int, reading: Channel, error: Fraction, shown: Fraction) -> Fraction | None:
     """How far what is printed may be from the truth but for a probability of `error`, in the units of the column: no farther than
     the interval of any report reaches, which is the same for noise. What is printed lies in the interval that is `shown`, of
-    another error; a rounded report is off by its rounding, too."""
+    another error."""
     m, step = measure.plan[size], measure.units[1]
     assert m is not None
-    rounded = Fraction(0) if coarse.round_to is None else coarse.round_to / 2
     if m.channel.noise is not None and m.inputs == m.outputs:
         steps = m.channel.noise.reach(error / 2) - 1
-        return (steps if m.inputs.n is None else min(steps, m.inputs.n)) * step + rounded
+        return (steps if m.inputs.n is None else min(steps, m.inputs.n)) * step
     finite = m.channel.finite()
-    if finite is None or coarse:
+    if finite is None:
         return None
     places = np.arange(finite.reports)
     ends = measure.ends(size)
@@ -157,6 +148,6 @@ def _farthest(chances: Floats, printed: NDArray[Any], error: Fraction) -> Any:
     return np.take_along_axis(off, np.take_along_axis(order, within.argmax(axis=1)[:, None], axis=1), axis=1).max()
 
 
-def _total(reach: float, measure: Measure, coarse: Coarse) -> Fraction | None:
-    """The same of a total, which is read from unmerged reports alone."""
-    return None if coarse or not reach < _UNBOUNDED else math.ceil(Fraction(reach)) * measure.units[1]
+def _total(reach: float, measure: Measure) -> Fraction | None:
+    """The same of a total."""
+    return None if not reach < _UNBOUNDED else math.ceil(Fraction(reach)) * measure.units[1]

@@ -129,9 +129,9 @@ def rows_table(
     for row, span in zip(shown, spans, strict=True):
         exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
         ends = ["any" if row[name] is None else written(row[name], out) for name, out in _OUTWARD.items()]
-        report = _absent(row, value, kind) if row[value] is None else written(row[value]) + exact
+        report = "not determined" if row[value] is None else written(row[value]) + exact
         numbers = [*([number(row["n"])] if sized else []), report]
-        known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
+        known = row["low"] is not None or row["high"] is not None
         drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         names = [labelled_key(row[k], codes.get(k, {})) for k in keys]
         lines.append([*(f"<bdi>{escape(name)}</bdi>" for name in names), *numbers, *drawn])
@@ -162,12 +162,6 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
         return None
     low, high = (-math.inf if row["low"] is None else row["low"]), (math.inf if row["high"] is None else row["high"])
     return low / unit, high / unit, row[value] / unit
-
-
-def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
-    """A report that is not shown though something is known of it was hidden, except for means of groups that may be empty."""
-    hidden = value != "total" and kind in ADDED and (row["low"], row["high"]) != (None, None)
-    return "hidden" if hidden else "not determined"
 
 
 _MARKS = str.maketrans(",.", ".,")
@@ -359,8 +353,6 @@ def _adds(record: Mapping[str, Any]) -> str:
     """Do the published numbers add up to the totals?"""
     if not record["margins"] and not record["measured"]:
         return ""
-    if record["round_to"] is not None or record["hide_below"] is not None:
-        return " The numbers were rounded or hidden, so that they need not add up to the totals."
     if not any(statistic["kind"] in ADDED for statistic in record["statistics"]):
         return ""
     return " Counts and sums were fitted to the totals, so that they add up."

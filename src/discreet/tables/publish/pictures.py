@@ -38,7 +38,7 @@ def release_picture(release: Release) -> Any:
             title = totals_title(margin, record, name, by=by)
             panels += _panel(own[:_MOST], keys, "total", _titled(what, title), unit, len(own), codes)
     if not panels:
-        raise ReleaseError("No group has a number to draw: all of them are hidden or not determined.")
+        raise ReleaseError("No group has a number to draw: none of them is determined.")
     title = words.title or f"{record['dataset']}: {asked_in_words(record)}"
     at_once = ", all at once" if record["simultaneous"] else ""
     interval = f"Dots: published numbers; whiskers: {Confidence.of(record['confidence']).words()} intervals{at_once}"

@@ -19,18 +19,17 @@ from ...errors import ReleaseError
 from ...exact.arithmetic import dyadic_power_above
 from ...exact.given import share
 from ...exact.grid import FARTHEST
-from ...exact.positions import positions, values_at
+from ...exact.positions import positions
 from ..draw.measures import Measure
-from .coarse import LONGEST, Coarse, MergedReports, line_of
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Part = dict[str, NDArray[Any]]  # of one measure, in steps: see in_steps
-Reading = Channel | MergedReports
 Published = dict[str, list[Any]]  # the same of one statistic in its units, with None where there is nothing to say
 Column = list[Any] | NDArray[Any]  # an array where there is a number in every row
 
 COVERAGE = Fraction(19, 20)
+LONGEST = 10**60  # of the parts of a confidence
 _SUREST = 1 - Fraction(1, 10**12)  # beyond, tails of totals are lost in what their distributions leave out
 _ROUNDING = 2.0**-48  # of the scale: more than the few roundings of a ratio in floats
 
@@ -127,41 +126,19 @@ class Misses:
         return self.total / 2 if self.alone and measure.part else self.total
 
 
-def as_shown(
-    measures: Sequence[Measure], sizes: Indices, drawn: Sequence[NDArray[Any]], coarse: Coarse
-) -> list[NDArray[Any]]:
-    """For each report the last of those that are shown like it: whatever is made from these says no more than what is shown.
-    Reports that are not merged stay as they were drawn."""
-    if not coarse:
-        return list(drawn)
-    shown = []
-    for measure, reports in zip(measures, drawn, strict=True):
-        last = reports.copy()
-        for n, chosen in members(sizes).items():
-            m = measure.plan[n]
-            if m is not None:
-                places = positions(m.outputs, reports[chosen], clamp=True)
-                last[chosen] = values_at(m.outputs, coarse.cells(line_of(measure, n), places).last)
-        shown.append(last)
-    return shown
-
-
 def in_steps(
-    measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any], error: Fraction
+    measure: Measure, readings: Mapping[int, Channel], sizes: Indices, reports: NDArray[Any], error: Fraction
 ) -> Part:
     """Estimate, its error and the interval of each report, which may fail as often as `error` says; all groups of a size at once.
 
-    For adding up: `first` and `last` are positions between which the report lies, `least` and `most` numbers between which its
-    estimate lies, and `centre` is their middle. They differ where reports were merged.
+    For adding up, `place` is the position of the report.
     """
     size = len(reports)
-    merged = any(isinstance(reading, MergedReports) for reading in readings.values())
     read: Part = {
-        "report": reports.astype(object) if merged else reports,
+        "report": reports,
         "estimate": np.zeros(size),
         "standard_error": np.zeros(size),
-        **{name: np.zeros(size) for name in ("centre", "least", "most")},
-        **{name: np.zeros(size, dtype=np.int64) for name in ("low", "high", "first", "last")},
+        **{name: np.zeros(size, dtype=np.int64) for name in ("low", "high", "place")},
     }
     for n, chosen in members(sizes).items():
         m, reading = measure.plan[n], readings.get(n)
@@ -173,15 +150,7 @@ def in_steps(
         read["low"][chosen], read["high"][chosen] = (np.clip(end, least, most) for end in ends)
         read["estimate"][chosen] = reading.estimate(places)
         read["standard_error"][chosen] = reading.standard_error
-        first = last = places
-        lower = upper = read["estimate"][chosen]
-        if isinstance(reading, MergedReports):
-            read["report"][chosen] = reading.view(places)
-            (first, last, _), (lower, upper) = reading.cells(places), reading.around(places)
-        read["first"][chosen], read["last"][chosen] = first, last
-        read["least"][chosen], read["most"][chosen] = lower, upper
-        with np.errstate(invalid="ignore"):
-            read["centre"][chosen] = (lower + upper) / 2
+        read["place"][chosen] = places
     return read
 
 
@@ -248,14 +217,11 @@ def _values(
         farthest = int(sizes.max()) * abs(first) + max(-int(places.min()), int(places.max())) * abs(each)
         if farthest < 2**63:
             return np.asarray(sizes * first + places * each)
-    numbers = [
-        None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)
-    ]
-    known = [number for number in numbers if number is not None]
-    if whole and unit == 1 and all(isinstance(x, int) for x in known) and max(map(abs, known), default=0) < 2**63:
-        return numbers
+    numbers = [n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)]
+    if whole and unit == 1 and max(map(abs, numbers), default=0) < 2**63:
+        return list[Any](numbers)
     # Python divides two whole numbers as it does rationals: to the nearest float
-    return [None if x is None else float(x / (unit * n)) for x, n in zip(numbers, over.tolist(), strict=True)]
+    return [x / (unit * n) for x, n in zip(numbers, over.tolist(), strict=True)]
 
 
 def _ratio(measure: Measure, u: Part, v: Part) -> Published:
@@ -270,7 +236,7 @@ def _ratio(measure: Measure, u: Part, v: Part) -> Published:
     width, rounding = float(high - low), _ROUNDING * float(abs(low) + abs(high))
     least = np.where(known, float(low) + width * _part_of(u1, v2) - rounding, -math.inf)
     most = np.where(known, float(low) + width * _part_of(u2, v1) + rounding, math.inf)
-    x, y = (np.maximum(_floats(part["report"]), 0) for part in (u, v))
+    x, y = (np.maximum(part["report"].astype(np.float64), 0) for part in (u, v))
     value = np.where(known, np.clip(float(low) + width * _part_of(x, y), least, most), math.nan)
     return {
         "report": blank(value),
@@ -278,18 +244,9 @@ def _ratio(measure: Measure, u: Part, v: Part) -> Published:
         "high": np.clip(most, float(low), float(high)).tolist(),
         "estimate": blank(value),
         "standard_error": [None] * len(value),
-        "report_u": _plain(u["report"]),
-        "report_v": _plain(v["report"]),
+        "report_u": as_list(u["report"]),
+        "report_v": as_list(v["report"]),
     }
-
-
-def _floats(reports: NDArray[Any]) -> Floats:
-    """NaN for what is hidden."""
-    return np.array([math.nan if x is None else x for x in reports.tolist()], dtype=np.float64)
-
-
-def _plain(reports: NDArray[Any]) -> list[Any]:
-    return [float(x) if isinstance(x, Fraction) else x for x in reports.tolist()]
 
 
 def _part_of(x: Floats, y: Floats) -> Floats:

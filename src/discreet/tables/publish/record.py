@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...channels import Channel
 from ...errors import FileError
 from ...exact.arithmetic import parse_exact
 from ...exact.rho import Rho
@@ -23,9 +24,8 @@ from ...questions.recoding import Recoding
 from ...questions.statistic import OUT, ROWS, Statistic
 from ..ask.asked import Asked, audience_levels, contribution
 from ..draw.measures import Measure
-from .coarse import AS_DRAWN, Coarse
 from .presentation import PLAIN
-from .readings import USUAL, Confidence, Reading
+from .readings import USUAL, Confidence
 
 Indices = NDArray[np.int64]
 
@@ -39,12 +39,11 @@ def release_record(
     asked: Asked,
     terms: Terms,
     measures: Sequence[Measure],
-    readings: Sequence[Mapping[int, Reading]],
+    readings: Sequence[Mapping[int, Channel]],
     sizes: Indices,
     charge: Fraction,
     columns: list[str],
     table_columns: Sequence[str],
-    coarse: Coarse = AS_DRAWN,
     confidence: Confidence = USUAL,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
@@ -79,14 +78,12 @@ def release_record(
         "person": f"{_person(terms, question)}{_parts(terms, asked.part)}",
         "counted": question.counted_words(terms.unit),
         "contribution": contribution(question, terms),
-        "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
+        "beware": _beware(terms, question),
         "checked": None,
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
         "purpose": question.purpose.written() if question.mechanism == "auto" else None,
-        "round_to": None if coarse.round_to is None else str(coarse.round_to),
-        "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
         "alpha": None if isinstance(asked.level, Rho) else str(asked.level.alpha),
         "rho": str(asked.level.amount) if isinstance(asked.level, Rho) else None,
@@ -128,12 +125,9 @@ def release_record(
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "published": "the number to print, with low and high: fitted where totals were asked for, since fitted counts and sums add "
-        "up to them; else the report, also of means and shares, of reports that were rounded or hidden, and where there is no fit",
+        "up to them; else the report, also of means and shares, and where there is no fit",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [
-            f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
-            for family in no_estimate
-        ],
+        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
         "presentation": PLAIN,
         "files": {},
     }

@@ -486,13 +486,11 @@ def totals_title(margin: str, record: Mapping[str, Any], name: str | None = None
 
 
 def adding_up(margin: str, record: Mapping[str, Any]) -> str:
-    """What adds up to totals: the published numbers, unless these are rounded or hidden. Means and shares add up to nothing."""
+    """What adds up to totals: the published numbers. Means and shares add up to nothing."""
     added = [statistic["kind"] in ADDED for statistic in record["statistics"]]
     if not any(added):
         return ""
     numbers = "the groups" if all(added) else "counts and sums of the groups"
-    if record["round_to"] is not None or record["hide_below"] is not None:
-        numbers = "the fitted numbers, before they were rounded or hidden,"
     return f" ({numbers} add up to {'it' if margin == TOTAL else 'them'})"
 
 

@@ -26,9 +26,8 @@ from ..ask.asked import Asked, Spelling
 from ..draw.answers import Document, Drawn, drawn_by, read_answer, reports_of
 from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
-from .coarse import AS_DRAWN, Coarse, merged_reading
 from .expected_errors import expected_errors
-from .readings import USUAL, Column, Confidence, Misses, Part, Reading, as_list, as_shown, in_steps, in_units, members
+from .readings import USUAL, Column, Confidence, Misses, Part, as_list, in_steps, in_units, members
 from .record import CHECKED, one_group_advice, release_record
 from .released import Columns, Release
 
@@ -50,13 +49,12 @@ class Sheet:
     sizes: Indices
     measures: tuple[Measure, ...]
     margins: tuple[Margin, ...]
-    readings: tuple[Mapping[int, Reading], ...]  # of each measure
+    readings: tuple[Mapping[int, Channel], ...]  # of each measure
     columns: Mapping[str, list[Column]]  # for each its parts, one a statistic
     tiers: tuple[Tier, ...]  # totals that are measured too
     sums: ReleaseTotals | None  # where there are margins
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
-    coarse: Coarse
     confidence: Confidence
     misses: Misses  # how often single intervals may fail
     spelling: Spelling  # how the ledger knows the question
@@ -73,7 +71,6 @@ class Sheet:
         measures: tuple[Measure, ...],
         margins: tuple[Margin, ...],
         make_table: Callable[[Mapping[str, list[Any]]], Any],
-        coarse: Coarse = AS_DRAWN,
         confidence: Confidence = USUAL,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
@@ -81,20 +78,14 @@ class Sheet:
         groups = margins_of(question, margins, tiers)
         independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
-        readings = tuple(readings_of(measure, coarse, misses[0].of_report(measure)) for measure in measures)
+        readings = tuple(readings_of(measure, misses[0].of_report(measure)) for measure in measures)
         columns = _fixed_columns(asked, terms, measures, sizes, charge, bool(groups))
-        own = [
-            [readings_of(measure, coarse, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers
-        ]
-        sums = (
-            ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses, bool(coarse))
-            if groups
-            else None
-        )
+        own = [[readings_of(measure, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers]
+        sums = ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses) if groups else None
         record = release_record(
-            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, coarse, confidence
+            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, confidence
         )
-        record["errors"] = expected_errors(measures, readings, sizes, sums, misses, coarse)
+        record["errors"] = expected_errors(measures, readings, sizes, sums, misses)
         record |= totals_record(asked, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
@@ -113,7 +104,6 @@ class Sheet:
             sums,
             record,
             make_table,
-            coarse,
             confidence,
             misses[0],
             spelling,
@@ -166,16 +156,13 @@ class Sheet:
 
         `drawn` has the reports of each measure, `totals` those of each measure of each tier.
         """
-        # from here on a merged report is one of those that are shown like it, and nothing else
-        drawn = as_shown(self.measures, self.sizes, drawn, self.coarse)
-        totals = [as_shown(t.measures, t.sizes, its, self.coarse) for t, its in zip(self.tiers, totals, strict=True)]
         parts, shown = dict[int, Part](), list[dict[str, Column]]()
         for places in self.places.values():
             for k in places:
                 error = self.misses.of_report(self.measures[k])
                 parts[k] = in_steps(self.measures[k], self.readings[k], self.sizes, drawn[k], error)
             shown.append(in_units([self.measures[k] for k in places], [parts[k] for k in places], self.sizes))
-            shown[-1]["published"] = shown[-1]["report"] if self.coarse else _possible(shown[-1])
+            shown[-1]["published"] = _possible(shown[-1])
             if self.sums is None:
                 parts.clear()  # of a million groups they take much room
         columns, none = dict(self.columns), _repeated(None, len(self.sizes))
@@ -185,8 +172,7 @@ class Sheet:
         if self.sums is not None:
             whole = {name: list(values) for name, values in Columns(columns).items()}
             whole["fitted"], fitted = self.sums.filled(self.places, [parts[k] for k in sorted(parts)], totals)
-            if not self.coarse:
-                self._publish_fitted(whole)
+            self._publish_fitted(whole)
             columns = {name: [values] for name, values in whole.items()}
         record = {
             **self.record,
@@ -231,7 +217,6 @@ def served(
     charge: Fraction,
     margins: Sequence[Margin],
     make_table: Callable[[Mapping[str, list[Any]]], Any],
-    coarse: Coarse,
     confidence: Confidence,
 ) -> tuple[Sheet, Drawn]:
     """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
@@ -246,22 +231,19 @@ def served(
         drawn.measures,
         tuple(margins),
         make_table,
-        coarse,
         confidence,
         drawn.tiers,
     )
     return sheet.after_check() if drawn.checked else sheet, drawn
 
 
-def shown_answer(drawn: Drawn, contents: Mapping[str, Any], coarse: Coarse) -> Document:
+def shown_answer(drawn: Drawn, contents: Mapping[str, Any]) -> Document:
     """An answer as the record of its release has it."""
-    reports = as_shown(drawn.measures, drawn.sizes, drawn.reports, coarse)
-    totals = [as_shown(t.measures, t.sizes, its, coarse) for t, its in zip(drawn.tiers, drawn.totals, strict=True)]
     head = drawn_by(drawn.asked.question, drawn.measures, contents, drawn.sizes, drawn.tiers, drawn.checked)
-    return {**head, **reports_of(reports, totals)}
+    return {**head, **reports_of(drawn.reports, drawn.totals)}
 
 
-def readings_of(measure: Measure, coarse: Coarse, error: Fraction) -> dict[int, Reading]:
+def readings_of(measure: Measure, error: Fraction) -> dict[int, Channel]:
     """How to read the reports of a measure, by the size of the group, with all that intervals of that error need; one mechanism
     may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
@@ -269,8 +251,6 @@ def readings_of(measure: Measure, coarse: Coarse, error: Fraction) -> dict[int, 
     for m in drawn.values():
         if m not in known:
             known[m] = _readable(m, error)
-    if coarse:
-        return {size: merged_reading(measure, size, m, coarse) for size, m in drawn.items()}
     return {size: known[m] for size, m in drawn.items()}
 
 

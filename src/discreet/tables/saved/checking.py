@@ -473,7 +473,7 @@ def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterato
     """Where the answer in a record differs from the stored one: all that is published follows from it and from the question."""
     sheet, recorded = rebuilt.sheet, rebuilt.release.record["answer"]
     drawn = read_answer(stored, sheet.asked, sheet.terms, sheet.spelling.contents)
-    again = shown_answer(drawn, sheet.spelling.contents, sheet.coarse)
+    again = shown_answer(drawn, sheet.spelling.contents)
     for part, what in _PARTS.items():
         if json.dumps(again.get(part)) != json.dumps(recorded.get(part)):
             yield f"{what} are not those of {answer}."

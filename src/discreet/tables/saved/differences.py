@@ -2,9 +2,9 @@
 
 Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
 difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
-difference is a total of two parts). Everywhere else, for means, shares, totals, mechanisms that are no noise and reports that were
-rounded, both intervals are taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers
-beside it are those that were published; an interval is stretched to hold their difference, and covers no less often.
+difference is a total of two parts). Everywhere else, for means, shares, totals and mechanisms that are no noise, both intervals are
+taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers beside it are those that were
+published; an interval is stretched to hold their difference, and covers no less often.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
 from ...questions.statistic import ADDED
 from ..ask.asked import same_statistics
-from ..publish.coarse import MergedReports
 from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
 from ..publish.released import Release, key_for_people, totals_title
@@ -282,7 +281,7 @@ def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
     m, reading = measure.plan[size], sheet.readings[places[0]].get(size)
     if len(places) > 1 or measure.statistic.kind not in ADDED or m is None:
         return None
-    if reading is None or isinstance(reading, MergedReports) or reading.noise is None:
+    if reading is None or reading.noise is None:
         return None
     drawn = np.array([rebuilt.release.record["answer"]["reports"][places[0]][cell]])
     least, most = measure.ends(size)

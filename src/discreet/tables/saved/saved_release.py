@@ -24,7 +24,6 @@ from ...questions.question import Question
 from ..ask.asked import Asked, Correction, check_relation, spelling_of
 from ..draw.answers import head_text, recorded_document
 from ..draw.audiences import for_audience
-from ..publish.coarse import Coarse
 from ..publish.readings import Confidence
 from ..publish.record import record_of
 from ..publish.released import Release, charged_of
@@ -146,7 +145,6 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         number_in(charged_of(record)),
         read_margins(record["margins"], question.by, question.domain),
         dict,
-        Coarse.of(record["round_to"], record["hide_below"]),
         Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
@@ -187,15 +185,15 @@ def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
 def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
     """The line that charged for a release that was published as it is stored, so that its commitment may be opened for everybody.
 
-    Of reports that were rounded or hidden, or of several audiences, the ledger stores more than was published: those are refused.
+    Of several audiences the ledger stores more than one of them was given: those are refused.
     """
     saved = Saved.read(path)
     record, why = saved.record, ""
     try:
         if record["dataset"] != dataset:
             why = f"is a release from {show(record['dataset'])}, not from {show(dataset)}"
-        elif record["audience"] is not None or record["round_to"] is not None or record["hide_below"] is not None:
-            why = "shows less than the ledger stores: reports were rounded or hidden, or there are other audiences"
+        elif record["audience"] is not None:
+            why = "shows less than the ledger stores, which has the reports of other audiences too"
         else:
             stored = ledger.answer(dataset, record["ledger_line"])
             text = head_text(Question.from_dict(record["question"]), record["answer"])

@@ -26,7 +26,7 @@ from ...questions.statistic import ADDED
 from ..ask.asked import Asked, contribution
 from ..draw.choices import mechanisms_for
 from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, sizes_of
-from ..publish.readings import Misses, Part, Reading, in_steps, members, published
+from ..publish.readings import Misses, Part, in_steps, members, published
 from .fitting import Measured, fit_parts
 
 Indices = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Own:
 
     tier: Tier
     measure: Measure
-    readings: Mapping[int, Reading]
+    readings: Mapping[int, Channel]
 
     def read(self, reports: NDArray[Any], misses: Misses) -> Part:
         return in_steps(self.measure, self.readings, self.tier.sizes, reports, misses.of_total(self.measure))
@@ -91,13 +91,12 @@ class Adding:
         margins: Sequence[Groups],
         own: Sequence[Own],
         order: Indices,
-        merged: bool,
         misses: tuple[Misses, Misses],
     ) -> None:
         """`order` is an order of the cells that does not depend on the order in which they were asked for; `misses` says how often
         intervals may fail as they are published, and in the other sense (each by itself, or all at once)."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
-        self.channels, self._order, self._merged = channels_of(measure), order, merged
+        self.channels, self._order = channels_of(measure), order
         readings = self.channels
         kind_of = {size: k for k, size in enumerate(readings)}
         self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
@@ -122,7 +121,7 @@ class Adding:
         """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all; in both
         senses of how often it may fail."""
         measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
-        weigh = self._system is not None and not self._merged and len(groups.keys) * len(self.sizes) <= _WEIGHED
+        weigh = self._system is not None and len(groups.keys) * len(self.sizes) <= _WEIGHED
         weighted = self._weighted if weigh else None  # built once, for all margins
         ways: list[tuple[Way, Way]] = []
         known: dict[bytes, tuple[Way, Way]] = {}  # by their parts, for totals that nothing else bounds
@@ -153,7 +152,7 @@ class Adding:
 
     def drawn_by(self, plan: Plan) -> Adding:
         """The same of reports that other mechanisms draw."""
-        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self._merged, self.misses)
+        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self.misses)
 
     def errors_of(self, groups: Groups) -> Floats:
         """The standard error of each total of the unbiased estimates of its parts, at most."""
@@ -212,11 +211,11 @@ class Adding:
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
         known = all(
-            np.isfinite(reading["centre"]).all() for reading in (part, *own)
-        )  # of a hidden report nothing may be
+            np.isfinite(reading["estimate"]).all() for reading in (part, *own)
+        )  # an own mechanism may have none
         if self._system is None or not known:
-            return np.asarray(part["centre"])
-        estimate = self._system.estimate(part["centre"], [o["centre"] for o in own])
+            return np.asarray(part["estimate"])
+        estimate = self._system.estimate(part["estimate"], [o["estimate"] for o in own])
         return np.asarray(np.round(estimate, 6))  # the last digits depend on the order of sums
 
     def fit(self, estimates: Floats) -> NDArray[Any]:
@@ -274,8 +273,7 @@ class Adding:
             elif how == IMAGE:
                 low, high, method = sum(part["low"][what].tolist()), sum(part["high"][what].tolist()), IMAGE
             else:
-                first, last, least, most = (part[name][what] for name in ("first", "last", "least", "most"))
-                low, high, method = self._bound.interval_between(self._kinds[what], (first, last), (least, most))
+                low, high, method = self._bound.interval(self._kinds[what], part["place"][what], part["estimate"][what])
             ends = self._ends(chosen)
             low, high = max(low, sum(e[0] for e in ends)), min(high, sum(e[1] for e in ends))
             error = math.sqrt(float((self._errors[chosen] ** 2).sum()))
@@ -319,12 +317,10 @@ class ReleaseTotals:
         measures: tuple[Measure, ...],
         margins: tuple[Groups, ...],
         tiers: tuple[Tier, ...],
-        own: Sequence[Sequence[Mapping[int, Reading]]],
+        own: Sequence[Sequence[Mapping[int, Channel]]],
         misses: tuple[Misses, Misses],
-        merged: bool = False,
     ) -> ReleaseTotals:
-        """Totals by all margins (`margins_of`); `merged`: of reports that are rounded or hidden, where nothing may follow from the
-        reports themselves."""
+        """Totals by all margins (`margins_of`)."""
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         keys = [str([key[c] for c in columns]) for key in question.cells]  # an order, whatever their kinds
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
@@ -335,7 +331,6 @@ class ReleaseTotals:
                 margins,
                 [Own(tier, tier.measures[k], of_tier[k]) for tier, of_tier in zip(tiers, own, strict=True)],
                 order,
-                merged,
                 misses,
             )
             for k, measure in enumerate(measures)
