@@ -97,6 +97,13 @@ def test_levels_may_have_names_of_their_own(tmp_path):
         read_code_list(path, "AGS")
 
 
+def test_towns_of_one_name_are_told_apart_by_what_they_lie_in(tmp_path):
+    (tmp_path / "g.csv").write_text(
+        "code;label;parent\n1;North;\n2;South;\n11;Neustadt;1\n21;Neustadt;2\n12;;1\n13;;1\n"
+    )
+    assert read_code_list(tmp_path / "g.csv", "x").labels["x"] == {"11": "Neustadt", "21": "Neustadt"}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -114,6 +121,10 @@ def test_levels_may_have_names_of_their_own(tmp_path):
         ("code;parent\n1;1\n", "In line 2 .* contains itself"),
         ("code;parent\n1;\n2;1\n3;\n", "In line 4 .* the code '3' has no parent above it, and '2' .line 3. has 1"),
         ("code;parent\n1;\n2;1\n3;2\n4;1\n", "In line 5 .* the code '4' has 1 parent above it, and '3' .line 4. has 2"),
+        (
+            "code;label;parent\n1;a;\n2;a;\n",
+            "In line 3 .* the code '2' has the label of '1' .line 2., 'a'; say in the labels",
+        ),
         ('code;label\n1;"a\n2;b\n', "a quotation mark"),
         ('code;label\n1;a"b"\n2;"b" c\n', "In line 3 .* a quotation mark"),
     ],

@@ -289,6 +289,6 @@ def test_one_audience_alone_is_a_release_with_a_name(people, ledger, tmp_path):
 
 
 def test_a_preview_is_of_one_level(people, ledger):
-    with pytest.raises(TypeError):
+    with pytest.raises(ReleaseError, match="audiences is no part of a question"):
         preview(people, dataset="bits", ledger=ledger, audiences={"public": 1}, **ASKED)
     assert ledger.balance("bits").spent == 0

@@ -274,12 +274,28 @@ def test_rows_are_one_question_in_whatever_case_they_are_written(tmp_path):
     assert dt.Question(counted="Units") == dt.Question()
 
 
-@pytest.mark.parametrize("many", [{"counted": "rows", "max_rows": 10**99}, {"max_groups": 10**99}])
-def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path, many):
+def test_so_many_of_a_unit_that_no_epsilon_is_left_are_refused_as_that(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", unit="u")
         with pytest.raises(ReleaseError, match="an epsilon below 2"):
-            dt.release(pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, **many)
+            dt.release(
+                pandas.DataFrame({"u": [1]}), dataset="d", ledger=ledger, epsilon=1, counted="rows", max_rows=10**99
+            )
+
+
+def test_the_unit_itself_is_not_what_is_counted_within_it(tmp_path):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="home")
+        with pytest.raises(ReleaseError, match="Home is the unit itself"):
+            dt.preview(HOMES, dataset="d", ledger=ledger, epsilon=1, counted="Home", max_rows=3)
+
+
+def test_more_groups_for_a_person_than_there_are_cost_no_noise(tmp_path):
+    with dt.Ledger(tmp_path / "b.db") as ledger:
+        ledger.create("d", 9, relation="add-remove", unit="home")
+        asked = {"dataset": "d", "ledger": ledger, "epsilon": 1, "by": "g", "domain": {"g": ["a", "b"]}}
+        widths = [dt.preview(HOMES, max_groups=k, **asked).rows()[0]["half width"] for k in (1, 2, 9)]
+    assert widths[0] < widths[1] == widths[2]
 
 
 HOMES = pandas.DataFrame(  # 5 units of 1 to 5 rows; those with an even number of rows lie in both groups

@@ -351,6 +351,10 @@ def test_public_zeros_alone_cost_nothing(people, ledger):
     assert made.record["epsilon_charged"] == "0"
     assert ledger.balance("bits").spent == 0
     assert len(made.record["empty_groups"]) == 6
+    assert "Empty groups: " in str(made)
+    whole = release(people.head(0), dataset="bits", ledger=ledger, count="sick = 'yes'", epsilon="1/10")
+    assert whole.record["empty_groups"] == [[]]
+    assert "Empty groups" not in str(whole)  # which could name none
 
 
 def test_what_a_count_does_not_mean_is_said(people, ledger):

@@ -107,6 +107,12 @@ def read_code_list(path: Path, column: str = "") -> CodeList:
     lines = _by_code(path.name, list(_lines(path.name, data)))
     heights, inner = _parents_above(path.name, lines), {line.parent for line in lines.values()}
     leaves = [code for code in lines if code not in inner]
+    named: dict[tuple[str, str], _Line] = {}  # places of one name are told apart by what they lie in
+    for line in lines.values():
+        other = named.setdefault((line.parent, line.label), line)
+        if line.label and other is not line:
+            what = f"the code {show(line.code)} has the label of {show(other.code)} (line {other.number}), {show(line.label)}"
+            _refuse(path.name, line.number, f"{what}; say in the labels how the two differ")
     first = lines[leaves[0]]
     for line in (lines[code] for code in leaves):
         if heights[line.code] != heights[first.code]:

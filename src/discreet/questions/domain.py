@@ -417,7 +417,7 @@ def _is_missing(value: Any) -> bool:
     """Is it one of the values that stand for none? They are not equal to themselves; pandas' NA does not even say so."""
     try:
         unlike = value != value
-    except (ArithmeticError, TypeError, ValueError):
+    except Exception:  # whatever a type of somebody's own says
         return False
     return unlike is True or (isinstance(unlike, np.bool_) and bool(unlike)) or type(unlike).__name__ == "NAType"
 

@@ -57,7 +57,7 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
         if unknown:
             raise ReleaseError(
                 f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
-                f"{', '.join(str(name) for name in unknown)}.{did_you_mean(str(unknown[0]), [*known, TOTAL])}"
+                f"{', '.join(unknown)}.{did_you_mean(unknown[0], [*known, TOTAL])}"
             )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     kept = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
@@ -71,7 +71,10 @@ def _columns(given: Any, known: Sequence[str]) -> Margin:
         if given in known:
             return (given,)
         return () if given == TOTAL else tuple(name.strip() for name in given.split("+"))
-    return tuple(dict.fromkeys(given))
+    names = list(given)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("no names of columns")
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -108,17 +111,19 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
 
     Without weights the parts are those of `best_parts`, in hundredths.
     """
-    if given is None or (not isinstance(given, str) and not given):
+    if given is None or (isinstance(given, (Sequence, Mapping)) and not given):
         return ()
     weights = given if isinstance(given, Mapping) else None
-    names = given if weights is None else [name for name in weights if name != CELLS]
+    others = {} if weights is None else dict(weights)
+    rest = others.pop(CELLS, 1)
+    names = given if weights is None else list(others)
     margins = read_margins(names, question.by, question.domain, "measure_totals")
     if isinstance(question.mechanism, Mechanism):
         raise ReleaseError(
             "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
         )
     if weights is not None:
-        numbers = [_weight(weights[name]) for name in names] + [_weight(weights.get(CELLS, 1))]
+        numbers = [*map(_weight, others.values()), _weight(rest)]
         if len(margins) < len(names):
             raise ReleaseError("Two of the totals to measure are the same; name each once.")
         return tuple((margin, number / sum(numbers)) for margin, number in zip(margins, numbers, strict=False))

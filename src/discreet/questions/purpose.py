@@ -115,7 +115,13 @@ def _spelled(prior: Any) -> str | Law | None:
         return "".join(prior.lower().split())
     if isinstance(prior, Prior):
         return tuple(Fraction(w, prior.total) for w in prior.weights)
-    pairs = prior.items() if isinstance(prior, Mapping) else enumerate(prior) if hasattr(prior, "__iter__") else ()
+    pairs = (
+        prior.items()
+        if isinstance(prior, Mapping)
+        else enumerate(prior)
+        if hasattr(prior, "__iter__") and getattr(prior, "shape", None) != ()
+        else ()
+    )
     read = [(parse_exact(value), parse_entry(chance)) for value, chance in pairs]
     known = [(value, chance) for value, chance in read if value is not None and chance is not None]
     if not read or len(known) < len(read):

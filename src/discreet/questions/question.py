@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypedDict, final
+from typing import Any, Never, TypedDict, final
 
 from ..errors import DiscreetError, ReleaseError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
+from ..exact.written import did_you_mean
 from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
@@ -32,6 +33,21 @@ FORMAT, VERSION = "discreet-question", 1
 OTHER, MISSING = "(other)", "(missing)"
 GAUSSIAN = "gaussian"  # the mechanism of releases for a rho, by name
 _NAMES = {UNITS: "all", ROWS: ROWS}  # of a count of everything
+_RIGHT = {
+    **dict.fromkeys(
+        ("bounds", "low", "high", "lower", "upper", "clip", "clamp"), 'the bounds of a sum with it: sum="x:0..9"'
+    ),
+    **dict.fromkeys(("where", "filter", "condition"), """the condition as what is counted: count="age >= 18\""""),
+    **dict.fromkeys(("groupby", "group_by", "group", "groups"), 'by=["sex", "district"]'),
+    **dict.fromkeys(("keys", "keyset", "values", "labels"), 'domain={"sex": ["f", "m"]}'),
+    **dict.fromkeys(("avg", "average"), 'mean="income:0..100000/100"'),
+    **dict.fromkeys(
+        ("epsilon", "alpha", "rho"), "it where the question is asked, such as release(table, question, epsilon=1)"
+    ),
+    **dict.fromkeys(
+        ("unit", "relation", "public", "delta"), "it once, where the data set is created: they are its terms"
+    ),
+}  # what people say elsewhere, and what to write here
 _MOST = 20  # parts that are named in words; the others are counted
 RESERVED = frozenset(
     [
@@ -146,10 +162,12 @@ class Question:
         purpose: str | None = None,
         loss: str | None = None,
         prior: PriorLike | None = None,
+        **other: Never,
     ) -> None:
+        refuse_other_words(other)
         if isinstance(mechanism, Procedure):
             mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
-        elif mechanism not in ("auto", GAUSSIAN) and mechanism not in RELEASED:
+        elif not isinstance(mechanism, str) or mechanism not in ("auto", GAUSSIAN, *RELEASED):
             raise ReleaseError(
                 f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)}, {GAUSSIAN} or a Mechanism."
             )
@@ -163,18 +181,14 @@ class Question:
         if isinstance(counted, str) and counted.lower() in (UNITS, ROWS):
             counted = counted.lower()  # the ledger knows no case: a column Rows would be one question with the rows
         _check_counted(counted, rows, groups)
-        columns = tuple([by] if isinstance(by, str) else by)
-        if domain is None and columns:
-            raise ReleaseError(
-                f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
-                "may take. Keys are declared, never learned from the data."
-            )
+        columns = _columns(by)
+        declared = _declared(domain, columns)
         self._set(
             statistics=statistics_of(count, sum, mean, share, weights, _NAMES.get(counted, counted)),
             by=columns,
-            domain=_declared(domain, columns),
+            domain=declared,
             max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
-            max_groups=groups,
+            max_groups=min(groups, len(declared) + pool_other),  # nobody counts in more groups than there are
             groups_said=max_groups is not None,
             counted=counted,
             max_rows=rows,
@@ -355,15 +369,53 @@ class Question:
 _EVERYBODY = Domain((), ((),))  # one group, of no columns
 
 
+def refuse_other_words(words: Iterable[str]) -> None:
+    """Keywords that a question does not have are refused; where people may mean a part of it, this names that part."""
+    known = QuestionParts.__annotations__
+    for word in words:
+        if word not in known:
+            right = _RIGHT.get(word)
+            instead = f"write {right}" if right else f"its parts are {', '.join(known)}"
+            near = "" if right else did_you_mean(word, known)
+            raise ReleaseError(f"{word} is no part of a question.{near} {instead[0].upper()}{instead[1:]}.")
+
+
+def _columns(by: Any) -> tuple[str, ...]:
+    """The columns to group by, each once; the engine knows no case."""
+    try:
+        columns = [by] if isinstance(by, str) else list(by)
+    except TypeError:
+        columns = [None]
+    if not all(isinstance(name, str) and name and encodable(name) for name in columns):
+        raise ReleaseError(
+            f'by = {show(by)} must be a column or a list of them; write for example by=["sex", "district"].'
+        )
+    twice = [name for k, name in enumerate(columns) if name.lower() in map(str.lower, columns[:k])]
+    if twice:
+        raise ReleaseError(f"by names {show(twice[0])} twice; name each column once.")
+    return tuple(map(str, columns))
+
+
 def _declared(domain: Any, columns: tuple[str, ...]) -> Domain:
     """The domain of these columns: ready made, from its file, or from the values themselves."""
-    if isinstance(domain, Domain):
-        return domain.ordered(columns)
-    if isinstance(domain, (str, os.PathLike)):
-        return Domain.read(domain, columns)
-    if domain is None and not columns:
+    if domain is None and columns:
+        raise ReleaseError(
+            f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
+            "may take. Keys are declared, never learned from the data."
+        )
+    if domain is None:
         return _EVERYBODY
-    return Domain.of({} if domain is None else domain, columns)
+    if isinstance(domain, Domain):
+        declared = domain.ordered(columns)
+    else:
+        declared = (
+            Domain.read(domain, columns) if isinstance(domain, (str, os.PathLike)) else Domain.of(domain, columns)
+        )
+    if len(declared.keys[0]) != len(columns):
+        raise ReleaseError(
+            f"Each declared key has {len(declared.keys[0])} values, but by names {len(columns)} columns; name them all with by."
+        )
+    return declared
 
 
 def _check_counted(counted: Any, max_rows: int | None, max_groups: int) -> None:

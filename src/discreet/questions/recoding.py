@@ -255,7 +255,7 @@ def _codes(column: str, what: Any) -> tuple[Code, ...]:
     if what is None:
         return ()
     listed = what.get("codes") if isinstance(what, Mapping) and set(what) == {"codes"} else what
-    if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
+    if not isinstance(listed, Sequence) or isinstance(listed, (str, bytes)) or not listed:
         _refuse(column, "has a label without bands or codes")
     if None in listed:
         raise TableInputError(

@@ -152,10 +152,10 @@ def _conditions(kind: str, given: Any, everything: str) -> list[tuple[str, str |
     if given is None:
         return []
     if isinstance(given, str):
-        return [_condition(kind, kind, given, everything)]
+        given = {kind: given}
     listed = given if isinstance(given, Mapping | Sequence | set | frozenset) else ()
     if not listed or not all(
-        encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]
+        encodable(x) and x.strip() for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]
     ):
         raise ReleaseError(f"{kind} is a predicate, a list of them, or a mapping of names to predicates.")
     pairs = listed.items() if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
@@ -170,7 +170,7 @@ def _condition(kind: str, name: str, text: str, everything: str) -> tuple[str, s
 
 def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
     """Sums or means, written like sums."""
-    if given is not None and not given:
+    if isinstance(given, (str, Sequence, Mapping)) and not given:
         raise ReleaseError(f'{kind} is {{"income": Grid(0, 100000, 100)}}, or a text such as "income:0..100000/100".')
     try:
         sums = read_sums(given)
@@ -232,7 +232,7 @@ def _weighed(statistics: Sequence[Statistic], weights: Any) -> tuple[Statistic, 
     if not isinstance(given, Mapping):
         raise ReleaseError('weights are a mapping of names to positive numbers, such as {"count": 1, "income": 3}.')
     names = [statistic.name for statistic in statistics]
-    unknown = [name for name in given if name not in names]
+    unknown = [name for name in given if not isinstance(name, str) or name not in names]
     if unknown:
         raise ReleaseError(f"weights name {show(unknown[0])}, but the statistics are named {', '.join(names)}.")
     numbers = [_weight(given.get(name, 1)) for name in names]

@@ -35,7 +35,7 @@ from ..ledger.prices import Price
 from ..progress import Progress, tell
 from ..progress import part as step
 from ..questions.margins import Margin, read_margins
-from ..questions.question import Question, QuestionParts
+from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, several_levels, spelling_of
 from .count.admitting import Profile, operator_report
@@ -158,9 +158,10 @@ def release_to(
     >>> print(both["public"].record["epsilon_charged"], ledger.balance("town").left)
     1/4 0
     """
-    if "rho" in parts:
+    if {"rho", "alpha", "epsilon"} & parts.keys():
         raise ReleaseError(
-            "Audiences have epsilons: that one report can be made from a sharper one is proved for geometric noise alone."
+            'Audiences have epsilons, such as audiences={"ministry": "1", "public": "1/4"}: that one report can be made '
+            "from a sharper one is proved for geometric noise alone."
         )
     asked = Asked.of_audiences(_question(question, parts), dataset, version, audiences, part)
     coverage = Confidence.of(confidence, simultaneous)
@@ -258,6 +259,7 @@ def _question(question: Question | None, parts: QuestionParts) -> Question:
     """The question as it was given, whole or in parts. A part that says what nobody would need to say may stand beside it."""
     if question is None:
         return Question(**parts)
+    refuse_other_words(parts)
     if not isinstance(question, Question):
         raise ReleaseError(
             "The question is a discreet.Question; make one with Question(count=..., by=..., domain=...), or give its parts "

@@ -250,6 +250,10 @@ def check_relation(asked: Asked, terms: Terms) -> None:
             "counted needs an id column (unit) in the data set's terms; without one, a row is a person and rows are counted."
         )
     own = question.counted_column
+    if own is not None and terms.unit is not None and own.lower() == terms.unit.lower():
+        raise ReleaseError(
+            f"{own} is the unit itself, of which there is one for each unit: leave counted out to count units."
+        )
     if own is not None and terms.relation == "change-one" and own.lower() not in {c.lower() for c in terms.public}:
         raise ReleaseError(
             f"{own} is not public in {asked.dataset!r}, and under change-one privacy the size of a group is public: how many "

@@ -379,7 +379,7 @@ class Release(Result):
             *record["beware"],
             *checked_words(record),
         ]
-        if record["empty_groups"]:
+        if record["empty_groups"] and record["by"]:
             some = ", ".join(
                 "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
             )
