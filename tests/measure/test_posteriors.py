@@ -13,6 +13,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, OutOfRangeError, PriorError, SingularError, SizeError
 from discreet.measure import posteriors
 from tests import reference
+from tests.cells import for_each
 from tests.profiles import examples
 from tests.strategies import mechanisms
 
@@ -125,6 +126,27 @@ def test_confidence_intervals_cover_every_truth(m, error):
         by_hand = [m.finite().entry(i, j) for j, (low, high) in enumerate(rule.values()) if low <= truth <= high]
         assert chance == sum(by_hand)
     assert dt.measure.coverage(m, list(rule.values())) == exact
+
+
+@for_each("n", [4096, 5000, 10**6])
+@for_each("epsilon, confidence", [(3, "0.95"), (12, "0.9"), (16, "0.95"), (1, "0.05")])
+def test_confidence_intervals_of_randomised_response_of_any_size(n, epsilon, confidence):
+    """Coverage by counting, in whole numbers: of n + 1 reports one has the weight 1 + keep (n + 1)/(1 - keep), all others 1."""
+    m = dt.randomized_response(n, epsilon=epsilon)
+    guess = (1 - m.channel.keep) / (n + 1)
+    ends = [dt.measure.confidence_interval(m, r, confidence) for r in (0, 1, n // 2, n - 1, n)]
+    assert ends == [(n - high, n - low) for low, high in ends[::-1]]
+    low, high = m.channel.interval(np.arange(n + 1), 1 - Fraction(confidence))
+    for x in (0, 1, n // 40, n // 2, n):
+        inside = int(((low <= x) & (x <= high)).sum())
+        is_kept = low[x] <= x <= high[x]
+        chance = guess * inside + (m.channel.keep if is_kept else 0)
+        assert chance >= Fraction(confidence)
+    if (
+        1 - m.channel.keep < (1 - Fraction(confidence)) / 2
+    ):  # the negative control: an interval of everything would cover, too
+        assert ends[2] == (n // 2, n // 2)
+        assert epsilon >= 12
 
 
 def test_credible_intervals_cover_on_average_but_not_every_truth():

@@ -236,11 +236,11 @@ def test_a_million_values_need_no_matrix():
         channel.solve(seen)
 
 
-@pytest.mark.parametrize(("make", "n"), [(dt.square_wave, 2**25), (dt.randomized_response, 2**24)])
-def test_intervals_that_no_memory_holds_are_refused(make, n):
+@pytest.mark.parametrize("make", [dt.square_wave, dt.randomized_response])
+def test_intervals_that_no_memory_holds_are_refused(make):
     """A little beyond what is held: the refusal does not depend on how far beyond."""
     with pytest.raises(dt.errors.SizeError, match="too"):
-        dt.measure.confidence_interval(make(n, epsilon=1), 7)
+        dt.measure.confidence_interval(make(2**25, epsilon=1), 7)
 
 
 # Recovery

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -117,6 +118,25 @@ def test_errors_are_those_of_the_noise_that_would_be_drawn(budget, tables):
     noise = dt.gaussian(dt.Grid(None, None), rho=plan.rho / tables).channel.standard_error
     assert math.isclose(pure, drawn, rel_tol=1e-9)
     assert math.isclose(gaussian, noise, rel_tol=1e-9)
+
+
+@for_each("budget, tables", [("1e-18", 1), ("1e-18", 1000), ("1e-9", 3), (800, 1), (800, 3), ("1/7", 900)])
+def test_errors_of_very_small_and_large_budgets(budget, tables):
+    """sqrt(2a)/(1-a), and the sum over the Gaussian's weights, in 60 digits; each plan can be printed."""
+    plan = dt.plan_tables(tables, budget=budget)
+    with localcontext(prec=60, Emin=-9999):
+        a, x = (
+            (-Decimal(y.numerator) / Decimal(y.denominator)).exp() for y in (plan.budget / tables, plan.rho / tables)
+        )
+        assert plan.errors(tables)[0] == pytest.approx(float((2 * a).sqrt() / (1 - a)), rel=1e-9)
+        if x < Decimal("0.9"):
+            weights = [x ** (k * k) for k in range(1, 60)]
+            square = 2 * sum(k * k * w for k, w in enumerate(weights, 1)) / (1 + 2 * sum(weights))
+            assert plan.errors(tables)[1] == pytest.approx(float(square.sqrt()), rel=1e-9)
+        else:
+            assert plan.errors(tables)[1] == pytest.approx(float(1 / (2 * plan.rho / tables)) ** 0.5, rel=1e-9)
+    assert f"{tables} tables within" in str(plan)
+    assert all((row["better"] == "pure epsilon") == (row["tables"] < plan.break_even) for row in plan.rows())
 
 
 def test_what_is_said_is_what_a_ledger_grants(tmp_path):

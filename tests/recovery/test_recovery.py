@@ -119,6 +119,17 @@ def test_as_many_numbers_as_reports_are_counts_unless_you_say_otherwise():
     assert histogram_of([4, 4, 4, 0, 1, 1], FOUR).tolist() == [1, 2, 0, 0, 3]
 
 
+@pytest.mark.parametrize(("library", "kind"), [("pyarrow", "table"), ("pandas", "DataFrame"), ("polars", "DataFrame")])
+def test_a_tally_is_no_histogram_of_uncertain_meaning(library, kind):
+    """Though it has as many cells as there are reports, and each could be one."""
+    table = getattr(pytest.importorskip(library), kind)
+    mechanism, tally = dt.geometric(39, alpha="1/2"), {"y": list(range(20)), "count": [1 + k % 7 for k in range(20)]}
+    estimate = dt.recover(table(tally), mechanism, "inverse")
+    assert not any("histogram" in note for note in estimate.notes)
+    assert str(estimate) == str(dt.recover(dict(zip(*tally.values(), strict=True)), mechanism, "inverse"))
+    assert any("histogram" in note for note in dt.recover(tally["count"] * 2, mechanism, "inverse").notes)
+
+
 def test_reports_on_grids_that_are_no_counts():
     m = dt.geometric(dt.Grid("-1/5", "1/5", "1/10"), alpha="1/2")
     drawn = m.sample(np.full(200, 0.1), source=dt.insecure_source(1))

@@ -440,6 +440,17 @@ def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
 # Noise on the line
 
 
+def test_intervals_of_losses_of_either_sign():
+    """Of a loss and of its negative, drawn alike, one interval is the mirror image of the other."""
+    law = dt.noise.staircase(epsilon=1)
+    plus, minus = (dt.sharing.collude(law, 3, "mle", lambda e, s=s: s * abs(e), runs=500) for s in (1, -1))
+    low, high = minus.interval
+    assert low < minus.expected_loss < high < 0
+    assert plus.interval == pytest.approx((-high, -low))
+    rare = dt.sharing.collude(law, 3, "mle", lambda e: float(abs(e) > 2.5), runs=500)
+    assert rare.interval[0] == 0.0 < rare.expected_loss, "a loss that is never negative has no negative mean"
+
+
 @pytest.mark.parametrize(
     "law",
     [

@@ -36,6 +36,7 @@ from .contract import (
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
+from .two_levels import window_intervals
 
 _CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws
 _MAX_BITS = 2**28  # of all integer weights together, when the distribution is written out exactly
@@ -326,6 +327,14 @@ class Mixture(Finite):
         law /= law.sum()
         found = certificate(self, q, law)
         return Fit(law, found, 1, ((1, mean_log_likelihood(self, q, law), found),), unique=True)
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """With uniform draws the report that is kept is a window of one."""
+        if self.other is not None:
+            return super().interval(reports, error)
+        kept, guessed = self.keep.numerator, self.keep.denominator - self.keep.numerator
+        low, high = window_intervals(self.size - 1, 1, guessed + kept * self.size, guessed, error)
+        return low[reports], high[reports]
 
     def written(self) -> dict[str, Any]:
         part: dict[str, Any] = {"kind": "mixture", "size": self.size, "keep": str(self.keep)}

@@ -6,15 +6,20 @@ and how sums over them are quick.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .contract import MATRIX_ENTRIES, Finite, Floats, Integers, Ratio
+from ..errors import SizeError
+from ..exact.frozen import frozen
+from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
 from .table import MAX_ENTRIES
+
+_LONGEST = 2**25  # reports whose intervals are held in memory
 
 
 class TwoLevels(Finite):
@@ -94,3 +99,29 @@ class TwoLevels(Finite):
             return super().log_moment(t)
         far = abs(t) * float(np.ptp(self._estimates))  # Hoeffding: the estimate lies in an interval of this width
         return far**2 / 8
+
+
+@lru_cache(maxsize=64)
+def window_intervals(n: int, length: int, inside: int, outside: int, error: Fraction) -> tuple[Indices, Indices]:
+    """Neyman's construction (see contract.acceptance) in O(n), decided in integers.
+
+    From the truth x in 0..n the reports x..x + length - 1 have the weight `inside`, all others of 0..n + length - 1 `outside`.
+
+    A greater truth moves mass to the right, so the first and the last report that a truth accepts rise with it, and the
+    truths that accept a report are those between two places.
+    """
+    reports = n + length
+    if reports > _LONGEST:
+        raise SizeError(f"Intervals of {reports} reports are too many to write out (at most 2^25); use a coarser grid.")
+    budget = math.floor((length * inside + n * outside) * error / 2)
+    free = min(budget // outside, reports)  # reports outside that are cut off where the window begins after them
+    start = np.full(n + 1, free, dtype=np.int64)
+    for x in range(min(free, n) + 1):
+        left, window = budget - x * outside, length * inside
+        start[x] = x + left // inside if left < window else min(x + length + (left - window) // outside, reports)
+    stop = reports - 1 - start[::-1]
+    place = np.arange(reports)
+    low, high = np.searchsorted(stop, place, "left"), np.searchsorted(start, place, "right") - 1
+    nobody = low > high
+    low[nobody], high[nobody] = 0, n
+    return frozen(low), frozen(high)

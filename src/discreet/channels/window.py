@@ -5,25 +5,22 @@ On a grid of any size with everything in O(n): sums over windows are differences
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import SizeError, TableError
-from ..exact.frozen import frozen
+from ..errors import TableError
 from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
 from ..randomness.source import Stream
 from .circle import Circle, coin
 from .contract import Floats, GridRoom, Indices, Ratio
-from .two_levels import TwoLevels
+from .two_levels import TwoLevels, window_intervals
 
 _CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart
-_LONGEST = 2**25  # reports whose intervals are held in memory
 
 
 @final
@@ -176,34 +173,8 @@ class Window(TwoLevels):
         return self._inside * min(2 * k + 1, self.length) + self._outside * beyond
 
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
-        low, high = _accepted(self, error)
+        low, high = window_intervals(self.n, self.length, self.a.denominator, self.a.numerator, error)
         return low[reports], high[reports]
 
     def written(self) -> dict[str, Any]:
         return {"kind": "window", "n": self.n, "width": self.width, "a": str(self.a)}
-
-
-@lru_cache(maxsize=64)
-def _accepted(channel: Window, error: Fraction) -> tuple[Indices, Indices]:
-    """Neyman's construction (see contract.acceptance) in O(n), decided in integers.
-
-    A greater truth moves mass to the right, so the first and the last report that a truth accepts rise with it, and the
-    truths that accept a report are those between two places.
-    """
-    if channel.reports > _LONGEST:
-        raise SizeError(
-            f"Intervals of {channel.reports} reports are too many to write out (at most 2^25); use a coarser grid."
-        )
-    n, length, p, q = channel.n, channel.length, channel.a.numerator, channel.a.denominator
-    budget = math.floor(channel._total * error / 2)
-    free = min(budget // p, channel.reports)  # reports outside that are cut off where the window begins after them
-    start = np.full(n + 1, free, dtype=np.int64)
-    for x in range(min(free, n) + 1):
-        left = budget - x * p
-        start[x] = x + left // q if left < length * q else min(x + length + (left - length * q) // p, channel.reports)
-    stop = channel.reports - 1 - start[::-1]
-    place = np.arange(channel.reports)
-    low, high = np.searchsorted(stop, place, "left"), np.searchsorted(start, place, "right") - 1
-    nobody = low > high
-    low[nobody], high[nobody] = 0, n
-    return frozen(low), frozen(high)

@@ -208,17 +208,20 @@ def for_error(standard_error: Fraction, steps: int = 1) -> Fraction:
 
 
 def _rate_for(error: float) -> float:
-    """The x at which the sum of k^2 e^(-x k^2) over that of e^(-x k^2) is error^2: it falls in x."""
+    """The x at which the discrete Gaussian has this standard error."""
     low, high = 1e-3, 100.0
-
-    def variance(x: float) -> float:
-        terms = [math.exp(-x * k * k) for k in range(1, 300)]
-        return 2 * math.fsum(k * k * t for k, t in enumerate(terms, 1)) / (1 + 2 * math.fsum(terms))
-
     for _ in range(200):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if variance(middle) > error**2 else (low, middle)
+        low, high = (middle, high) if error_at(middle) > error else (low, middle)
     return high
+
+
+def error_at(x: float) -> float:
+    """The standard error of the discrete Gaussian with weights e^(-x k^2): sqrt(1/(2x)) where x is small, to 10^-75 below 1/18."""
+    if x < 1 / 18:
+        return math.sqrt(1 / (2 * x)) if x else math.inf
+    terms = [math.exp(-x * k * k) for k in range(1, 300)]
+    return math.sqrt(2 * math.fsum(k * k * t for k, t in enumerate(terms, 1)) / (1 + 2 * math.fsum(terms)))
 
 
 # From rho to epsilon and delta: for every order a > 1, delta = exp((a-1)(a rho - epsilon)) (1-1/a)^a / (a-1) (Canonne, Kamath

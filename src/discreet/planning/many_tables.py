@@ -21,9 +21,9 @@ import flint
 from ..errors import DiscreetError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_below, show_delta
-from ..exact.concentrated import epsilon_above, for_error, largest, read_delta, short_above, weights_for
+from ..exact.concentrated import epsilon_above, error_at, for_error, largest, read_delta, short_above, weights_for
 from ..exact.given import positive, share, whole
-from ..noise import GaussianNoise, GeometricNoise
+from ..noise import GaussianNoise
 from ..present.views import Result, View
 
 PURE, CONCENTRATED = "pure epsilon", "rho and delta"
@@ -106,11 +106,8 @@ class TablesPlan(Result):
 
     def errors(self, tables: int) -> tuple[float, float]:
         """The standard error of a count where the budget is divided among so many tables: pure, and concentrated."""
-        a = math.exp(-float(self.budget / tables))
-        q = math.exp(-float(self.rho / tables))
-        pure = GeometricNoise(Fraction(min(a, 1 - 2**-53))).variance
-        gaussian = GaussianNoise(Fraction(min(q, 1 - 2**-53))).variance
-        return math.sqrt(pure), math.sqrt(gaussian)
+        pure = 1 / (flint.arb(2).sqrt() * (ball(self.budget / tables) / 2).sinh())
+        return float(pure.mid()), error_at(float(self.rho / tables))
 
     @cached_property
     def paid(self) -> tuple[int, int] | None:
@@ -171,9 +168,8 @@ class TablesPlan(Result):
         rows = []
         for k in sorted(x for x in numbers if x > 0):
             pure, gaussian = self.errors(k)
-            rows.append(
-                {"tables": k, PURE: pure, CONCENTRATED: gaussian, "better": PURE if pure < gaussian else CONCENTRATED}
-            )
+            better = PURE if k < self.break_even else CONCENTRATED
+            rows.append({"tables": k, PURE: pure, CONCENTRATED: gaussian, "better": better})
         return rows
 
     def view(self) -> View:

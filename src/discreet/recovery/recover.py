@@ -7,7 +7,7 @@ estimate of each probability, where the channel has one in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -25,7 +25,7 @@ from .estimate import Estimate
 from .groups import GroupEstimates
 from .ibu import GAP, ibu
 from .likelihood import Fit, Floats, certificate, check_possible, mean_log_likelihood
-from .tallies import by_group, could_be_reports, histogram_of
+from .tallies import by_group, counts_of
 
 PROJECTIONS = ("simplex", "clip", "none")
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
@@ -182,10 +182,9 @@ def recover(
         raise RecoveryError(f"ordered = {show(ordered)} must be True (numbers in their order) or False (names).")
     if ordered and not mechanism.inputs.is_ordered:
         raise RecoveryError("Names have no order; leave out ordered=True.")
-    counts = histogram_of(reports, mechanism, kind)
+    counts, could_be_reports = counts_of(reports, mechanism, kind)
     notes: tuple[str, ...] = ()
-    as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
-    if as_histogram and could_be_reports(counts, mechanism.outputs):
+    if could_be_reports:
         notes = ('Read as a histogram; if these are the reports themselves, set kind="reports".',)
     if is_marked(reports):
         notes = (*notes, FROM_SEED)

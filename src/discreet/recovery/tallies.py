@@ -61,6 +61,11 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
     >>> [histogram_of(x, g).tolist() for x in ([5, 0, 2, 1], {0: 5, 2: 2, 3: 1}, [0, 0, 2, 0, 3, 2, 0, 0])]
     [[5, 0, 2, 1], [5, 0, 2, 1], [5, 0, 2, 1]]
     """
+    return counts_of(data, mechanism, kind)[0]
+
+
+def counts_of(data: Any, mechanism: Procedure, kind: str = "auto") -> tuple[Counts, bool]:
+    """The same, and whether numbers that were taken for counts could be reports as well."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts", "histogram" (the same) or "reports".')
     kind = KINDS[kind]
@@ -72,7 +77,7 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
         )
     if size > MATRIX_ENTRIES:
         raise SizeError(f"A histogram of {size} reports is too large; use a coarser grid.")
-    data = _tally(data)
+    data, could_be_reports = _tally(data), False
     if isinstance(data, Mapping):
         if kind == "reports":
             raise RecoveryError('A mapping {report: count} has counts: set kind="counts", or leave kind out.')
@@ -81,13 +86,14 @@ def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
         array = _read(data, mechanism.outputs)
         if kind == "counts" or (kind == "auto" and array.shape == (size,) and _are_counts(array)):
             counts = _of_counts(array, size)
-            _clearly_counts(data, counts, mechanism.outputs, kind)
+            could_be_reports = kind == "auto" and _could_be_reports(counts, mechanism.outputs)
+            _clearly_counts(data, counts, mechanism.outputs, could_be_reports)
         else:
             counts = _of_reports(array.reshape(-1), mechanism.outputs, size)
     total = sum(counts.tolist())
     if total == 0:
         raise RecoveryError("There are no reports: all counts are 0, or the list is empty; give at least one report.")
-    return counts
+    return counts, could_be_reports
 
 
 def by_group(data: Any, by: tuple[str, ...]) -> dict[Any, dict[Any, Any]]:
@@ -164,7 +170,7 @@ def _lists(columns: list[Any]) -> list[list[Any]] | None:
         return None
 
 
-def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
+def _clearly_counts(data: Any, counts: Counts, grid: Grid, could_be_reports: bool) -> None:
     """Refuse what is ambiguous: as many reports as a histogram has places, and labelled counts."""
     index = getattr(data, "index", None)
     if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
@@ -173,14 +179,14 @@ def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
             raise RecoveryError(
                 "These counts have labels that are not the reports in their order; give counts.to_dict() instead."
             )
-    if kind == "auto" and len(counts) <= _FEW and could_be_reports(counts, grid):
+    if could_be_reports and len(counts) <= _FEW:
         raise RecoveryError(
             f"These {len(counts)} numbers could be reports, or a histogram with a count for each report; "
             'set kind="reports" or kind="counts".'
         )
 
 
-def could_be_reports(counts: Counts, grid: Grid) -> bool:
+def _could_be_reports(counts: Counts, grid: Grid) -> bool:
     """Is every count a value of the reports' grid as well?"""
     if not grid.is_ordered:
         return False

@@ -194,9 +194,9 @@ def line_drawn(errors: Floats, costs: Floats, likeliest: float) -> Assessment:
 
 
 def mean_interval(costs: Floats) -> tuple[float, float]:
-    """About 95 %: the mean, two standard errors on either side."""
+    """About 95 %: the mean, two standard errors on either side; not below 0 where no cost is."""
     mean, half = float(costs.mean()), _NORMAL * float(costs.std(ddof=1)) / math.sqrt(len(costs))
-    return max(mean - half, 0.0), mean + half
+    return max(mean - half, min(float(costs.min()), 0.0)), mean + half
 
 
 def share_interval(hits: int, runs: int) -> tuple[float, float]:
