@@ -1,7 +1,7 @@
 """Perturbing 10^8 rows of Parquet, against DuckDB's plain count by value and its COPY of the same columns.
 
 Asked: the tally at most 4 times the count; rows, in the table's order with a kept column or sorted, at most 3 times the COPY;
-keyed draws at most twice as much; peak memory under 1 GB. Each measurement runs in a process of its own, so that
+peak memory under 1 GB. Each measurement runs in a process of its own, so that
 peaks do not mix; all of them alternate. `python benchmarks/collect.py 1000000` is a short run.
 """
 
@@ -53,21 +53,18 @@ print(json.dumps({"seconds": time.perf_counter() - start, "cpu": time.process_ti
 OURS = """
 import sys, time, json, warnings
 import discreet as dt
-from discreet.randomness import Job
 table, out, what = sys.argv[1:4]
 warnings.simplefilter("ignore", dt.errors.PrivacyWarning)
 m = dt.geometric(100, epsilon="ln(2)/10")
 import pyarrow as pa
 dt.perturb(pa.table({"age": [1]}), "age", m)  # what is loaded and built once
-job = Job(table)
-more = {"source": job.source(table, "age", m.digest)} if what.startswith("keyed") else {}
 start, cpu = time.perf_counter(), time.process_time()
-if what.endswith("tally"):
-    dt.perturb(table, "age", m, **more)
-elif what.endswith("sorted"):
-    dt.perturb(table, "age", m, out=out, overwrite=True, **more)
+if what == "tally":
+    dt.perturb(table, "age", m)
+elif what == "sorted":
+    dt.perturb(table, "age", m, out=out, overwrite=True)
 else:
-    dt.perturb(table, "age", m, out=out, keep=["region"], overwrite=True, **more)
+    dt.perturb(table, "age", m, out=out, keep=["region"], overwrite=True)
 seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak / 1024}))
@@ -77,8 +74,6 @@ CASES = {  # what: its floor, and how many times that is asked at most
     "tally": ("count", 4),
     "sorted": ("copy one", 3),
     "kept": ("copy two", 3),
-    "keyed tally": ("count", 8),
-    "keyed kept": ("copy two", 6),
 }
 
 

@@ -5,7 +5,7 @@ Usage: python benchmarks/drawing.py [--no-peers] [--rounds 5]
 Speed. Each case times ours and its floor alternately, after one untimed call of each, and compares the best times, so
 that other work on the machine disturbs both alike. Times are processor time of one thread, but for two threads, which are
 timed by the clock on the wall. The floors draw with `numpy.random`, which is fast but predictable: its output must not protect
-anyone. Ours draw from the secure source, or from a keyed one.
+anyone. Ours draw from the secure source.
 
 Memory. A fresh process per case reads its resident size when the input exists, builds the mechanism, draws, and reads
 its highest resident size ever. The difference, less the output, is the memory beyond input and output. It includes the
@@ -43,7 +43,6 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dt
-from discreet.randomness import Job
 
 RESULTS = _page.FOLDER
 N = 10**7  # values in each drawing
@@ -241,28 +240,8 @@ def speed_rows(rounds: int) -> list[Row]:
     for case, floor in FLOORS.items():
         row = compared(case, GEOMETRIC, partial(MAKE[case]().sample, values), law, 1, rounds, TABLE_NOISE)
         rows.append(replace(row, note=f"{row.note}; {floor}"))
-    rows.append(keyed_row(rounds))
     rows.append(thread_row(geometric, values, rounds))
     return rows
-
-
-def keyed_row(rounds: int) -> Row:
-    """Words that are a function of the record and its truth, against NumPy; and once more with shuffled records."""
-    mechanism, values, rng = MAKE[GEOMETRIC](), true_values(GEOMETRIC), np.random.default_rng()
-    numbers = np.arange(N, dtype=np.int64)
-    with Job("benchmark") as job:
-        draw = partial(mechanism.sample, source=job.source("benchmark", "values", mechanism.digest))
-        row = compared(
-            f"{GEOMETRIC}, keyed",
-            "NumPy, insecure",
-            lambda: draw(values, records=numbers),
-            lambda: numpy_geometric(values, rng, 100),
-            1,
-            rounds,
-        )
-        shuffled = rng.permutation(numbers)
-        other = N / min(seconds(lambda: draw(values, records=shuffled)) for _ in range(2))
-    return replace(row, note=f"{row.note}; record numbers grow; shuffled, {other / 1e6:.0f} M/s")
 
 
 def many_calls(draw: Callable[[int], object]) -> None:

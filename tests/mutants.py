@@ -63,7 +63,6 @@ TESTED_IN = {
     "cli": "cli test_documentation.py",
     "collect.account": "collect/test_account.py collect/test_hostile.py",
     "collect.reporter": "collect/test_reporter.py",
-    "collect.cluster": "engines/test_spark.py",
     "engines.arrow_columns": "engines/test_arrow_columns.py collect/test_hostile.py collect/test_placing.py",
     "engines.duckdb": "engines/test_duckdb.py engines/test_lines.py engines/test_values.py",
     "engines.reading": "engines/test_reading.py engines/test_lines.py engines/test_duckdb.py",

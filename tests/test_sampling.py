@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.errors import DiscreetError, OutOfRangeError, SourceError
+from discreet.errors import DiscreetError, OutOfRangeError
 from discreet.exact.intake import as_array
 from discreet.exact.positions import positions, values_at
-from discreet.randomness import Job
 from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES
 from tests.cells import for_each
@@ -583,16 +582,3 @@ def test_size_is_for_one_value(values):
 def test_a_size_is_a_whole_number(size):
     with pytest.raises(DiscreetError, match="whole number from 0"):
         EXACT.sample(3, size=size)
-
-
-def test_keyed_draws_of_one_value_need_a_record_for_each():
-    with Job("file") as job:
-        source = job.source("file", "column", G.digest)
-        drawn = G.sample(7, size=50, source=source, records=np.arange(50))
-        again = G.sample([7] * 50, source=source, records=np.arange(50))
-        assert drawn.tolist() == again
-        assert len(set(again)) > 1
-        with pytest.raises(SourceError, match="50 record numbers"):
-            G.sample(7, size=50, source=source, records=np.arange(49))
-    with pytest.raises(SourceError, match="give both or neither"):
-        G.sample(7, size=50, records=np.arange(50))

@@ -203,20 +203,16 @@ class Procedure(Exports):
 
         return section(View(repr(self).strip("<>"))) + inline(self.plot)
 
-    def sample(
-        self, values: Any, *, size: Any = None, clamp: bool = False, source: Any = None, records: Any = None
-    ) -> Any:
+    def sample(self, values: Any, *, size: Any = None, clamp: bool = False, source: Any = None) -> Any:
         """A report for each true value: a number, list, NumPy or Arrow array or Series, and the same kind back.
 
         A value outside the inputs is refused and nothing is drawn, unless clamp=True moves it to the nearest end first.
-        Values off the grid are rounded to it. `source` is the secure one unless you say otherwise; `records` are the
-        stable record numbers that a keyed source needs, which must have been made for this mechanism's digest.
+        Values off the grid are rounded to it. `source` is the secure one unless you say otherwise.
 
-        With `size`, so many independent reports of one true value, as a NumPy array (a keyed source needs so many record
-        numbers). That is for studying the noise: k reports about one person cost k times the epsilon, or the rho.
+        With `size`, so many independent reports of one true value, as a NumPy array. That is for studying the noise: k
+        reports about one person cost k times the epsilon, or the rho.
         """
-        digest = "" if records is None else self.digest
-        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest, size)
+        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, size)
 
 
 @dataclass(frozen=True, eq=False)

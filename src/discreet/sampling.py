@@ -13,10 +13,10 @@ from .channels import Channel
 from .errors import DiscreetError, OutOfRangeError, SourceError
 from .exact.arithmetic import parse_exact, show
 from .exact.grid import Grid
-from .exact.intake import Kind, as_array, as_texts, first_masked, plain_scalar
+from .exact.intake import Kind, as_array, as_texts, plain_scalar
 from .exact.positions import positions, values_at, values_in_place
 from .randomness.alias import CHUNK
-from .randomness.source import KeyedSource, Source, fork_mark, secure_source
+from .randomness.source import Source, fork_mark, secure_source
 
 _MOST = 2**32  # draws of one value
 PlacesAt = Callable[[int, int], NDArray[np.int64]]
@@ -29,41 +29,30 @@ def sample(
     values: Any,
     clamp: bool,
     source: Any,
-    records: Any,
-    digest: str,
     size: Any = None,
 ) -> Any:
-    """A report for each true value, or `size` reports of one. Everything is checked before the first word is drawn.
-
-    `digest` is the mechanism's own, which a keyed source must have been made for; no other source asks for it.
-    """
-    source = checked_source(source, records, digest)
+    """A report for each true value, or `size` reports of one. Everything is checked before the first word is drawn."""
+    source = checked_source(source)
     if size is not None:
         number = _number_of_draws(size, values)
         place = np.full(min(number, CHUNK), inputs.position(plain_scalar(values), clamp=clamp))
-        return _draw_all(channel, outputs, number, lambda start, stop: place[: stop - start], source, records)
+        return _draw_all(channel, outputs, number, lambda start, stop: place[: stop - start], source)
     if _is_scalar(values):
-        return _one(channel, inputs, outputs, values, clamp, source, records)
+        return _one(channel, inputs, outputs, values, clamp, source)
     kind, array = as_array(values) if inputs.is_ordered else as_texts(values)
     places = _checked(inputs, array.reshape(-1), clamp)
-    return kind(_draw_all(channel, outputs, array.size, places, source, records).reshape(array.shape))
+    return kind(_draw_all(channel, outputs, array.size, places, source).reshape(array.shape))
 
 
-def checked_source(source: Any, records: Any = None, digest: str = "") -> Source | KeyedSource:
-    """The source to draw from: the secure one where none is given; a keyed one only for what it was made for."""
-    if source is None and records is None:
-        return secure_source()
+def checked_source(source: Any) -> Source:
+    """The source to draw from: the secure one where none is given."""
     if source is None:
-        source = secure_source()
-    if not isinstance(source, (Source, KeyedSource)):
+        return secure_source()
+    if not isinstance(source, Source):
         raise SourceError(
             f"source = {show(source)} is no source of words; leave it out to draw securely, "
             "or use insecure_source(seed) in tests."
         )
-    if (records is not None) != isinstance(source, KeyedSource):
-        raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
-    if isinstance(source, KeyedSource):
-        source.bind(digest)
     return source
 
 
@@ -90,25 +79,22 @@ def draw_chain(
     channels: Sequence[Channel],
     size: int,
     places: PlacesAt,
-    source: Source | KeyedSource,
-    records: Any = None,
+    source: Source,
     finish: Callable[[NDArray[np.int64]], object] | None = None,
 ) -> list[NDArray[np.int64]]:
     """For so many positions, found as they are needed, the positions that each channel draws from those of the one before
     it, the first from the truth; in chunks that fit the cache. `finish` does the rest to the last channel's, chunk by chunk."""
-    numbers = _records(records, size)
     while True:
         process = fork_mark()
         drawn = [np.empty(size, dtype=np.int64) for _ in channels]
         for start in range(0, size, CHUNK):
             stop = min(start + CHUNK, size)
             here = places(start, stop)
-            stream = source.at(numbers[start:stop], here) if isinstance(source, KeyedSource) else source
             for channel, reports in zip(channels, drawn, strict=True):
-                here = channel.draw(here, stream, reports[start:stop])
+                here = channel.draw(here, source, reports[start:stop])
             if finish is not None:
                 finish(here)
-        if process == fork_mark() or isinstance(source, KeyedSource):
+        if process == fork_mark():
             return drawn
         # a child forked in the middle holds words of its parent: it draws everything anew
 
@@ -128,10 +114,10 @@ def _number_of_draws(size: Any, value: Any) -> int:
     return int(number)
 
 
-def _draw_all(channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any) -> NDArray[Any]:
+def _draw_all(channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any) -> NDArray[Any]:
     """A report for each of so many positions."""
     finish = None if outputs.is_counts else values_in_place(outputs)
-    (drawn,) = draw_chain((channel,), size, places, source, records, finish)
+    (drawn,) = draw_chain((channel,), size, places, source, finish)
     if finish is not None:
         return drawn if outputs.is_integer else drawn.view(np.float64)
     return drawn if outputs.is_counts else values_at(outputs, drawn)
@@ -143,17 +129,16 @@ def _is_scalar(values: Any) -> bool:
     return not isinstance(values, (list, tuple, range)) and not hasattr(values, "to_numpy") and np.ndim(values) == 0
 
 
-def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any, records: Any) -> Any:
+def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any) -> Any:
     low, high = inputs.whole_numbers
     if type(value) is int and low <= value <= high:  # the plain case, without fractions
         place = inputs.nearest(value)
     else:
         place = inputs.position(plain_scalar(value), clamp=clamp)
-    stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
     while True:
         process = fork_mark()
-        report = channel.draw_one(place, stream)
-        if process == fork_mark() or isinstance(source, KeyedSource):
+        report = channel.draw_one(place, source)
+        if process == fork_mark():
             return report if outputs.is_counts else outputs.value(report)
 
 
@@ -173,47 +158,3 @@ def _checked(inputs: Grid, flat: NDArray[Any], clamp: bool) -> PlacesAt:
     for start in range(0, flat.size, CHUNK):
         taken[start : start + CHUNK] = positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
     return lambda start, stop: taken[start:stop]
-
-
-_NO_NUMBERS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-
-def _records(records: Any, size: int) -> NDArray[np.int64]:
-    if records is None:
-        return _NO_NUMBERS
-    numbers: NDArray[Any]
-    try:
-        numbers = np.zeros(0) if _is_masked(records) else np.asarray(records if len(records) else _NO_NUMBERS)
-    except (TypeError, ValueError):  # no sequence, or rows of different lengths
-        numbers = np.zeros(0)
-    if (
-        numbers.shape != (size,)
-        or numbers.dtype.kind not in "iu"
-        or (size and (numbers.min() < 0 or numbers.max() >= 2**63))
-    ):
-        raise SourceError(f"A keyed draw needs {size} record numbers, integers from 0 below 2^63, one for each value.")
-    numbers = numbers.astype(np.int64, copy=False)
-    if _has_repeats(numbers):
-        raise SourceError("Two values have the same record number and would share their noise; number them apart.")
-    return numbers
-
-
-def _is_masked(records: Any) -> bool:
-    """What lies under a mask is nobody's number."""
-    if isinstance(records, (list, tuple)):
-        return first_masked(records, set(map(type, records))) is not None
-    return bool(np.ma.is_masked(records))
-
-
-def _has_repeats(numbers: NDArray[np.int64]) -> bool:
-    """Whether a number occurs twice: growing numbers have no repeats, near ones are ticked off, others sorted."""
-    if np.all(numbers[1:] > numbers[:-1]):
-        return False
-    low = int(numbers.min())
-    span = int(numbers.max()) - low + 1
-    if span <= 8 * numbers.size:  # as much memory as a sorted copy
-        ticks = np.zeros(span, dtype=np.bool_)
-        ticks[numbers - low] = True
-        return int(np.count_nonzero(ticks)) < numbers.size
-    ordered = np.sort(numbers)
-    return bool(np.any(ordered[1:] == ordered[:-1]))

@@ -20,15 +20,11 @@ import pytest
 
 import discreet as dt
 from discreet.collect import counting, work
-from discreet.collect.batches import perturb_batches
-from discreet.collect.cluster import Cluster
 from discreet.collect.counting import PositionCounts, counted
-from discreet.collect.perturbing import engine_for, perturb_summary
+from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest
 from discreet.collect.tallying import tally_of
-from discreet.collect.work import Embedded
 from discreet.errors import FileError, PrivacyWarning, TableInputError
-from discreet.randomness import Job
 from discreet.randomness.source import simulation
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -98,37 +94,6 @@ def test_a_repeatable_source_repeats_and_the_secure_one_does_not():
     first, second = (dt.perturb(table, "age", g, source=simulation(7)) for _ in range(2))
     assert first == second
     assert dt.perturb(table, "age", g) != dt.perturb(table, "age", g)
-
-
-def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_batches):
-    g, table = dt.geometric(100, epsilon="1/10"), pa.table({"age": AGES, "number": np.arange(len(AGES)) * 3})
-    with Job("ages") as job:
-        source = job.source("ages", "age", g.digest)
-        whole = dt.perturb(table, "age", g, source=source)
-        with pytest.warns(PrivacyWarning):
-            rows = dt.perturb(table, "age", g, rows=True, keep=["number"], source=source)
-        assert dt.tally(rows.select(["age"]), "age").to_pydict() == whole.to_pydict()
-        parts = [table.slice(start, 3331).to_batches()[0] for start in range(0, len(AGES), 3331)]
-        numbered = [
-            [
-                made
-                for batch in order
-                for made in perturb_batches([batch], "age", g, source, keep=["number"], numbers="number")
-            ]
-            for order in (parts, parts[::-1])
-        ]
-        ahead, back = (pa.Table.from_batches(made).sort_by("number") for made in numbered)
-        assert ahead == back
-        assert rows_of(ahead) != rows_of(rows)  # other record numbers are other draws
-        twice = pa.record_batch({"age": np.zeros(70_000, np.int64), "number": np.arange(70_000) % 69_999})
-        with pytest.raises(dt.errors.SourceError, match="same record number"):
-            list(perturb_batches([twice], "age", g, source, numbers="number"))
-        other = dt.geometric(100, epsilon="1/5")
-        with pytest.raises(dt.errors.SourceError, match="another mechanism"):
-            dt.perturb(table, "age", other, source=source)
-        later = pa.table({"later": AGES})  # equal reports would tell that nothing changed, different ones that it did
-        with pytest.raises(dt.errors.SourceError, match="made for the column 'age'"):
-            dt.perturb(later, "later", g, source=source)
 
 
 KINDS = {
@@ -307,19 +272,6 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     with pytest.raises(dt.errors.DiscreetError) as refused:
         dt.perturb(table, **{"column": "age", "mechanism": SURE, **ask})
     assert str(refused.value).endswith(".")
-
-
-def test_the_work_is_done_where_it_was_asked_for():
-    table = pd.DataFrame({"age": [1]})
-    for engine in (None, "embedded"):
-        assert type(engine_for(engine, None, None, table)) is Embedded
-        for place in ({"master": "local[2]", "checkpoint": None}, {"master": None, "checkpoint": "there"}):
-            with pytest.raises(TableInputError, match="master and checkpoint are for a cluster"):
-                engine_for(engine, **place, table=table)
-    for place in (None, "local[2]"):
-        assert type(engine_for("spark", place, None, table)) is Cluster
-    with pytest.raises(TableInputError, match='use "embedded" or "spark"'):
-        engine_for("Spark", None, None, table)
 
 
 def test_plain_values_are_no_table_and_the_refusal_says_what_is():

@@ -17,7 +17,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy import stats
 
 import discreet as dt
-from discreet.randomness import Job
 from discreet.randomness.alias import CHUNK, Cells
 from discreet.randomness.blocks import _LARGEST, _ODD, BlockDraws, BlockRest, _windows
 from discreet.randomness.source import Source, insecure_source
@@ -292,21 +291,6 @@ def test_more_than_a_chunk_may_come_from_the_rest():
     source = insecure_source(1)
     pieces = [draws.draw(source, np.empty(piece, dtype=np.int64)) for piece in (CHUNK, CHUNK, 1000)]
     assert (np.concatenate(pieces) == noise).all()
-
-
-def test_a_record_draws_the_same_alone_or_among_others():
-    """Those that come from the rest too, and on either side of where a chunk ends."""
-    records = np.arange(CHUNK + 1500)
-    values = records % 101
-    with Job("survey") as job:
-        source = job.source("survey", "age", FINE.digest)
-        together = FINE.sample(values, source=source, records=records)
-        last = records[-3000:]
-        assert (FINE.sample(values[last], source=source, records=last) == together[last]).all()
-        first_words = FINE.channel._draws.cells.draw(source.at(last, values[last] * 1024), np.empty_like(last))
-        some = [0, 7, 1234, *last[first_words >= _ODD].tolist()]
-        assert len(some) > 10
-        assert [float(FINE.sample(int(values[r]), source=source, records=r)) for r in some] == together[some].tolist()
 
 
 def _p_values(a: Fraction, noise: np.ndarray) -> tuple[float, float]:

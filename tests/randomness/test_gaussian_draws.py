@@ -13,7 +13,7 @@ from scipy import stats
 import discreet as dt
 from discreet.randomness import gaussian_draws
 from discreet.randomness.gaussian_draws import GaussianDraws
-from discreet.randomness.source import Job, insecure_source
+from discreet.randomness.source import insecure_source
 from tests.gaussian_reference import Reference
 from tests.randomness.test_digits import explored
 from tests.streams import Scripted
@@ -109,32 +109,6 @@ def test_the_far_tail_has_the_law_too(monkeypatch):
     counts = np.histogram(found, bins=[-1000, *edges, 1000])[0]
     assert stats.chisquare(counts, 3000 * np.array(chances)).pvalue > 1e-7
     assert stats.chisquare(counts, 3000 * np.roll(chances, 1)).pvalue < 1e-7
-
-
-def test_keyed_draws_repeat_and_no_item_shifts_another():
-    """Noise so wide that some items are drawn again: each has the words of its own record, whoever is drawn beside it."""
-    m = dt.gaussian(10**6, standard_error=5000)
-    values = np.arange(40_000) % 10**6
-    with Job("people") as job:
-
-        def drawn(records):
-            source = job.source("people", "age", m.digest)
-            return m.sample(values[records], source=source, records=records)
-
-        everybody = np.arange(40_000)
-        whole = drawn(everybody)
-        assert np.array_equal(whole, drawn(everybody))
-        some = everybody[::7]
-        assert np.array_equal(drawn(some), whole[::7])
-        alone = [
-            m.sample(int(values[r]), source=job.source("people", "age", m.digest), records=int(r))
-            for r in range(0, 40_000, 997)
-        ]
-        assert alone == whole[::997].tolist()
-        rejected = m.channel._draws._trial(
-            job.source("people", "age", m.digest).at(everybody, values), np.empty(40_000, np.int64)
-        )
-        assert 0 < len(rejected) < 400  # so that this was a test
 
 
 STATISTICS = {"0.5": 1, "7": 1, "3000": 200, "1e6": 70_000}

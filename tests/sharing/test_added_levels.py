@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError, SourceError
 from discreet.exact.arithmetic import ball, precision
-from discreet.randomness import Job
 from discreet.randomness.source import simulation
 from discreet.sharing.cascades import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
@@ -230,11 +229,6 @@ def test_other_grids_take_further_levels_too(grid):
         (lambda r: r[2], LevelError, "no level number 2"),
         (lambda r: r[None], LevelError, "Give exactly one"),
         (lambda r: r[0:1], LevelError, "read exactly"),
-        (
-            lambda r: r.add("3/5", source=Job("d").source("d", "c", r.cascade.digest)),
-            SourceError,
-            "made for another draw",
-        ),
         (lambda r: r.cascade.release(3).refine("1/10", 3, fingerprint="f"), ReleaseError, "without a fingerprint"),
         (lambda r: r.cascade.release(3, fingerprint=""), ReleaseError, "is a text"),
     ],

@@ -15,7 +15,6 @@ from scipy.stats import chi2
 import discreet as dt
 from discreet.channels import Geometric
 from discreet.errors import GridError, LevelError, OutOfRangeError, ReleaseError, SizeError, SourceError, TableError
-from discreet.randomness import Job
 from discreet.randomness.source import Source, simulation
 from discreet.sharing.cascades import step
 from tests import reference
@@ -251,19 +250,6 @@ def test_kinds_come_back_as_they_went_in():
         first[0] = 1
     fine = dt.sharing.cascade(["3/10", "1/2"], dt.Grid(0, 1, "1/4"), sensitivity="1/4")
     assert fine.release("1/2")[0] in {Fraction(k, 4) for k in range(5)}
-
-
-def test_a_keyed_source_repeats_a_release_for_its_own_cascade_only():
-    c, other = dt.sharing.cascade(["3/10", "1/2"], 50), dt.sharing.cascade(["3/10", "2/5"], 50)
-    with Job("data") as job:
-        source = job.source("data", "count", c.digest)
-        once, again = (c.release([7, 8, 9], source=source, records=[3, 1, 2]) for _ in range(2))
-        assert list(once) == list(again)
-        assert c.release(8, source=source, records=1)[1] == once[1][1]
-        with pytest.raises(SourceError, match="another mechanism"):
-            other.release([7], source=source, records=[1])
-    with pytest.raises(SourceError, match="both or neither"):
-        c.release([7], records=[1])
 
 
 # What is given

@@ -65,10 +65,6 @@ def perturb(
     max_rows: Annotated[Number | None, entry("With a ledger: how many rows of a person count.")] = None,
     fresh: Fresh = False,
     reading: ReadingOptions = AS_USUAL,
-    engine: Annotated[str, Parameter(help="embedded, on this machine, or spark, on a cluster.")] = "embedded",
-    master: Annotated[
-        str | None, Parameter(help="With spark: where it runs, such as local[2] or spark://host:7077.")
-    ] = None,
     json: Json = False,
     csv: Csv = False,
 ) -> int:
@@ -105,9 +101,7 @@ def perturb(
     )
     with terminal.progress("perturbing") as advance, catch_warnings():
         simplefilter("ignore", PrivacyWarning)  # its words are among the notes
-        summary = perturb_summary(
-            table, request, out=out, overwrite=overwrite, engine=engine, master=master, progress=advance
-        )
+        summary = perturb_summary(table, request, out=out, overwrite=overwrite, progress=advance)
     Output(summary).present(json, csv)
     if csv and not json:  # where the notes have no place among the rows
         for note in summary.notes:

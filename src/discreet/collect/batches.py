@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from ..engines.arrow_columns import bare_type, kind_name, plain_type, validated_words, width_of
 from ..engines.settling import without_values
-from ..errors import FileError, SourceError
+from ..errors import FileError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.names import Names
 from ..exact.positions import values_at
 from ..files import check_writable, file_name, whole_file
 from ..mechanism import Mechanism
-from ..randomness.source import KeyedSource, Source, marked, warn_of_seed
+from ..randomness.source import Source, marked, warn_of_seed
 from ..sampling import checked_source, draw_chain
 from .counting import in_order
 from .placing import DAMAGED, BadValueRule, places_of
@@ -34,8 +34,6 @@ Indices = NDArray[np.int64]
 _FAR = (
     "A report lies beyond 2^63, which no column of whole numbers holds; use a closed grid, such as m.truncate(0, 100)."
 )
-_NUMBERS = "The column of record numbers cannot be read; give whole numbers, one for each row. Nothing was drawn."
-_SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
 _KEPT = 2**24  # bytes, more than a batch takes: giving memory back and asking for it again took a third of the time
 _SUFFIXES = (".parquet", ".csv", ".arrow")
 
@@ -44,21 +42,16 @@ def perturb_batches(
     batches: Iterable[Any],
     column: str,
     mechanism: Mechanism,
-    source: Source | KeyedSource | None = None,
+    source: Source | None = None,
     *,
     keep: Sequence[str] = (),
     on_bad: str = "error",
-    numbers: str | None = None,
-    first: int = 0,
     decimal: str = ".",
     threads: int = 1,
 ) -> Iterator[Any]:
     """Arrow record batches with every value of a column replaced by its report, in the order that they come in.
 
-    Of the other columns only those of `keep` stay. With a keyed source a draw depends on the record's number and its true
-    position alone, so that a task that runs again repeats its draws: `numbers` names a column of record numbers, all
-    different across the batches, that stay the same however the rows are divided; without it rows are numbered as they come,
-    from `first`.
+    Of the other columns only those of `keep` stay.
 
     >>> import pyarrow as pa, discreet as dt
     >>> batch = pa.record_batch({"age": [30, 40], "name": ["x", "y"]})
@@ -67,12 +60,13 @@ def perturb_batches(
     (2, ['age'])
     """
     warn_of_seed(source)
-    drawing = Drawing.of(column, mechanism, source, keep, BadValueRule.of(on_bad, mechanism.inputs), decimal, numbers)
-    return in_order(lambda item: drawing.reports(item)[0], _started(batches, first), threads)
+    drawing = Drawing.of(column, mechanism, source, keep, BadValueRule.of(on_bad, mechanism.inputs), decimal)
+    return in_order(lambda item: drawing.reports(item)[0], _started(batches), threads)
 
 
-def _started(batches: Iterable[Any], first: int = 0) -> Iterator[tuple[Any, int]]:
+def _started(batches: Iterable[Any]) -> Iterator[tuple[Any, int]]:
     """Batches, each with the number of its first row."""
+    first = 0
     for batch in batches:
         yield batch, first
         first += batch.num_rows
@@ -84,39 +78,25 @@ class Drawing:
 
     column: str
     mechanism: Mechanism
-    source: Source | KeyedSource
+    source: Source
     keep: tuple[str, ...]
     rule: BadValueRule
     decimal: str = "."
-    numbers: str | None = None
 
     @classmethod
     def of(
         cls,
         column: str,
         mechanism: Mechanism,
-        source: Source | KeyedSource | None,
+        source: Source | None,
         keep: Sequence[str],
         rule: BadValueRule,
         decimal: str = ".",
-        numbers: str | None = None,
     ) -> Drawing:
         np.empty(
             _KEPT, dtype=np.uint8
         )  # freed at once: glibc then keeps what is freed up to this size for what is next
-        digest = None
-        if isinstance(source, KeyedSource):
-            digest = mechanism.digest
-            source.bind(digest, column)
-        return cls(
-            column,
-            mechanism,
-            checked_source(source, None if digest is None else 0, digest or ""),
-            tuple(keep),
-            rule,
-            decimal,
-            numbers,
-        )
+        return cls(column, mechanism, checked_source(source), tuple(keep), rule, decimal)
 
     def places(self, batch: Any, start: int) -> tuple[Indices, Any]:
         """The true positions of a batch, and which of its rows they are (None: all)."""
@@ -125,42 +105,18 @@ class Drawing:
             DAMAGED,
         )
 
-    def drawn(self, places: Indices, records: Indices | None = None) -> Indices:
+    def drawn(self, places: Indices) -> Indices:
         """The positions of their reports."""
-        (reports,) = draw_chain((self.mechanism.channel,), len(places), lambda a, b: places[a:b], self.source, records)
+        (reports,) = draw_chain((self.mechanism.channel,), len(places), lambda a, b: places[a:b], self.source)
         return reports
-
-    def report_places(self, batch: Any, start: int) -> tuple[Indices, Any]:
-        """The positions of a batch's reports, each drawn for its own record, and which rows they are."""
-        places, stay = self.places(batch, start)
-        if not isinstance(self.source, KeyedSource):
-            return self.drawn(places), stay
-        numbers = (
-            None
-            if self.numbers is None
-            else without_values(
-                lambda: batch.column(self.numbers).to_numpy(zero_copy_only=False), _NUMBERS, SourceError
-            )
-        )
-        if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
-            raise SourceError(
-                "Two rows have the same record number and would share their noise; give each row its own."
-            )
-        if stay is not None:
-            numbers = (np.arange(start, start + batch.num_rows) if numbers is None else numbers)[stay]
-        reports = np.empty(len(places), dtype=np.int64)
-        for first in range(0, len(places), _SLICE):
-            part = slice(first, min(first + _SLICE, len(places)))
-            records = np.arange(start + part.start, start + part.stop) if numbers is None else numbers[part]
-            reports[part] = self.drawn(places[part], records)
-        return reports, stay
 
     def reports(self, item: tuple[Any, int]) -> tuple[Any, Indices]:
         """A batch with its reports (the kept columns, and the column's reports in its place), and their positions."""
         import pyarrow as pa
 
         batch, start = item
-        places, stay = self.report_places(batch, start)
+        places, stay = self.places(batch, start)
+        places = self.drawn(places)
         rows = None if stay is None else pa.array(np.flatnonzero(stay))
         arrays, fields = [], []
         for name in batch.schema.names:

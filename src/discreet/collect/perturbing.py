@@ -9,16 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engines.reading import Reading
-from ..engines.spark import is_spark
-from ..errors import TableInputError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show
 from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism
 from ..progress import Progress
-from ..randomness.source import KeyedSource, Source
+from ..randomness.source import Source
+from .batches import check_out
 from .request import PerturbRequest, PerturbSummary, check_tally_name
-from .work import Embedded, Work
+from .work import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +39,7 @@ def perturb(
     version: str = "1",
     max_rows: Rational | None = None,
     fresh: bool = False,
-    source: Source | KeyedSource | None = None,
+    source: Source | None = None,
     encoding: str = "utf-8",
     separator: str | None = None,
     decimal: str | None = None,
@@ -49,9 +47,6 @@ def perturb(
     null: str | Sequence[str] = (),
     sheet: str | None = None,
     header_row: int = 1,
-    engine: str | Embedded | None = None,
-    master: str | None = None,
-    checkpoint: str | None = None,
     progress: Progress | None = None,
 ) -> pa.Table:
     """The reports of a column as an Arrow table: their tally (report, count), which is all that recovery needs.
@@ -64,8 +59,7 @@ def perturb(
     (with the row's number), "clamp" (numbers to the nearest value), "map=VALUE", "clamp,map=VALUE", or "drop", which is not
     private. With `dataset` and `ledger` the data set is charged the level between any two values, times `max_rows` (rows of a
     person; see docs/collect.md). Whoever holds the table sees it as before: what is protected is what the recipients of the
-    result learn. engine="spark" does the same in a cluster (docs/scale.md): `master` says which, and a data frame of Spark
-    goes there by itself. Tasks of other schedulers do it with engine=for_workers(run) (`discreet.collect.workers`).
+    result learn.
 
     The levels, notes and charge stand in the table's schema, as JSON under the metadata key b"discreet.perturb".
 
@@ -101,8 +95,7 @@ def perturb(
             header_row=header_row,
         ),
     )
-    place = engine_for(engine, master, checkpoint, table)
-    target = None if out is None else place.check_out(out, overwrite, _read(table, ledger), True)
+    target = None if out is None else check_out(out, overwrite, _read(table, ledger))
 
     def result(work: Work) -> pa.Table:
         if out is None or target is None:
@@ -110,7 +103,7 @@ def perturb(
         work.write(target, overwrite)
         return work.described(work.tally(), os.fspath(out))
 
-    return _done(place, table, request, progress, result)
+    return _done(table, request, progress, result)
 
 
 def perturb_summary(
@@ -119,14 +112,11 @@ def perturb_summary(
     *,
     out: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    engine: str | None = None,
-    master: str | None = None,
     progress: Progress | None = None,
 ) -> PerturbSummary:
     """The same for the command line: what was asked for goes to `out`, or is a tally of exact values in the summary."""
-    place = engine_for(engine, master, None, table)
     ledger = None if request.charged is None else request.charged.ledger
-    target = None if out is None else place.check_out(out, overwrite, _read(table, ledger), request.rows)
+    target = None if out is None else check_out(out, overwrite, _read(table, ledger))
 
     def result(work: Work) -> PerturbSummary:
         if out is not None and target is not None:
@@ -136,36 +126,15 @@ def perturb_summary(
         values = [request.mechanism.outputs.value(place) for place in places.tolist()]
         return replace(work.summary(), tally=tuple(zip(values, often.tolist(), strict=True)))
 
-    return _done(place, table, request, progress, result)
+    return _done(table, request, progress, result)
 
 
-def _done(
-    engine: Embedded, table: Any, request: PerturbRequest, progress: Progress | None, result: Callable[[Work], T]
-) -> T:
+def _done(table: Any, request: PerturbRequest, progress: Progress | None, result: Callable[[Work], T]) -> T:
     """The result of the work, once it is prepared. Warnings point to the caller's caller."""
-
-    def done() -> T:
-        with ExitStack() as stack:
-            work = engine.prepare(stack, table, request, progress)
-            work.warn(stacklevel=5)
-            return result(work)
-
-    return engine.in_our_words(done)
-
-
-def engine_for(engine: str | Embedded | None, master: str | None, checkpoint: str | None, table: Any) -> Embedded:
-    """Where the work is done: in this process, or in a cluster."""
-    if isinstance(engine, Embedded) and master is checkpoint is None:
-        return engine
-    if engine not in (None, "embedded", "spark"):
-        raise TableInputError(f'engine = {show(engine)} is not known; use "embedded" or "spark".')
-    if engine == "spark" or (engine is None and is_spark(table)):
-        from .cluster import Cluster
-
-        return Cluster(master, checkpoint)
-    if master is not None or checkpoint is not None:
-        raise TableInputError('master and checkpoint are for a cluster; set engine="spark", or leave them out.')
-    return Embedded()
+    with ExitStack() as stack:
+        work = Work.of(stack, table, request, progress)
+        work.warn(stacklevel=3)
+        return result(work)
 
 
 def _read(*places: Any) -> list[str | os.PathLike[str]]:

@@ -21,7 +21,7 @@ from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View
-from ..randomness.source import KeyedSource, Source
+from ..randomness.source import Source
 from .counting import MOST
 from .placing import BadValueRule
 
@@ -121,7 +121,7 @@ class PerturbRequest:
     rule: BadValueRule
     levels: ReportLevels
     charged: ChargedDataset | None
-    source: Source | KeyedSource | None
+    source: Source | None
     reading: Reading
 
     @classmethod
@@ -138,7 +138,7 @@ class PerturbRequest:
         version: str = "1",
         max_rows: Rational | None = None,
         fresh: bool = False,
-        source: Source | KeyedSource | None = None,
+        source: Source | None = None,
         reading: Reading | None = None,
     ) -> PerturbRequest:
         """From what people write."""

@@ -8,17 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engines.arrow_columns import Indices, is_boolean, is_text, kind_name, plain_type
-from ..engines.file_parts import table_files
-from ..engines.held_file import held
+from ..engines.held_file import held, table_files
 from ..engines.reading import Reading
 from ..engines.settling import without_values
 from ..engines.sources import open_table
-from ..engines.spark import is_spark
 from ..errors import MissingExtraError, RecoveryError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
@@ -191,14 +190,14 @@ def _tallied(
 def _apart(tables: Sequence[Any], columns: Sequence[str]) -> Iterator[Any]:
     """The tables, a folder as the files in it; those of Spark are refused, which counts them itself."""
     for table in tables:
-        if type(table).__module__.startswith("pyspark.") and is_spark(table):
+        if any(kind.__module__.startswith("pyspark.sql") for kind in type(table).__mro__):
             listed = ", ".join(map(show, columns))
             raise TableInputError(
                 f"The reports of a Spark DataFrame are counted in its cluster, not here; write table.groupBy({listed}).count()"
                 ".toArrow(), and hand that to recover."
             )
         if isinstance(table, (str, os.PathLike)) and os.path.isdir(table):
-            yield from table_files(os.fspath(table))
+            yield from table_files(Path(table))
         else:
             yield table
 

@@ -2,8 +2,8 @@
 
 The tally needs no order. So the truth is counted first, which also finds every bad value before anything is drawn; then
 each of the people counted at a value gets a report of their own, from the exact distribution; then the reports are counted.
-Rows are the tally written out, in the order of the reports: nothing is sorted. Only rows with kept columns, and keyed draws,
-go batch by batch.
+Rows are the tally written out, in the order of the reports: nothing is sorted. Only rows with kept columns go
+batch by batch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,9 +29,9 @@ from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
 from ..randomness.provenance import says
-from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
+from ..randomness.source import FROM_SEED, marked, warn_of_seed
 from .account import DatasetCharge, FirstRows, check_ids, stored_tally
-from .batches import Drawing, check_kept, check_out, handed_on, report_array, report_type, write_batches
+from .batches import Drawing, check_kept, handed_on, report_array, report_type, write_batches
 from .counting import TASK, Indices, PositionCounts, counted, in_order
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
 from .request import PerturbRequest, PerturbSummary
@@ -43,39 +43,6 @@ HOLDER = "Perturbing a table that someone already holds protects against the rec
 LINKED = (
     "Kept columns may link a report to a person, and the order of the rows is that of the table, which may do so too."
 )
-
-
-class Embedded:
-    """The embedded engine, in this process."""
-
-    def in_our_words(self, work: Callable[[], T]) -> T:
-        """The result of some work; an engine's own error is put into our words."""
-        return work()
-
-    def handed_over(self, work: Callable[[], T]) -> T:
-        """What opening the table gives, before any of its rows are read."""
-        return without_values(work, UNREADABLE)
-
-    def prepare(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
-        """The work that is asked for, with everything checked that can be before a row is read."""
-        return Work.of(self, stack, table, request, progress)
-
-    def check_out(
-        self, out: str | os.PathLike[str], overwrite: bool, read: Sequence[str | os.PathLike[str]], rows: bool
-    ) -> str | Path:
-        """Where the result is to be written, if it can be."""
-        return check_out(out, overwrite, read)
-
-    def held(self, table: Any) -> Any:
-        """A table that is a file as that file, held open; all else as it is."""
-        return held(table)
-
-    def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
-        return open_table(table, again=False, reading=reading)
-
-    def source(self, stack: ExitStack, request: PerturbRequest) -> Source | KeyedSource | None:
-        """The source of random words."""
-        return request.source
 
 
 @dataclass
@@ -95,11 +62,10 @@ class Work:
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(
-        cls, engine: Embedded, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None
-    ) -> Work:
+    def of(cls, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+        """The work that is asked for, with everything checked that can be before a row is read."""
         charge, reading, column = None, request.reading, request.column
-        table = engine.held(table)
+        table = held(table)
         if request.charged is not None:
             book = stack.enter_context(opened_ledger(request.charged.ledger))
             charge = DatasetCharge.of(book, table, request, request.charged)
@@ -107,16 +73,15 @@ class Work:
                 if reading != Reading():
                     raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
                 reading = charge.reading
-        opened = engine.handed_over(lambda: engine.opened(stack, table, reading))
+        opened = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
         unit = None if charge is None else charge.terms.unit
-        _bind(engine, opened, [column, *request.keep, *([] if unit is None else [unit])])
+        _bind(opened, [column, *request.keep, *([] if unit is None else [unit])])
         check_type(opened.declared.field(column).type, column, request.mechanism.inputs)
         for name in request.keep:
             check_kept(opened.declared.field(name).type, name)
         if unit is not None:
             check_ids(opened.declared.field(unit).type, unit)
-        source = engine.source(stack, request)
-        drawing = Drawing.of(column, request.mechanism, source, request.keep, request.rule, opened.decimal)
+        drawing = Drawing.of(column, request.mechanism, request.source, request.keep, request.rule, opened.decimal)
         threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
         file = table if isinstance(table, HeldFile) else None
         return cls(request, opened, drawing, charge, progress, file, threads, reading)
@@ -209,9 +174,7 @@ class Work:
 
     def reports(self) -> PositionCounts:
         """How often each report was drawn; charged before, and stored, where there is a ledger."""
-        if isinstance(self.drawing.source, KeyedSource) and self.charge is None:
-            self.reported = self.by_record()
-        elif self.charge is None:
+        if self.charge is None:
             self.reported = self.drawn(self.truth())
         else:
             truth = self.truth()
@@ -232,14 +195,6 @@ class Work:
             reports.add(part)
             self.tell(min(k * TASK, total), 0.5 + 0.5 * min(k * TASK / total, 1.0))
         return reports
-
-    def by_record(self) -> PositionCounts:
-        """The same, each drawn by its record's number."""
-
-        def count(item: tuple[Any, int]) -> tuple[Indices, Indices]:
-            return counted(self.drawing.report_places(*item)[0])
-
-        return PositionCounts.added(self.named(in_order(count, self.items(1.0), self.threads)))
 
     # What comes out
 
@@ -315,7 +270,7 @@ def line_of(source: Table, row: int) -> str | None:
     return None
 
 
-def _bind(engine: Embedded, opened: Table, used: Sequence[str]) -> None:
+def _bind(opened: Table, used: Sequence[str]) -> None:
     """Choose the columns that are read."""
     for name in used:
         if name not in opened.names:
@@ -326,5 +281,5 @@ def _bind(engine: Embedded, opened: Table, used: Sequence[str]) -> None:
         raise TableInputError(
             "Each column has one role: it is perturbed, kept, or holds the ids; name each once. Nothing was drawn."
         )
-    engine.handed_over(lambda: opened.bind([name for name in opened.names if name in used]))
+    without_values(lambda: opened.bind([name for name in opened.names if name in used]), UNREADABLE)
     opened.at_once = BATCH

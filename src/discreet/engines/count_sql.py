@@ -87,7 +87,6 @@ class CountQuery:
     item: str | None = None  # with `max_rows`: the column of ids that are counted, and its type; None where rows are
     item_type: str = ""
     max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
-    often: str | None = None  # a name for how often a row occurs, where rows that are alike are put together first
 
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
@@ -116,11 +115,7 @@ class CountQuery:
         picked += [part for one in self.adding for part in one.read]
         picked += [] if self.part is None else [f"{self.part.read} AS p"]
         picked += [] if self.item is None else [f"{self.item} AS item"]
-        handed = "handed_over"
-        if self.often is not None:
-            handed = f"(SELECT *, count(*) AS {self.often} FROM handed_over GROUP BY ALL)"
-            picked.append(f"{self.often} AS n")
-        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM {handed})"
+        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
         if not self.adding:
             return read
         names = [
@@ -190,16 +185,6 @@ class CountQuery:
         flags = [*(f"c{k}" for k in range(len(self.conditions))), *(f"w{j}" for j in self.meant)]
         read += [f"coalesce({name}, FALSE)::UTINYINT AS {name}" for name in flags]
         return f"SELECT {', '.join([*read, *(f'v{one.number}' for one in self.adding)])} FROM {self.rows()}"
-
-    def by_different_rows(self) -> str:
-        """The same numbers, each row as often as it occurs (`often`): less work where few rows are different, and more memory."""
-        each = [("size", "TRUE"), *((f"c{k}", f"c{k}") for k in range(len(self.conditions)))]
-        each += [(f"w{j}", f"w{j}") for j in self.meant]
-        each += [(f"a{j}", f"v{j} IS NOT NULL") for j in range(len(self.adding))]
-        asked = [f"coalesce(sum(n) FILTER (WHERE {which}), 0)::BIGINT AS {name}" for name, which in each]
-        asked += [f"{_held(f'sum(v{j}::HUGEINT * n)')} AS s{j}" for j in range(len(self.adding))]
-        asked += [_sum_of_halves(k, "n") for k in range(len(self.digests))]
-        return f"SELECT i, {', '.join(asked)} FROM {self.matched()} GROUP BY i"
 
     def content(self) -> str:
         """All rows: how many, about how many people, and the sums of the halves of their digests."""
@@ -351,10 +336,8 @@ def _held(total: str) -> str:
     return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
 
 
-def _sum_of_halves(k: int, often: str | None = None) -> str:
+def _sum_of_halves(k: int) -> str:
     halves = [("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)")]
-    if often is not None:  # a product of two numbers of 64 bits, and again its lower half
-        halves = [(name, f"(({half} * {often}::UHUGEINT) & 18446744073709551615::UHUGEINT)") for name, half in halves]
     return ", ".join(_sum_of(f"{half}::UBIGINT", f"{name}{k}") for name, half in halves)
 
 
@@ -441,7 +424,6 @@ class Counted(NamedTuple):
 
     counts: list[Counts]
     sums: list[Sums]
-    data: str | None = None  # what files that tasks read are known by, where it is their bytes
 
 
 class GroupTotals:
@@ -452,7 +434,6 @@ class GroupTotals:
         self.rows = self.counted = 0  # rows, and those that stand in a group
         self.cut = 0  # people who have more than may count
         self.digests: Sequence[tuple[int, int]] = ()  # for each condition, the sums of both halves
-        self.data: str | None = None  # what files that tasks read are known by, where it is their bytes
         self.totals = {name: np.zeros(size + 1, dtype=np.int64) for name in names}
 
     def add(self, seen: Mapping[str, NDArray[Any]]) -> None:

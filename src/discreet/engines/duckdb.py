@@ -53,10 +53,8 @@ from .held_file import HeldFile, held
 from .key_places import KeyPlaces, NotHeldError, count_by_place
 from .locked_engine import LockedEngine
 from .reading import Reading
-from .settling import Guarded, TableSource, unlike
+from .settling import Guarded, TableSource
 from .sources import open_table
-from .spark import SparkTable
-from .spark_counts import count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _asked = itemgetter(
@@ -85,7 +83,6 @@ def count_each(
     reading: Reading | None = None,
     vouched: bool = False,
     part: tuple[str, str] | None = None,
-    by_bytes: bool = False,
 ) -> Counted:
     """Count a file or a data frame: for each declared key, how many there are, for how many each predicate is true, and sums.
 
@@ -97,7 +94,6 @@ def count_each(
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
     parts that their rows name.
-    `by_bytes`: a table of Spark that is nothing but files is to be known by their bytes, as a file is (`data`), not by its rows.
     """
     asked = {
         "predicates": list(predicates),
@@ -112,7 +108,7 @@ def count_each(
         "memory_mb": memory_mb,
         "part": part,
     }
-    return seen_in(table, asked, progress, reading, vouched, by_bytes=by_bytes).counted()
+    return seen_in(table, asked, progress, reading, vouched).counted()
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,6 @@ class Seen:
                 self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
             ],
-            self.totals.data,
         )
 
 
@@ -146,13 +141,8 @@ def seen_in(
     progress: Progress | None = None,
     reading: Reading | None = None,
     vouched: bool = False,
-    in_task: bool = False,
-    often: bool = False,
-    by_bytes: bool = False,
 ) -> Seen:
-    """The true numbers of a question, as `count_each` is asked it, in a table of any kind. `in_task`: others work beside it on
-    other parts, each on one core. `often`: rows that are alike in all used columns are put together first.
-    `by_bytes`: as of `count_each`; in a task, its files are."""
+    """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
     predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
@@ -186,7 +176,7 @@ def seen_in(
         )
 
     each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-    engine = LockedEngine(memory_mb + len(domain) * each // 10**6, 1 if in_task else None)
+    engine = LockedEngine(memory_mb + len(domain) * each // 10**6)
     with Guarded(broken), engine as connection:
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
@@ -208,7 +198,7 @@ def seen_in(
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
         in_part = person is not None and part is not None
-        known = isinstance(table, HeldFile) or (in_task and by_bytes)  # by its bytes: nobody needs digests of its rows
+        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
         contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
         # a person's groups are taken in the order of their keys' texts, in whatever order they are declared
         order = np.array(sorted(range(len(domain)), key=contents.__getitem__) if limited else range(len(domain)))
@@ -235,16 +225,9 @@ def seen_in(
             None if item is None else quoted(item),
             "" if item is None else types[item],
             max_rows,
-            quoted(unlike("often", source.used)) if often else None,
         )
         run = _EngineRun(connection, source, progress)
-        if isinstance(source, SparkTable):
-            totals = count_in_cluster(
-                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in, reading, by_bytes
-            )
-            known = totals.data is not None
-        else:
-            totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
+        totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
         engine.keep_after(totals.rows)
     if isinstance(table, HeldFile):
         table.check_unchanged("count it again when it is complete")
@@ -418,7 +401,7 @@ class _EngineRun:
 def _by_place(run: _EngineRun, query: CountQuery) -> dict[str, NDArray[Any]] | None:
     """What is found where many keys are whole numbers that lie close together, and nobody needs digests of rows; else None."""
     whole = query.groups.whole
-    if whole is None or query.size < _MANY or query.digests or query.often is not None or not run.source.is_repeatable:
+    if whole is None or query.size < _MANY or query.digests or not run.source.is_repeatable:
         return None
     places = KeyPlaces.of([keys for _, keys in whole])
     if places is None:
@@ -432,11 +415,11 @@ def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     import duckdb
 
     seen = _by_place(run, query)
-    if seen is None and run.source.is_repeatable and query.often is None:
+    if seen is None and run.source.is_repeatable:
         with suppress(duckdb.OutOfMemoryException):  # of keys that nobody declared there may be any number
             seen = run.ask(query.by_rows_of_keys(), 0.0, 1.0)
     if seen is None:
-        seen = run.ask(query.by_rows() if query.often is None else query.by_different_rows(), 0.0, 1.0)
+        seen = run.ask(query.by_rows(), 0.0, 1.0)
     totals = GroupTotals(query.size, query.other, query.totals)
     totals.add(seen)
     totals.rows = int(seen["size"].sum())

@@ -45,6 +45,22 @@ def is_text(path: Path) -> bool:
     return path.suffix.lower() in SEPARATORS
 
 
+def table_files(folder: Path) -> list[Path]:
+    """The files of a folder, all Parquet or all text, in the order of their names, but for those that begin with _ or a dot."""
+    files = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
+    for file in files:
+        if file.is_dir():
+            raise TableInputError(
+                f"{show(folder.name)} has folders in it, whose names may be columns (year=2026); hand over one of them."
+            )
+        check_file(file)
+    if not files or len({is_text(file) for file in files}) > 1:
+        raise TableInputError(
+            f"{show(folder.name)} is to hold Parquet files or text files alone; see what else is in it."
+        )
+    return files
+
+
 def held(table: Any) -> Any:
     """A table that is given by its path as an open file; all else as it is."""
     return HeldFile(Path(table)) if isinstance(table, (str, os.PathLike)) else table
@@ -61,7 +77,7 @@ class HeldFile:
         except OSError:
             raise _missing(path) from None
         self._close = weakref.finalize(self, os.close, self._descriptor)
-        self.path = path  # for messages, and for Spark
+        self.path = path  # for messages
         self.name, self.kind = path.name, path.suffix.lower()
         state = self.state()
         if not stat.S_ISREG(state.st_mode):

@@ -97,11 +97,6 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
         return _ArrowTable(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
-    if type(table).__module__.startswith("pyspark."):
-        from .spark import SparkTable, is_spark  # loaded for its own tables alone
-
-        if is_spark(table):
-            return SparkTable(table)
     return _Frame(recognised(table))
 
 
@@ -468,6 +463,10 @@ def recognised(table: Any) -> Any:
         import narwhals as nw
     except ImportError:
         raise MissingExtraError.needing("Data frames need Narwhals", "tables") from None
+    if any(kind.__module__.startswith("pyspark.sql") for kind in type(table).__mro__):
+        raise TableInputError(
+            "A Spark DataFrame is not read here; let Spark write it to Parquet, as one file, and hand over the path of that."
+        )
     try:
         frame = nw.from_native(table)
         frame.collect_schema()

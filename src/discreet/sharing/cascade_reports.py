@@ -23,7 +23,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
+from ..errors import DiscreetError, FileError, LevelError, ReleaseError
 from ..exact.arithmetic import show, show_above
 from ..exact.grid import Grid
 from ..exact.intake import Kind
@@ -32,7 +32,7 @@ from ..exact.positions import values_at
 from ..files import file_name, write_whole, written_level
 from ..formats import VERSION, check_version
 from ..present.views import Result, View, plain
-from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
+from ..randomness.source import FROM_SEED, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
 from .cascades import Bridge, Cascade, level_words, step
@@ -288,13 +288,7 @@ def checked_fingerprint(given: object) -> str | None:
 
 
 def _words(source: Any) -> Source:
-    if isinstance(source, KeyedSource):
-        raise SourceError(
-            "A keyed source was made for another draw, and its words would tie this one to it; leave it out to "
-            "draw securely. Nothing was drawn."
-        )
     stream = checked_source(source)
-    assert isinstance(stream, Source)
     warn_of_seed(stream, stacklevel=4)
     return stream
 

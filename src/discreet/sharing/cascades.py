@@ -304,28 +304,25 @@ class Cascade(Result):
         fingerprint: str | None = None,
         clamp: bool = False,
         source: Any = None,
-        records: Any = None,
     ) -> CascadeReports:
         """One report for each level, of one true value or of each of many; the first from the truth, each next from the
         one before it.
 
         `fingerprint` is a keyed fingerprint of the data, any text of yours: only with it can a less private level be added
-        later. It is never computed here. `source` and `records` are those of `Mechanism.sample`.
+        later. It is never computed here. `source` is that of `Mechanism.sample`.
         """
         from .cascade_reports import CascadeReports, checked_fingerprint
 
-        source = checked_source(source, records, self.digest if records is not None else "")
+        source = checked_source(source)
         insecure = warn_of_seed(source)
         proof = checked_fingerprint(fingerprint)
         found = Places.of(self.grid, values, clamp)
-        if found.shape is None and records is not None:
-            records = [records]
         low, _ = self.span
 
         def places(start: int, stop: int) -> NDArray[np.int64]:
             return found.at(start, stop) - low if low else found.at(start, stop)
 
-        drawn = draw_chain(self.steps, found.size, places, source, records)
+        drawn = draw_chain(self.steps, found.size, places, source)
         for reports in drawn if low else ():
             reports += low
         return CascadeReports(self, tuple(drawn), found.shape, proof, found.kind, insecure)

@@ -14,7 +14,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -25,7 +24,6 @@ from ..engines.dates import Dates
 from ..engines.held_file import HeldFile, check_file
 from ..engines.reading import Reading
 from ..engines.sources import whole_table
-from ..engines.spark import is_spark
 from ..errors import ReleaseError, TableInputError
 from ..exact.aliases import Rational
 from ..exact.level import LevelLike
@@ -44,9 +42,7 @@ from .count.true_numbers import (
     TrueNumbers,
     check_admitted,
     check_part_has_rows,
-    check_scanned,
     counted_for,
-    scan_admitted,
 )
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
@@ -353,7 +349,6 @@ class _Allowed:
     answer: Answer | None = None
     corrects: Correction | None = None
     reading: Reading | None = None  # as the file was admitted; the dates of a table in memory
-    scanned: Admission | None = None  # of a data frame, should it be the files that were admitted
 
     @property
     def terms(self) -> Terms:
@@ -370,10 +365,9 @@ def _allowed(
     names = read_margins(margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
-        admission = said.admission(asked.version) if is_file or is_spark(table) else None
-        if admission is None or not is_file:
-            known = scan_admitted(admission, said.terms, reading)
-            return _Allowed(said, names, corrects=corrects, reading=reading, scanned=known)
+        admission = said.admission(asked.version) if is_file else None
+        if admission is None:
+            return _Allowed(said, names, corrects=corrects, reading=reading)
         spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
         reading = Reading.from_dict(admission.reading)
@@ -403,22 +397,10 @@ def _counted(
     file = table if isinstance(table, HeldFile) else None
     admission = None if file is None else check_admitted(book, allowed.said, file, asked.version, allowed.admission)
     reading = allowed.reading if admission is None else Reading.from_dict(admission.reading)
-    count = partial(
-        counted_for,
-        question,
-        terms,
-        table,
-        progress=step(progress, 0.0, _COUNTING),
-        reading=reading,
-        vouched=admission is not None,
-        part=asked.part,
-    )
-    numbers = count(by_bytes=allowed.scanned is not None)
+    counting, vouched = step(progress, 0.0, _COUNTING), admission is not None
+    numbers = counted_for(question, terms, table, counting, reading, vouched, asked.part)
     check_columns(question, terms, numbers.columns)
     spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
-    if numbers.data is not None and allowed.scanned is not None:
-        admission = check_scanned(book, allowed.said, spelling.question, numbers.data, allowed.scanned)
-        numbers = count() if admission is None else numbers
     make_table = table_maker(table if file is None else file.path)
     sheets = tuple(
         _sheet(asked.at(level), numbers, allowed, spelling, make_table, confidence) for level in asked.levels
@@ -431,7 +413,7 @@ def _counted(
         numbers,
         spelling,
         operator_report(table, terms, question, numbers, reading or Reading()) if file is None else None,
-        (numbers.data or spelling.fingerprint(numbers.each)) if file is None else file.digest(),
+        spelling.fingerprint(numbers.each) if file is None else file.digest(),
         admission,
     )
     tell(progress, "counted", _PLANNED)

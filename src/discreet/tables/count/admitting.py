@@ -19,8 +19,6 @@ from ...engines.held_file import EXCEL, HeldFile, held
 from ...engines.reading import Reading
 from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
-from ...engines.spark import is_spark
-from ...engines.spark_files import ScannedFiles
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
 from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
@@ -210,8 +208,7 @@ def admit(
     """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
 
     How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
-    the report is the error's `report`. A data frame of Spark that is nothing but Parquet files is admitted, too: tasks hash them,
-    and the report has the names and types of its columns alone.
+    the report is the error's `report`.
 
     >>> import discreet as dt
     >>> from pathlib import Path
@@ -221,7 +218,7 @@ def admit(
     >>> dt.admit("people.csv", dataset="town", ledger=ledger, version="2026").names
     ('district', 'ill')
     """
-    if not isinstance(table, (str, os.PathLike)) and not is_spark(table):
+    if not isinstance(table, (str, os.PathLike)):
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
@@ -236,12 +233,9 @@ def admit(
         dates=dates,
     )
     with opened_ledger(ledger) as book:
-        terms, file = book.terms(dataset), ScannedFiles(table) if is_spark(table) else HeldFile(Path(table))
+        terms, file = book.terms(dataset), HeldFile(Path(table))
         digest = file.digest()  # what is examined is what was hashed
-        if isinstance(file, ScannedFiles):
-            report = _described(file, reading, compared=domain is not None or bool(sum) or bool(codes))
-        else:
-            report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
+        report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         with book.consult(dataset) as said:
             admissions = said.admissions()
         known = {*report.names, *(name for earlier in admissions for name in earlier.columns)}
@@ -259,21 +253,7 @@ def admit(
     return report
 
 
-def _described(files: ScannedFiles, reading: Reading, compared: bool) -> Profile:
-    """A data frame that is nothing but files, of which no value is looked at here."""
-    if compared:
-        raise TableInputError(
-            "Of a data frame of Spark no value is looked at when it is admitted: leave domain, sum and codes out, or admit a file "
-            "by its path."
-        )
-    source = open_table(files.frame, again=True, reading=reading)
-    if source.dates:
-        source.bind(list(source.dates))  # refuses what can be no date
-    shown = [{"column": name, "holds": kind, "different values": "", "missing": ""} for name, kind in files.columns]
-    return Profile(files.name, files.rows, "row", tuple(shown), (), reading, ())
-
-
-def _admitted_before(earlier: Admission, file: HeldFile | ScannedFiles, reading: Reading) -> Finding:
+def _admitted_before(earlier: Admission, file: HeldFile, reading: Reading) -> Finding:
     """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
     is refused, and in another way told."""
     if dict(earlier.reading) == reading.to_dict():

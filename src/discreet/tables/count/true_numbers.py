@@ -69,30 +69,6 @@ def check_admitted(
     return admission
 
 
-def scan_admitted(admission: Admission | None, terms: Terms, reading: Reading) -> Admission | None:
-    """The admission of a version, where a data frame of Spark may turn out to be its files: one that is read in the same way, of a
-    data set in which a row is a person. (All rows of a person are brought together by Spark, and not read from files.)"""
-    if admission is None or terms.unit is not None or dict(admission.reading) != reading.to_dict():
-        return None
-    return admission
-
-
-def check_scanned(
-    book: Ledger, said: Consulted, question: Mapping[str, Any], data: str, admission: Admission
-) -> Admission | None:
-    """The admission of the files that tasks counted and hashed; others are refused. None where the question was answered about a
-    table in memory, and not about them: what was paid for then is compared with their rows."""
-    if not said.is_admitted(admission, data):
-        raise ReleaseError(
-            f"The files of this data frame are not those that were admitted as version {show(admission.version)} of "
-            f"{show(admission.name)}; nothing was charged. Give those, or admit these under a new version: "
-            "discreet.admit(frame, version=...)."
-        )
-    with book.consult(admission.name) as now:
-        of_rows = now.stored(question, None) is not None and now.stored(question, admission.number) is None
-    return None if of_rows else admission
-
-
 def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
     """The versions, of those admitted, whose file had this digest."""
     return [each.version for each in admitted if said.is_admitted(each, data)]
@@ -123,7 +99,6 @@ class TrueNumbers:
     counts: Mapping[str, Counts]
     sums: Mapping[str, Sums]
     taken_over: Mapping[str, Counts]  # of shares of some of a group: these
-    data: str | None = None  # what files that tasks of Spark read are known by, where it is their bytes
 
     @property
     def dropped(self) -> int:
@@ -190,10 +165,8 @@ def counted_for(
     reading: Reading | None,
     vouched: bool,
     part: str | None = None,
-    by_bytes: bool = False,
 ) -> TrueNumbers:
-    """Read the table once for everything that is asked of it, or of one of its parts. `by_bytes`: what is nothing but files in
-    Spark is to be known by their bytes."""
+    """Read the table once for everything that is asked of it, or of one of its parts."""
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
     of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
@@ -212,7 +185,6 @@ def counted_for(
         vouched=vouched,
         sums=[statistic.sum_of(change_of(statistic, terms)[1]) for statistic in values],
         part=None if part is None or terms.parts is None else (terms.parts, part),
-        by_bytes=by_bytes,
     )
     counts = dict(
         zip([statistic.name for statistic in conditions], counted.counts, strict=False)
@@ -225,5 +197,4 @@ def counted_for(
         dict(zip([statistic.name for statistic in of_some], counted.counts[len(conditions) :], strict=True))
         if of_some
         else {},
-        counted.data,
     )
