@@ -209,7 +209,7 @@ def test_help_is_what_the_library_says():
         words = " ".join((inspect.getdoc(thing) or "").split())
         assert {*known} <= {*inspect.signature(thing).parameters}
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
-    assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters}
+    assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters} - {"other"}  # which is refused
     known = options(ALL["release"])
     assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."

@@ -138,37 +138,6 @@ def test_a_list_with_a_mistake_is_refused_by_its_line(tmp_path, text, told):
         Domain.read(tmp_path / "keys.json")
 
 
-def test_groups_from_several_places_are_one_domain(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    files = {
-        "g.csv": LIST,
-        "sex.json": '{"sex": ["f", "m"]}',
-        "age.json": '{"age": {"0-17": [0, 17]}}',
-        "keys.json": '{"keys": [[1]]}',
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    (tmp_path / "town.json").write_text(
-        '{"format": "discreet-domain", "version": 1, "source": "law", "columns": {"town": [1]}}'
-    )
-    (tmp_path / "seen.json").write_text(
-        '{"format": "discreet-domain", "version": 1, "learned": "x", "source": "", "columns": {"job": [1]}}'
-    )
-    plain = Domain.read(["sex.json", "age.json"], ["age", "sex"])
-    assert (plain.columns, plain.keys, plain.source) == (("age", "sex"), (("0-17", "f"), ("0-17", "m")), "")
-    listed = Domain.read(["sex.json", "Gemeinde=file:g.csv", "town.json"], ["Gemeinde", "sex", "town"])
-    assert len(listed) == 2 * len(KEYS)
-    assert listed.source.startswith("g.csv (SHA-256 ")
-    assert listed.source.endswith("; law")
-    for given, told in (
-        (["sex.json", "SEX=file:g.csv"], "'SEX' is declared twice"),
-        (["sex.json", "keys.json"], "must be given alone"),
-        (["sex.json", "seen.json"], "learned from the data"),
-    ):
-        with pytest.raises(TableInputError, match=told):
-            Domain.read(given)
-
-
 def test_random_trees_come_back_as_they_were_grown(tmp_path):
     """Against containers that are followed by hand, in any order of lines."""
     draw = random.Random(20)

@@ -161,11 +161,10 @@ Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel."
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[
-    list[str] | None,
+    str | None,
     Parameter(
-        negative=(),
         help='A JSON file of declared keys, {"column": [values], ...}; or COLUMN=file:LIST.csv, a public code list with the '
-        "columns code, label and parent. May be repeated.",
+        "columns code, label and parent.",
     ),
 ]
 Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]

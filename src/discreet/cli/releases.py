@@ -296,7 +296,7 @@ def preview(
 def _previewed(
     table: str,
     question: Question,
-    domain: list[str] | None,
+    domain: str | None,
     epsilons: list[str],
     out: str | None,
     given: dict[str, Any],

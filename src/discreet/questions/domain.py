@@ -130,8 +130,8 @@ class Domain:
         return cls(names, keys, recodings if any(recodings) else (), source, hierarchies, named)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str] | Sequence[str], columns: Sequence[str] = ()) -> Domain:
-        """From a JSON file that holds what `Domain.of` takes, or from several."""
+    def read(cls, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Domain:
+        """From a JSON file that holds what `Domain.of` takes."""
         return cls.of(read_groups(path), columns)
 
     def ordered(self, columns: Sequence[str]) -> Domain:
@@ -219,42 +219,8 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 
-def read_groups(given: str | os.PathLike[str] | Sequence[str]) -> Any:
-    """Declared groups as their JSON file has them, checked no further; or as COLUMN=file:LIST has them of one code list. Those of
-    several of these together, each column declared once."""
-    if not isinstance(given, (str, os.PathLike)):
-        groups = [(place, _read_one(place)) for place in given]
-        return groups[0][1] if len(groups) == 1 else _merged(groups)
-    return _read_one(given)
-
-
-def _merged(groups: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Groups from several places as one declaration; it is learned where one of them is."""
-    columns: dict[str, Any] = {}
-    labels: dict[str, Any] = {}
-    head: dict[str, Any] = {}
-    sources: list[str] = []
-    for place, each in groups:
-        is_marked = isinstance(each, Mapping) and each.get("format") == FORMAT
-        own = each.get("columns") if is_marked else each
-        if not isinstance(own, Mapping) or "keys" in own:
-            raise TableInputError(f"{show(place)} does not declare groups by column, so that it must be given alone.")
-        twice = [name for name in own if name.lower() in map(str.lower, columns)]
-        if twice:
-            raise TableInputError(
-                f"{show(twice[0])} is declared twice, also by {show(place)}; declare each column once."
-            )
-        columns |= own
-        if is_marked:
-            labels |= each.get("labels", {})
-            sources += [each["source"]] if each.get("source") else []
-            head |= {name: part for name, part in each.items() if name not in ("source", "columns", "labels")}
-    if not head:
-        return columns
-    return {**head, "source": "; ".join(sources), "columns": columns, **({"labels": labels} if labels else {})}
-
-
-def _read_one(path: str | os.PathLike[str]) -> Any:
+def read_groups(path: str | os.PathLike[str]) -> Any:
+    """Declared groups as their JSON file has them, checked no further; or as COLUMN=file:LIST has them of one code list."""
     column, is_list, listed = os.fspath(path).partition(f"={MARK}")
     if is_list:
         return with_code_lists({column: MARK + listed})
@@ -283,15 +249,11 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return parts
 
 
-def files_of_groups(given: Sequence[str] | None) -> list[Path]:
-    """The files from which `read_groups` read declared groups: the domains' own, and the code lists that they name."""
-    return [file for place in given or () for file in _files_of_one(place)]
-
-
-def _files_of_one(path: str) -> list[Path]:
-    _, is_list, listed = path.partition(f"={MARK}")
-    if is_list:
-        return [Path(listed)]
+def files_of_groups(path: str | None) -> list[Path]:
+    """The files from which `read_groups` read declared groups: the domain's own, and the code lists that it names."""
+    _, is_list, listed = (path or "").partition(f"={MARK}")
+    if path is None or is_list:
+        return [Path(listed)] if is_list else []
     own = Path(path)
     return [own, *code_list_files(json.loads(own.read_text(encoding="utf-8")), own.parent)]
 
