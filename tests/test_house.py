@@ -54,9 +54,9 @@ ROOMS = {
     "registry": "mechanism",
     "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery queries registry",
     "ledger": f"{BASE} formats present mechanism",
-    "questions": f"{BASE} files mechanism measure registry",
+    "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
-    "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
+    "tables": f"{BASE} formats present channels files mechanism mechanisms measure sharing registry ledger "
     "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions tables",

@@ -52,8 +52,4 @@ def test_purposes_are_options(run, asked):  # noqa: F811
     told = run("release", *asked, "--epsilon", "1/4", "--purpose", "adding", "--csv")
     assert (told.code, told.err) == (0, "")
     assert ",geometric," in told.out
-    least = run(
-        "release", *asked, "--epsilon", "1/4", "--purpose", "least-error", "--loss", "l1", "--prior", "uniform", "--csv"
-    )
-    assert ",design," in least.out
     assert_one_good_error(run("release", *asked, "--epsilon", "1/4", "--purpose", "adding", "--mechanism", "geometric"))

@@ -47,7 +47,6 @@ MEANINGS = {
     "--delta": 6,  # of terms for good, of a plan, of what is checked, is composed, is mixed, is asked again
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
-    "--loss": 2,  # by name for groups of every size; also a file of a matrix
     "--low": 2,  # end of a grid, of a record
     "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.errors import DesignError, LossError, PriorError, ReleaseError
+from discreet.errors import DesignError, LossError, PriorError
 from discreet.measure.loss import loss_of
 from discreet.measure.prior import Prior, prior_of
 from tests.profiles import examples
@@ -181,8 +181,6 @@ def test_a_text_never_opens_a_file():
     with pytest.raises(dt.errors.MetricError, match=r"not known.*Path\('l\.csv'\)"):
         dt.check_privacy(dt.uniform(3), neighbours="l.csv")
     assert prior_of(Path("p.csv"), GRID).weights == (1, 0, 0, 0)
-    with pytest.raises(ReleaseError, match="given by name"):
-        dt.Question(count=True, by=["x"], domain={"x": [1]}, purpose="least error", loss=Path("l.csv"))
 
 
 def test_files_that_cannot_be_read():

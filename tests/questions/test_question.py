@@ -35,7 +35,6 @@ QUESTIONS = {
     "ids": {"counted": "person", "max_rows": 6},
     "for adding": {"purpose": "adding"},
     "for reading": {"purpose": "Reading"},
-    "the least error": {"purpose": "least error", "loss": "L1", "prior": {0: "1/3", 2: "2/3"}, "max_count": 9},
     "of a source": {
         "by": ["town"],
         "domain": {"format": "discreet-domain", "version": 1, "source": "a map", "columns": {"town": ["a"]}},

@@ -137,7 +137,7 @@ def test_no_value_of_a_part_makes_another_error_than_ours(name):
         ({"weights": {"x": 1}}, "weights name"),
         ({"count": []}, "count is a"),
         ({"count": " "}, "count is a"),
-        ({"loss": "l1"}, "least error"),
+        ({"purpose": "least error"}, 'use "reading" or "adding"'),
         ({"sum": "x", "bounds": (0, 9)}, 'sum="x:0..9"'),
         ({"groupby": "a"}, 'by=\\["sex", "district"\\]'),
         ({"max_group": 3}, "Did you mean 'max_groups'"),

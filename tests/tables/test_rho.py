@@ -315,17 +315,6 @@ def test_small_groups_are_read_with_whichever_is_nearer():
     assert seen == {"explicit_fair", "gaussian"}
 
 
-def test_the_least_error_is_a_design_or_the_clamped_gaussian():
-    for rho, size in itertools.product(("1/50", "1"), (3, 12)):
-        asked = ask(rho=rho, count="ill", purpose="least error", loss="l2")
-        (m,) = measures_for(asked, terms_of("change-one"), np.array([size]))
-        chosen = m.plan[size]
-        design = dt.design(size, alpha=m.level.level.alpha, loss="l2")
-        clamped = dt.gaussian(size, q=m.level.noise().concentration[0])
-        assert dt.expected_loss(chosen, "l2") <= min(design.objective, dt.expected_loss(clamped, "l2")) + 1e-12
-        assert m.is_granted(chosen)
-
-
 # What is refused
 
 

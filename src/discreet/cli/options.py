@@ -115,22 +115,19 @@ RhoText = Annotated[
     Parameter(name="--rho", allow_leading_hyphen=True, help=meaning(RELEASE, "rho", ': "1/100" or "0.01"')),
 ]
 _LOSSES = ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'
-LOSS = Parameter(help=meaning(QUESTION, "loss", _LOSSES))
 Losses = Annotated[
     str,
     Parameter(
-        help=meaning(QUESTION, "loss", f"{_LOSSES}, or a .csv or .json file of a matrix, a line for each true value")
+        help=f"What a wrong report costs{_LOSSES}, or a .csv or .json file of a matrix, a line for each true value."
     ),
 ]
-PRIOR = Parameter(
-    help=meaning(
-        QUESTION,
-        "prior",
-        ': "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", probabilities separated by commas, or a .csv or '
-        ".json file of them, or of weights; by default uniform",
-    )
-)
-Priors = Annotated[str | None, PRIOR]
+Priors = Annotated[
+    str | None,
+    Parameter(
+        help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
+        "probabilities separated by commas, or a .csv or .json file of them, or of weights; by default uniform."
+    ),
+]
 REQUIRE = meaning(DESIGN, "require", ", for example WH,CM")
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."

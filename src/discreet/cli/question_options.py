@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..registry import RELEASED
-from .designs import prior_of
 from .options import (
-    LOSS,
-    PRIOR,
     QUESTION,
     RELEASE,
     SUM,
@@ -69,10 +66,8 @@ class QuestionOptions:
     ] = "auto"
     purpose: Annotated[
         str | None,
-        Parameter(help=meaning(QUESTION, "purpose", ': reading (the default), adding or "least error"')),
+        Parameter(help=meaning(QUESTION, "purpose", ": reading (the default) or adding")),
     ] = None
-    loss: Annotated[str | None, LOSS] = None
-    prior: Annotated[str | None, PRIOR] = None
     max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number | None, entry(meaning(QUESTION, "max_groups"))] = None
     counted: Annotated[
@@ -107,8 +102,6 @@ class QuestionOptions:
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
             purpose=self.purpose,
-            loss=self.loss,
-            prior=prior_of(self.prior),
         )
 
 

@@ -80,8 +80,6 @@ def release(
     What is private is fixed when the data set is created. change-one: who is in which group is public, what is counted is not.
     add-remove: nothing about a person is public, not even that they are in the data.
 
-    --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
-
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
     have "where CONDITION" and "missing VALUE" after its bounds, a share or mean "where CONDITION" and "missing out", which
     leaves out whoever gave no answer. Epsilon is for all of them together.

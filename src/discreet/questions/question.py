@@ -20,7 +20,6 @@ from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.written import did_you_mean
-from ..measure.prior import PriorLike
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain, key_lists, read_hierarchies, read_labels
@@ -91,8 +90,6 @@ class QuestionParts(TypedDict, total=False):
     measure_totals: Any
     mechanism: str | Mechanism
     purpose: str | None
-    loss: str | None
-    prior: PriorLike | None
 
 
 @final
@@ -119,9 +116,7 @@ class Question:
         measure_totals  totals to measure besides the cells, for a part of epsilon. [[], "district"], or with weights
                         {"total": 1, "cells": 6}
         purpose         what the counts are for, which chooses the mechanism. "reading" (the default: small groups as fair as
-                        can be), "adding" (the smallest error of sums of reports) or "least error" for a `loss` and a `prior`
-        loss            what a wrong report costs
-        prior           what is publicly known about the truth
+                        can be) or "adding" (the smallest error of sums of reports)
         mechanism       the mechanism of every count, instead of a purpose. The name of a family, or a Mechanism
 
     >>> Question(count="ill = 'yes'", by=["district"], domain={"district": ["north", "south"]})
@@ -160,8 +155,6 @@ class Question:
         measure_totals: Any = (),
         mechanism: str | Mechanism = "auto",
         purpose: str | None = None,
-        loss: str | None = None,
-        prior: PriorLike | None = None,
         **other: Never,
     ) -> None:
         refuse_other_words(other)
@@ -171,7 +164,7 @@ class Question:
             raise ReleaseError(
                 f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)}, {GAUSSIAN} or a Mechanism."
             )
-        aim = Purpose.of(purpose, loss, prior)
+        aim = Purpose.of(purpose)
         if purpose is not None and mechanism != "auto":
             raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):

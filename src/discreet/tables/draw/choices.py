@@ -12,21 +12,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import DiscreetError, LevelError, ReleaseError
+from ...errors import LevelError, ReleaseError
 from ...exact.concentrated import keeps, weights_for
 from ...exact.grid import Grid
 from ...exact.level import Level
 from ...exact.rho import pure_level, pure_rho
-from ...measure.prior import Prior, prior_of
 from ...measure.utility import expected_loss
 from ...mechanism import Mechanism
 from ...mechanisms.additive import gaussian, geometric, staircase
-from ...questions.purpose import ADDING, LARGEST, LEAST, SMALL_GROUP, Purpose
+from ...questions.purpose import ADDING, SMALL_GROUP, Purpose
 from ...questions.question import GAUSSIAN, Question
 from ...registry import RELEASED
 
@@ -134,9 +132,7 @@ def mechanisms_for(question: Question, level: Level | Share, sizes: Indices) -> 
     An empty public group needs none: its count is 0, exactly.
     """
     plan: dict[int, Mechanism | None] = {}
-    occurring = np.unique(sizes).tolist()
-    question.purpose.check_sizes(len(occurring))
-    for size in occurring:
+    for size in np.unique(sizes).tolist():
         if size == 0:
             plan[size] = None
             continue
@@ -154,8 +150,7 @@ def mechanisms_for(question: Question, level: Level | Share, sizes: Indices) -> 
 
 def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
     """What a purpose chooses for counts from 0 to `top`, or without an upper end."""
-    family = purpose.family(top)
-    return _designed(purpose, top, level) if family is None else made(family, top, level)
+    return made(purpose.family(top), top, level)
 
 
 @lru_cache(maxsize=4096)
@@ -168,16 +163,12 @@ def _shared(purpose: Purpose, top: int | None, share: Share, only_gaussian: bool
     if only_gaussian:
         return noise
     pure = chosen(purpose, top, share.level)
-    if purpose.name == ADDING or top is None or (purpose.name != LEAST and top > SMALL_GROUP):
+    if purpose.name == ADDING or top is None or top > SMALL_GROUP:
         error = _mean_error if purpose.name != ADDING else _variance
         return min((noise, pure), key=error)
     assert noise.concentration is not None
     clamped = gaussian_noise(noise.concentration[0], 1, top)
-    loss, prior = (purpose.loss, _prior(purpose, top)) if purpose.name == LEAST else ("l1", None)
-    assert loss is not None
-    if expected_loss(pure, loss, prior) <= expected_loss(clamped, loss, prior):
-        return pure
-    return clamped if purpose.name == LEAST else noise
+    return pure if expected_loss(pure, "l1") <= expected_loss(clamped, "l1") else noise
 
 
 def _variance(m: Mechanism) -> Fraction | float:
@@ -237,30 +228,3 @@ def _distinct_as_floats(grid: Grid) -> bool:
         return grid.is_integer
     unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
     return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53
-
-
-@lru_cache(maxsize=512)
-def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
-    """The certified optimum for counts up to `top`; made once for each size."""
-    if top is None:
-        raise ReleaseError("The least error needs an upper end: declare max_count, the largest possible count.")
-    if top > LARGEST:
-        raise ReleaseError(
-            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
-            '"adding", whose error is little larger there.'
-        )
-    from ...designs.design import design  # a slow import, for those who ask for it
-
-    try:
-        assert purpose.loss is not None  # the purpose that is designed for has one
-        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=_prior(purpose, top)).mechanism
-    except DiscreetError as error:
-        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
-
-
-def _prior(purpose: Purpose, top: int) -> Prior:
-    """The declared prior on 0..top."""
-    law: Any = purpose.prior
-    if isinstance(law, tuple):
-        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
-    return prior_of(law, Grid(0, top))
