@@ -356,16 +356,27 @@ def test_sums_as_people_write_them():
     for text in (
         "a b: -1/2 .. 3.5 / 1/2 missing 1/2",
         '"x:y":0..1/1/3 where a > 1 and missing = 3',
-        "i:0..10 missing 2 where a = 1",
+        '"where":0..10 where "missing" = 1 missing 2',
         "i:0..10/5 where missing missing 5",
         '"""":-3..3',
     ):
         one = read_sum(text)
         assert read_sum(str(one)) == one
     assert read_sum("i:0..10/5 where missing missing 5").where == "missing"
-    given = {"a": Grid(0, 5), "b": "0..10/2", "c": "a:0..5 where x = 1"}
+    given = {"a": Grid(0, 5), "b": "b:0..10/2", "c": "a:0..5 where x = 1"}
     assert [(one.column, one.grid.high) for one in read_sums(given).values()] == [("a", 5), ("b", 10), ("a", 5)]
-    for wrong in ("income", "i:0..", "i:0..10 foo", "i:0..10 missing 11", f"i:0..{2**40}", "i:0..10/3", 5):
+    for wrong in (
+        "income",
+        "i:0..",
+        "i:0..10 foo",
+        "i:0..10 missing 11",
+        f"i:0..{2**40}",
+        "i:0..10/3",
+        "i:0..10 missing 2 where a = 1",
+        "0..10",
+        "i:0..10 where missing 2",
+        5,
+    ):
         with pytest.raises(ValueError, match=r"write|choose|declare|coarser"):
             read_sum(wrong)
     with pytest.raises(TableInputError, match="needs bounds"):

@@ -528,7 +528,7 @@ def test_another_question_is_another_question(people, ledger, change):
         ({"sum": {"x": dt.Grid(0, None)}}, "needs bounds"),
         ({"sum": "x:0..10 missing 11"}, "outside its bounds"),
         ({"sum": "x 0 10"}, "not a sum"),
-        ({"sum": {}}, "sum is"),
+        ({"sum": {}}, "Sums are declared"),
         ({"share": ["ill", 3]}, "share is"),
         ({"sum": "x:0..9", "weights": {"y": 1}}, "named x"),
         ({"sum": "x:0..9", "weights": {"x": 0}}, "positive"),

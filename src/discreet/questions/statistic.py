@@ -40,24 +40,17 @@ MOST_PEOPLE = 2**33  # more than there are; so many at the bounds add up to no m
 MOST_STEPS = 2**62 // MOST_PEOPLE
 _LONGEST = 2**60  # of the parts of origin/step, and of the step
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_BOUNDS = re.compile(
-    rf"\s*(?P<low>{_NUMBER}(?:/\d+)?)\s*\.\.\s*(?P<slashed>{_NUMBER}(?:\s*/\s*{_NUMBER}){{0,3}})(?P<rest>\s.*)?\s*",
-    re.ASCII | re.DOTALL,
+_CLAUSES = re.compile(  # of a text without what is quoted
+    r"(?P<what>.*?)(?:\bwhere\b(?P<where>.*?))?(?:\bmissing\s+(?P<missing>out|[+-]?[\d.]\S*))?\s*",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
 )
-_COLUMN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^":]+?))\s*:(?P<rest>.*)', re.DOTALL)
-_MISSING = re.compile(
-    rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>out|{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE
+_COLUMN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^":]+?))\s*:(?P<bounds>[^:]*)', re.DOTALL)
+_HOW = (
+    'write "income:0..100000/100", and after it "where CONDITION", then "missing VALUE" or "missing out", if you like'
 )
-_MISSING_FIRST = re.compile(
-    rf"missing\s+(?P<value>out|{_NUMBER}(?:/\d+)?)\s+(?P<after>where\s.*)", re.ASCII | re.DOTALL | re.IGNORECASE
-)
-_HOW = 'write "income:0..100000/100", and after it "where PREDICATE" and "missing VALUE" or "missing out" if you like'
-_WHERE = re.compile(r"(?<!\w)where(?!\w)", re.IGNORECASE)
-_OUT = re.compile(r"(?<!\w)missing\s+out\s*", re.IGNORECASE)
 _HOW_SHARE = (
-    'write a share as "asthma = \'yes\' where age >= 18 missing out": the condition first; "where CONDITION" and '
-    '"missing out" may be left away'
+    'write a share as "asthma = \'yes\' where age >= 18 missing out": the condition first, then "where CONDITION" and '
+    '"missing out", which may be left away'
 )
 
 
@@ -170,8 +163,6 @@ def _condition(kind: str, name: str, text: str, everything: str) -> tuple[str, s
 
 def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
     """Sums or means, written like sums."""
-    if isinstance(given, (str, Sequence, Mapping)) and not given:
-        raise ReleaseError(f'{kind} is {{"income": Grid(0, 100000, 100)}}, or a text such as "income:0..100000/100".')
     try:
         sums = read_sums(given)
     except DiscreetError as error:
@@ -183,47 +174,37 @@ def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
             raise ReleaseError(
                 f"The {kind} {show(name)} reads a missing value as {asked.missing}, which is not on {asked.grid}."
             )
-    # a sum leaves out who has no value as it is
+        if kind == "sum" and asked.missing == OUT:  # as it is without saying so
+            sums[name] = replace(asked, missing=None)
     return [
-        (name, Statistic(name, kind, asked.where, asked.column, asked.grid, _added(asked.missing, kind)))
-        for name, asked in sums.items()
+        (name, Statistic(name, kind, each.where, each.column, each.grid, each.missing)) for name, each in sums.items()
     ]
 
 
-def _added(missing: Missing, kind: str) -> Missing:
-    return None if kind == "sum" and missing == OUT else missing
+def _clauses(text: str) -> tuple[str, str | None, str | None]:
+    """What stands before "where" and "missing" in a text, in this order, and after each of them; quoted words are none of these."""
+    found = _CLAUSES.fullmatch(without_quoted(text))
+    assert found is not None  # it begins with anything
+    what, where, missing = (None if start < 0 else text[start:end].strip() for start, end in found.regs[1:])
+    return what or "", where, missing
 
 
 def read_share(text: str) -> tuple[str, str | None, Missing]:
     """A share as people write it: its condition, the condition that says of whom, and OUT where missing answers are left out.
-
-    Only words outside quotes are read: no condition has a bare "where", or ends with "missing out".
 
     >>> read_share("asthma = 'yes' where age >= 18 missing out")
     ("asthma = 'yes'", 'age >= 18', 'out')
     >>> read_share("answer = 'yes where missing out'")
     ("answer = 'yes where missing out'", None, None)
     """
-    among: str | None = None
-    condition, missing = _without_out(text)
-    words = _WHERE.search(without_quoted(condition))
-    if words is not None:
-        condition, among = condition[: words.start()], condition[words.end() :].strip()
-        if missing is None:
-            condition, missing = _without_out(condition)
-    if words is not None or missing is not None:
-        condition = condition.strip()
-        if not condition or among == "":
-            raise ReleaseError(f"{show(text)} lacks a condition; {_HOW_SHARE}.")
-    if re.search(rf"(?<!\w)missing\s+{_NUMBER}\s*$", without_quoted(among or condition), re.IGNORECASE):
+    condition, among, missing = _clauses(text)
+    if not condition or among == "":
+        raise ReleaseError(f"{show(text)} lacks a condition; {_HOW_SHARE}.")
+    if _clauses(condition)[2] is not None:
+        raise ReleaseError(f"{show(text)} says what is missing before it says where; {_HOW_SHARE}.")
+    if missing is not None and missing.lower() != OUT:
         raise ReleaseError(f"{show(text)} gives a value to missing answers, which a share cannot have; {_HOW_SHARE}.")
-    return condition, among, missing
-
-
-def _without_out(text: str) -> tuple[str, Missing]:
-    """A text without the "missing out" at its end, and OUT where it was there."""
-    ends = [match for match in _OUT.finditer(without_quoted(text)) if match.end() == len(text)]
-    return (text[: ends[0].start()], OUT) if ends else (text, None)
+    return condition, among, None if missing is None else OUT
 
 
 def _weighed(statistics: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
@@ -326,87 +307,61 @@ class SumOf:
 
     def __str__(self) -> str:
         """As `read_sum` reads it, but for the origin."""
-        name = self.column if re.fullmatch(r'[^\s":]([^":]*[^\s":])?', self.column) else quoted(self.column)
+        bare = re.fullmatch(r'[^\s":]([^":]*[^\s":])?', self.column) and _clauses(self.column) == (
+            self.column,
+            None,
+            None,
+        )
         where = "" if self.where is None else f" where {self.where}"
         missing = "" if self.missing is None else f" missing {self.missing}"
         high, step = self.grid.high, self.grid.step
         assert high is not None
         slashed = f"{high}/{step}" if high.denominator == 1 else f"{high}/{step.numerator}/{step.denominator}"
-        return f"{name}:{self.grid.low}..{slashed}{where}{missing}"
+        return f"{self.column if bare else quoted(self.column)}:{self.grid.low}..{slashed}{where}{missing}"
 
 
 def read_sum(text: str) -> SumOf:
-    """A sum as people write it: "column:low..high/step", then "where PREDICATE" and "missing VALUE" where they are wanted.
+    """A sum as people write it: "column:low..high/step", then "where CONDITION" and "missing VALUE" where they are wanted.
 
     >>> read_sum("income:0..100000/100 where sex = 'f' missing 500")
     SumOf(column='income', grid=Grid(low=Fraction(0, 1), high=Fraction(100000, 1), step=Fraction(100, 1)), where="sex = 'f'", missing=Fraction(500, 1), origin=Fraction(0, 1))
     """  # noqa: E501
-    named = _COLUMN.fullmatch(text) if isinstance(text, str) else None
-    if named is None:
+    if not isinstance(text, str):
+        raise TableInputError(f"{show(text)} is not a sum of a column; {_HOW}.")
+    what, where, missing = _clauses(text)
+    named = _COLUMN.fullmatch(what)
+    if named is None or where == "":
         raise TableInputError(f"{show(text)} is not a sum of a column; {_HOW}.")
     column = named["plain"] or named["quoted"].replace('""', '"')
-    return _read_bounds(column, named["rest"])
-
-
-def _read_bounds(column: str, text: str) -> SumOf:
-    """The part after the colon."""
-    _check_written(column, text)
-    bounds = _BOUNDS.fullmatch(text)
-    if bounds is None:
-        raise TableInputError(f"{show(text)} are not bounds of the sum of {show(column)}; {_HOW}.")
-    rest, missing = (bounds["rest"] or "").strip(), None
-    if first := _MISSING_FIRST.fullmatch(rest):
-        rest, missing = first["after"].strip(), first["value"]
-    elif last := _MISSING.fullmatch(rest):
-        rest, missing = last["before"].strip(), last["value"]
-    where = None
-    if rest:
-        if not re.match(r"where\s+\S", rest, re.IGNORECASE):
-            raise TableInputError(f"{show(rest)} cannot be read after the bounds of the sum of {show(column)}; {_HOW}.")
-        where = rest[5:].strip()
-    parts = bounds["slashed"].split("/")  # high, high/step, high/p/q, or p/q/p/q
-    cut = 2 if len(parts) == 4 else 1
-    high, step = ("/".join(half).replace(" ", "") for half in (parts[:cut], parts[cut:]))
-    value = None if missing is None else OUT if missing.lower() == OUT else parse_exact(missing)
-    return SumOf(column, Grid(bounds["low"], high, step or 1), where, value)
-
-
-def _check_written(column: str, text: str) -> None:
-    """Refuse a bound, a step or a value for missing ones that people read as another number, before a where hides it."""
-    numbers, *conditions = re.split(r"\swhere\s", text, maxsplit=1, flags=re.IGNORECASE)
-    bounds, *missing = re.split(r"\smissing\s", numbers, maxsplit=1, flags=re.IGNORECASE)
-    after = re.split(r"\smissing\s", conditions[0], flags=re.IGNORECASE)[1:] if conditions else []
-    for part in (*re.split(r"\.\.|/", bounds), *missing, *after):
+    low, _, slashed = named["bounds"].partition("..")
+    parts = [part.strip() for part in slashed.split("/")]  # high, high/step, high/p/q, or p/q/p/q
+    for part in (*low.split("/"), *parts, missing or ""):
         odd = misread(part, whole=True)
         if odd is not None:
             raise TableInputError(f"{show(part.strip())} in the bounds of the sum of {show(column)} {odd}.")
+    cut = 2 if len(parts) == 4 else 1
+    numbers = [parse_exact(number) for number in (low, "/".join(parts[:cut]), "/".join(parts[cut:]) or "1")]
+    value = None if missing is None else OUT if missing.lower() == OUT else parse_exact(missing)
+    if None in numbers or (value is None and missing is not None):
+        raise TableInputError(f"{show(text)} cannot be read as a sum of {show(column)}; {_HOW}.")
+    return SumOf(column, Grid(*numbers), where, value)
 
 
 def read_sums(given: Any) -> dict[str, SumOf]:
-    """Sums by name: from {name: Grid or text}, one text or a list of them; a Grid's name is its column.
+    """Sums by name: from {column: Grid}, {name: text}, one text or a list of them.
 
     >>> list(read_sums(["income:0..10", "age:0..120/5"]))
     ['income', 'age']
     """
     if given is None:
         return {}
-    if isinstance(given, Mapping):
-        return {str(name): _one(str(name), what) for name, what in given.items()}
-    listed = [given] if isinstance(given, (str, SumOf)) else given
-    if not isinstance(listed, Sequence) or not all(isinstance(asked, (str, SumOf)) for asked in listed):
+    if isinstance(given, Mapping) and given:
+        return {
+            str(name): SumOf(name, what) if isinstance(what, Grid) else read_sum(what) for name, what in given.items()
+        }
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, Sequence) or not listed:
         raise TableInputError(f'Sums are declared as {{"income": Grid(0, 100000, 100)}}, or as texts; {_HOW}.')
-    sums = [asked if isinstance(asked, SumOf) else read_sum(asked) for asked in listed]
+    sums = [read_sum(asked) for asked in listed]
     names = [asked.column for asked in sums]
     return {asked.column if names.count(asked.column) == 1 else str(asked): asked for asked in sums}
-
-
-def _one(name: str, what: Any) -> SumOf:
-    if isinstance(what, SumOf):
-        return what
-    if isinstance(what, Grid):
-        return SumOf(name, what)
-    if not isinstance(what, str):
-        raise TableInputError(f"The sum {show(name)} must be declared by a Grid or a text, not {show(what)}; {_HOW}.")
-    if _BOUNDS.fullmatch(what) is None and ":" in what:
-        return read_sum(what)
-    return _read_bounds(name, what)
