@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import warnings
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +19,8 @@ from discreet.cli import main
 from discreet.collect.batches import perturb_batches
 from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest
-from discreet.errors import PrivacyWarning, ReleaseError
+from discreet.errors import DiscreetError, PrivacyWarning, ReleaseError
+from discreet.present.views import Result
 from discreet.randomness.source import FROM_SEED, is_marked, marked, simulation
 
 G = dt.geometric(20, epsilon=1)
@@ -86,8 +91,88 @@ def test_a_seed_leaves_its_trace(name, tmp_path):
         assert [FROM_SEED in summary["notes"] for summary in summaries] == [True, True, False]
         return
     assert (made.insecure, quiet.insecure, secure.insecure) == (True, True, False)
-    assert [json.loads(json.dumps(x.to_dict()))["insecure"] for x in (made, secure)] == [True, False]
+    assert [json.loads(json.dumps(x.to_dict())).get("insecure") is True for x in (made, secure)] == [True, False]
     assert [FROM_SEED in str(x) for x in (made, secure)] == [True, False]
+
+
+def results(source: Any) -> dict[str, Any]:
+    """What is made of reports about people, of every type that there is: all of them from one source."""
+    rng, people = np.random.default_rng(1), 400
+    table = pa.table({"age": rng.integers(0, 9, people), "sex": ["f", "m"] * (people // 2)})
+    named = table.set_column(0, "age", pa.array([("ab", "c", "d")[k % 3] for k in range(people)]))
+    numbers, words = dt.geometric(8, epsilon=1), dt.projective_response(["ab", "c", "d"], epsilon=1)
+    asked = PerturbRequest.of(column="age", mechanism=numbers, source=source)
+    found: dict[str, Any] = {"perturb_summary": perturb_summary(table, asked)}
+    for name, answers, mechanism in (("numbers", table, numbers), ("names", named, words)):
+        drawn = dt.perturb(answers, "age", mechanism, rows=True, keep=["sex"], source=source)
+        found[name] = alone = dt.recover(dt.tally(drawn, "age", mechanism), mechanism)
+        found[f"{name} by group"] = groups = dt.recover(
+            dt.tally(drawn, "age", mechanism, by="sex"), mechanism, by="sex"
+        )
+        found[f"{name}, a group"] = groups["f"]
+        found[f"{name}, shares"], found[f"{name}, top"] = alone.shares(), groups["m"].top(2)
+        found[f"{name}, difference"] = groups.difference("f", "m")
+        found[f"{name}, a number's difference"] = groups.difference(
+            "f", "m", of="mean" if name == "numbers" else [1, 0, 0]
+        )
+        quiet = dt.recover(dt.perturb(answers, "age", mechanism), mechanism)  # one of two was drawn from a seed
+        found[f"{name}, half"], found[f"{name}, other half"] = alone.difference(quiet), quiet.difference(alone)
+    found["cascade"], found["cascade of one"] = (CASCADE.release(x, source=source) for x in ([1, 2], 1))
+    found["a copy"] = pickle.loads(pickle.dumps(found["cascade"]))
+    found["smooth"] = MEDIAN.release([1, 2, 3, 4, 5], step=1, epsilon=1, source=source)
+    return found
+
+
+VIEWS: dict[str, Callable[[Any], str]] = {
+    "str": str,
+    "repr": repr,
+    "html": lambda x: x._repr_html_().partition("<svg")[0],
+    "view": lambda x: " ".join(x.view().notes),
+    "rows": lambda x: " ".join(str(row["note"]) if "note" in row else "silent" for row in x.rows()),
+    "to_dict": lambda x: json.dumps(x.to_dict()).replace('"insecure": true', FROM_SEED),
+    "csv": lambda x: x.to_csv().splitlines()[1],
+    "latex": lambda x: x.to_latex(),
+    "latex of a column": lambda x: x.to_latex(columns=[x._table().columns[0]]),
+    "pandas": lambda x: " ".join(map(str, x.to_pandas().iloc[-1])),
+    "plot": lambda x: json.dumps(x.plot().to_dict()["title"]),
+}
+
+
+def shown(view: Callable[[Any], str], result: Any) -> str | None:
+    """None of what has no table."""
+    try:
+        return view(result) or None
+    except DiscreetError as error:
+        if "has no table" not in str(error):
+            raise
+        return None
+
+
+@pytest.mark.filterwarnings("ignore:Drawn from a seed", "ignore:Kept columns")
+def test_every_view_of_every_result_says_that_it_was_drawn_from_a_seed():
+    """And none of the same results without a seed: the negative control."""
+    marked, clean = results(dt.insecure_source(1)), results(None)
+    assert {type(x) for x in marked.values()} == {x for x in subclasses(Result) if "insecure" in x.__annotations__}
+    looked = 0
+    for name, result in marked.items():
+        for way, view in VIEWS.items():
+            if way == "plot" and not hasattr(result, "plot"):
+                continue
+            told, quiet = shown(view, result), shown(view, clean[name])
+            assert (told is None) == (quiet is None), (name, way)
+            if told is None or quiet is None:
+                assert way not in ("str", "repr", "html", "view", "to_dict", "plot")
+                continue
+            looked += 1
+            assert FROM_SEED in told, (name, way)
+            assert "silent" not in told, (name, way)
+            assert FROM_SEED not in quiet, (name, way)
+            assert told.count(FROM_SEED) == 1 or way in ("rows", "latex", "to_dict"), (name, way)
+    assert looked > 150
+
+
+def subclasses(kind: type) -> set[type]:
+    return {kind}.union(*map(subclasses, kind.__subclasses__())) - {Result}
 
 
 @pytest.mark.parametrize("name", SILENT)

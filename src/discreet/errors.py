@@ -166,6 +166,9 @@ class PrivacyWarning(UserWarning):
     """What was asked for is done, and tells more than it seems to."""
 
 
+FROM_SEED = "Drawn from a seed: not private."  # such a warning, and what every view of such a result says
+
+
 class MissingExtraError(DiscreetError):
     """An optional package that is not installed; the message says how to install it."""
 

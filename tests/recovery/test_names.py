@@ -252,6 +252,19 @@ def test_other_channels_have_normal_intervals():
     assert (told.difference <= told.high).all()
 
 
+def test_answers_that_nobody_gave_differ_for_no_group():
+    """Of two groups alike on a channel with normal intervals: a share without any report has an interval, too."""
+    m = dt.geometric(20, epsilon=2)
+    one, other = (dt.recover({4: 90, 5: 80, 6: 30 + more}, m) for more in (0, 1))
+    told = one.difference(other)
+    assert (told.low < 0).all()
+    assert (told.high > 0).all()
+    assert "0 of 21 shares differ for certain" in str(told)
+    far = one.difference(dt.recover({9: 9000}, m))  # the negative control: what differs is seen
+    assert far.answers[0] == 9
+    assert far.high[0] < 0
+
+
 def test_a_mechanism_that_tells_nothing_leaves_everything_open():
     e = dt.recover(SEEN, dt.uniform(NAMES))
     assert e.shares().low.tolist() == [0, 0, 0]

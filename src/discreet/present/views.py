@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any, final
 
+from ..errors import FROM_SEED
 from ..exact.arithmetic import one_line as one_line
 from .exports import Exports
 
 _LONGEST = 160  # characters of a repr
+_NOTE = "note"  # the column in which each row of an insecure result says so
 _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown as a float and marked so
 
 
@@ -52,7 +55,18 @@ class View:
 class Result(Exports, ABC):
     """A frozen value that people look at: `repr` in one line, `str` for people, `to_dict()` for machines, `rows()` and
     `to_pandas()`, `to_csv()`, `to_latex()` where it is a table, HTML in a notebook, `plot()` where there is a picture.
-    Subclasses are dataclasses with repr=False."""
+    Subclasses are dataclasses with repr=False.
+
+    One that has `insecure` set, since some of it was drawn from a seed, says so in all of them: what a subclass says of itself is
+    marked here, and everything else is made of that."""
+
+    insecure = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for name, mark in _MARKS.items():
+            if name in vars(cls):
+                setattr(cls, name, _marking(vars(cls)[name], mark))
 
     @abstractmethod
     def view(self) -> View:
@@ -65,7 +79,8 @@ class Result(Exports, ABC):
     def rows(self) -> list[dict[str, Any]]:
         """The table as one dict for each row; empty where there is none."""
         shown = self.view()
-        return [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
+        rows = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
+        return _marked_rows(rows) if self.insecure else rows
 
     def _exported(self) -> View:
         shown, rows = self.view(), self.rows()
@@ -79,7 +94,7 @@ class Result(Exports, ABC):
     def __repr__(self) -> str:
         title = one_line(next(iter(self._title().splitlines()), ""))
         told = title if len(title) <= _LONGEST else f"{title[:_LONGEST]}..."
-        return f"<{type(self).__name__} {told}>"
+        return f"<{type(self).__name__} {told}{f'; {FROM_SEED}' if self.insecure else ''}>"
 
     def __str__(self) -> str:
         from .words import text
@@ -95,6 +110,49 @@ class Result(Exports, ABC):
         from .plot import inline
 
         return section(self.view()) + inline(draw)
+
+
+def _marking(method: Callable[..., Any], mark: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The method, with its answer marked where its object is insecure."""
+
+    @wraps(method)
+    def marked(self: Result, *given: Any, **named: Any) -> Any:
+        told = method(self, *given, **named)
+        return mark(told) if self.insecure else told
+
+    return marked
+
+
+def _marked_view(shown: View) -> View:
+    """With a note, once: not in the table, nor in a part."""
+    kept = [k for k, name in enumerate(shown.columns) if name != _NOTE]
+    return replace(
+        shown,
+        columns=tuple(shown.columns[k] for k in kept),
+        rows=tuple(tuple(row[k] for k in kept) for row in shown.rows),
+        notes=(*(note for note in shown.notes if note != FROM_SEED), FROM_SEED),
+        parts=tuple(
+            replace(part, notes=tuple(note for note in part.notes if note != FROM_SEED)) for part in shown.parts
+        ),
+    )
+
+
+def _marked_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, _NOTE: FROM_SEED} for row in rows]
+
+
+def _marked_picture(chart: Any) -> Any:
+    from .plot import noted
+
+    return noted(chart, FROM_SEED)
+
+
+_MARKS: dict[str, Callable[[Any], Any]] = {
+    "view": _marked_view,
+    "rows": _marked_rows,
+    "to_dict": lambda told: {**told, "insecure": True},
+    "plot": _marked_picture,
+}
 
 
 def _lines(text: str) -> str:

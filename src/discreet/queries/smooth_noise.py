@@ -29,7 +29,7 @@ from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.positions import positions
 from ..present.views import Result, View, plain
-from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
+from ..randomness.source import Source, fork_mark, secure_source, warn_of_seed
 from .exact_records import array_of, whole_sum
 from .queries import Query, reach_of
 from .reach import best_of
@@ -61,8 +61,7 @@ class SmoothReport(Result):
             f"{self.distribution} noise with smooth sensitivity, in steps of {self.step}; its size is private, so there is "
             "no interval."
         )
-        notes = (note, FROM_SEED) if self.insecure else (note,)
-        return View(f"{self.query._title()}: {self.report} at {self.level}", notes=notes)
+        return View(f"{self.query._title()}: {self.report} at {self.level}", notes=(note,))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -72,7 +71,6 @@ class SmoothReport(Result):
             "epsilon": self.level.epsilon,
             "distribution": self.distribution,
             "query": self.query.to_dict(),
-            "insecure": self.insecure,
         }
 
 

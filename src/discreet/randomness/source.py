@@ -22,6 +22,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
+from ..errors import FROM_SEED as FROM_SEED
 from ..errors import PrivacyWarning, SourceError
 from ..exact.aliases import Rational
 from ..exact.given import whole
@@ -219,9 +220,6 @@ class InsecureSource(Source):
 
     def describe(self) -> str:
         return f"INSECURE: repeatable, seed {self.seed}"
-
-
-FROM_SEED = "Drawn from a seed: not private."
 
 
 def warn_of_seed(source: Any, stacklevel: int = 3) -> bool:

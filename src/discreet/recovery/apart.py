@@ -34,6 +34,7 @@ class NumberDifference(Result):
     high: float
     confidence: float
     notes: tuple[str, ...] = ()
+    insecure: bool = False  # some reports were drawn from a seed
 
     @classmethod
     def between(
@@ -49,7 +50,8 @@ class NumberDifference(Result):
         (low, high), (least, most) = (e.interval((1 + sure) / 2, of) for e in (one, other))
         doubts = tuple(f"{name}: {e.fit}" for name, e in zip(names, (one, other), strict=True) if not e.fit.holds)
         said = of if isinstance(of, str) else "mean of a function"
-        return cls(names, said, first, second, low - most, high - least, float(sure), doubts)
+        insecure = one.insecure or other.insecure
+        return cls(names, said, first, second, low - most, high - least, float(sure), doubts, insecure)
 
     @property
     def difference(self) -> float:
@@ -62,9 +64,9 @@ class NumberDifference(Result):
         return [dict(zip(("first", "second", "difference", "low", "high"), numbers, strict=True))]
 
     def view(self) -> View:
-        [row] = self.rows()
+        numbers = (self.first, self.second, self.difference, self.low, self.high)
         columns = (*self.names, "difference", "low", "high")
-        return View(self._title(), columns, (tuple(float(f"{number:.4g}") for number in row.values()),), self._words())
+        return View(self._title(), columns, (tuple(float(f"{number:.4g}") for number in numbers),), self._words())
 
     def _title(self) -> str:
         return f"{self.of}: {self.names[0]} less {self.names[1]}, with an interval at {self.confidence:.4g} confidence"

@@ -106,6 +106,7 @@ class Estimate(Frozen, Result):
     places: tuple[tuple[float, float], ...] = ()  # of the atoms, with their probabilities
     ordered: bool = True
     order_given: bool = False  # by the caller; else the mechanism says
+    insecure: bool = False  # some reports were drawn from a seed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", frozen(self.counts))

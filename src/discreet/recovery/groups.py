@@ -30,6 +30,7 @@ class GroupEstimates(Result, Mapping[Any, Estimate]):
 
     by: tuple[str, ...]
     estimates: tuple[tuple[Any, Estimate], ...]
+    insecure: bool = False  # some reports were drawn from a seed
 
     def __getitem__(self, group: Any) -> Estimate:
         for key, estimate in self.estimates:

@@ -8,6 +8,7 @@ estimate of each probability, where the channel has one in closed form.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..exact.given import positive
 from ..mechanism import Procedure, procedure_of
 from ..progress import Progress
 from ..randomness.provenance import check_drawn_by, drawn_by
-from ..randomness.source import FROM_SEED, is_marked
+from ..randomness.source import is_marked
 from .estimate import Estimate
 from .groups import GroupEstimates
 from .ibu import GAP, ibu
@@ -186,8 +187,6 @@ def recover(
     notes: tuple[str, ...] = ()
     if could_be_reports:
         notes = ('Read as a histogram; if these are the reports themselves, set kind="reports".',)
-    if is_marked(reports):
-        notes = (*notes, FROM_SEED)
     channel = mechanism.finite()
     in_order = (mechanism.inputs.is_ordered and channel.knows_distances) if ordered is None else bool(ordered)
     q = counts / counts.sum()
@@ -222,6 +221,7 @@ def recover(
         fit.atoms,
         in_order,
         ordered is not None,
+        is_marked(reports),
     )
 
 
@@ -229,6 +229,6 @@ def _by_group(
     reports: Any, mechanism: Procedure, method: str, by: str | Sequence[str], options: _Options
 ) -> GroupEstimates:
     columns = (by,) if isinstance(by, str) else tuple(by)
-    found = by_group(reports, columns)
-    made = tuple((group, recover(counts, mechanism, method, **options)) for group, counts in found.items())
-    return GroupEstimates(columns, made)
+    found, insecure = by_group(reports, columns), is_marked(reports)
+    made = ((group, recover(counts, mechanism, method, **options)) for group, counts in found.items())
+    return GroupEstimates(columns, tuple((group, replace(e, insecure=insecure)) for group, e in made), insecure)

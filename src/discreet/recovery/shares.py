@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +97,7 @@ class Shares(Frozen, Result):
     sure: int
     possible: int
     notes: tuple[str, ...] = ()
+    insecure: bool = False  # some reports were drawn from a seed
 
     @classmethod
     def of(cls, e: Estimate, number: Any, confidence: Any) -> Shares:
@@ -120,6 +122,7 @@ class Shares(Frozen, Result):
             int((last <= wanted).sum()),
             int((first <= wanted).sum()),
             () if e.fit.holds else (str(e.fit),),
+            e.insecure,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -192,6 +195,7 @@ class ShareDifferences(Frozen, Result):
     confidence: float
     any_number: bool
     notes: tuple[str, ...] = ()
+    insecure: bool = False  # some reports were drawn from a seed
 
     @classmethod
     def of(cls, one: Estimate, other: Estimate, confidence: Any, names: tuple[str, str]) -> ShareDifferences:
@@ -213,6 +217,7 @@ class ShareDifferences(Frozen, Result):
             1 - miss,
             any_number,
             (*doubts, *([_IN_ORDER] if one.ordered and other.ordered else [])),
+            one.insecure or other.insecure,
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -262,10 +267,9 @@ def _differences(one: Estimate, other: Estimate, miss: float) -> tuple[Floats, F
     each = miss / len(one.distribution)
     found = [(e, e.mechanism.finite().hits(e.counts.astype(np.float64))) for e in (one, other)]
     if any(hits is None for _, hits in found):
-        (a, s), (b, t) = one.direct("cells"), other.direct("cells")
-        from statistics import NormalDist
-
-        reach = -NormalDist().inv_cdf(each / 2) * np.hypot(s, t)
+        first, second = one._direct("cells"), other._direct("cells")
+        a, b = first.estimate, second.estimate
+        reach = -NormalDist().inv_cdf(each / 2) * np.hypot(first.counted_error, second.counted_error)
         return a - b, np.maximum(a - b - reach, -1.0), np.minimum(a - b + reach, 1.0), False
     direct, variance, step = np.zeros(len(one.distribution)), np.zeros(len(one.distribution)), 0.0
     for sign, (e, hits) in zip((1, -1), found, strict=True):

@@ -265,7 +265,6 @@ class CascadeReports(Result):
             (
                 f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom",
                 _SECRET,
-                *((FROM_SEED,) if self.insecure else ()),
             ),
         )
 
@@ -274,7 +273,7 @@ class CascadeReports(Result):
         found = self.cascade.to_dict()
         for level, reports in zip(found["levels"], self, strict=True):
             level["report" if self.shape is None else "reports"] = plain(reports)
-        return {**found, "insecure": self.insecure}
+        return found
 
 
 def checked_fingerprint(given: object) -> str | None:

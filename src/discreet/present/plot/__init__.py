@@ -5,7 +5,7 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 
 from .chart_files import KINDS, inline, kind_of, save, svg
 from .charts import curves, distribution, dots, heat_map, live_curves, network, recovered, tracks
-from .looks import beside, can_draw
+from .looks import beside, can_draw, noted
 from .recovery_charts import live_distribution, live_intervals, live_reports
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "live_intervals",
     "live_reports",
     "network",
+    "noted",
     "recovered",
     "save",
     "svg",

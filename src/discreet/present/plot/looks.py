@@ -58,6 +58,14 @@ def heading(title: str, subtitle: str = "", width: int = 520) -> Any:
     return altair().TitleParams(textwrap.wrap(title, letters) or [""], **more)
 
 
+def noted(chart: Chart, note: str) -> Chart:
+    """The chart with one more line below its title, once."""
+    alt = altair()
+    title = chart.title if isinstance(chart.title, alt.TitleParams) else alt.TitleParams("")
+    lines = [] if title.subtitle is alt.Undefined else list(title.subtitle)
+    return chart.properties(title=alt.TitleParams(title.text, subtitle=[*(x for x in lines if x != note), note]))
+
+
 def dressed(chart: Chart) -> Chart:
     """A chart with the look of all: the last thing done to it."""
     font = "Helvetica, Arial, sans-serif"
