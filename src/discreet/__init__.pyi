@@ -45,7 +45,6 @@ from .recovery.recover import recover as recover
 from .tables.count.admitting import admit as admit
 from .tables.count.admitting import profile as profile
 from .tables.release import preview as preview
-from .tables.release import preview_epsilons as preview_epsilons
 from .tables.release import release as release
 from .tables.release import release_to as release_to
 from .tables.saved.checking import check_release as check_release

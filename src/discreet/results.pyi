@@ -50,7 +50,6 @@ from .tables.count.admitting import Profile as Profile
 from .tables.count.question_check import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences
 from .tables.publish.error_statement import ErrorStatement as ErrorStatement
-from .tables.publish.previews import EpsilonPreview as EpsilonPreview
 from .tables.publish.previews import Preview as Preview
 from .tables.publish.released import Release as Release
 from .tables.saved.checking import ReleaseVerdict as ReleaseVerdict

@@ -53,8 +53,8 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
-    "--epsilons": 3,  # levels of a cascade, of a table of errors, of questions
-    "--out": 9,
+    "--epsilons": 2,  # levels of a cascade, of questions
+    "--out": 8,
     "--part": 2,  # what is counted and charged, what is only charged
     "--reports": 2,  # how many there are, how many are mixed
     "--relation": 2,  # of a data set that is protected, of the records of a query

@@ -31,7 +31,7 @@ from discreet.randomness.source import simulation
 from discreet.recovery.groups import GroupEstimates
 from discreet.tables.count.question_check import QuestionCheck, QuestionFinding
 from discreet.tables.publish.error_statement import ErrorStatement
-from discreet.tables.publish.previews import EpsilonPreview, Preview
+from discreet.tables.publish.previews import Preview
 from discreet.tables.publish.released import Release
 from discreet.tables.saved.checking import Check, ReleaseVerdict
 from discreet.tables.saved.differences import Difference
@@ -225,7 +225,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "releases for audiences": audiences,
     "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "an error statement": lambda: ErrorStatement(record()),
-    "dry runs at several epsilons": lambda: EpsilonPreview((record(), record())),
     "a question beside the data": lambda: QuestionCheck(
         (QuestionFinding("condition", EVIL, EVIL, EVIL),), EVIL, Fraction(1, 2), Fraction(2)
     ),

@@ -430,10 +430,6 @@ def test_errors_of_private_sizes_are_cut_at_the_range_and_those_of_the_table_onc
     assert "part: each share is within 100 percentage points (its whole range) of the truth" in str(low)
     assert f", {over['groups'] / 10:g} in one of 1,000, " in str(low)
     assert not any(sentence.startswith("part: share of") for sentence in low.view().notes)
-    found = dt.preview_epsilons(PEOPLE, epsilons=["1/100", "1"], **asked)
-    drawn = [value for rows in found.plot().to_dict()["datasets"].values() for value in rows]
-    assert {row["name"] for row in drawn} == {"each group", "all 3 groups at once"}
-    assert max(row["share"] for row in drawn) == 100
     made = dt.release(PEOPLE, epsilon="1", **asked).presented(labels={"part": "Teil", "town": "Ort"})
     told = made.error_statement().view().notes
     away = [max(row["published"] - row["low"], row["high"] - row["published"]) * 100 for row in made]
@@ -475,26 +471,7 @@ def test_errors_say_of_what_they_speak(tmp_path):
     assert "by the size" not in zones
 
 
-def test_errors_at_several_epsilons_are_a_table_and_a_picture(book):
-    asked = {name: part for name, part in ASKED.items() if name != "epsilon"}
-    found = dt.preview_epsilons(
-        PEOPLE, dataset="town", ledger=book, epsilons=["1", "1/4"], margins=[[]], share={"part": "y"}, **asked
-    )
-    assert [row["epsilon"] for row in found.rows()] == ["1/4"] * 4 + ["1"] * 4
-    for k, epsilon in enumerate(("1/4", "1")):
-        alone = dt.preview(
-            PEOPLE, dataset="town", ledger=book, epsilon=epsilon, margins=[[]], share={"part": "y"}, **asked
-        )
-        assert found.to_dict()["epsilons"][k]["errors"] == alone.errors
-    assert found.records[0]["errors"][0]["each"] > found.records[1]["errors"][0]["each"]
-    assert len(found.plot().to_dict()["concat"]) == 2
-    for bad in ("1/4,1", [], 3):
-        with pytest.raises(ReleaseError, match="for example epsilons="):
-            dt.preview_epsilons(PEOPLE, dataset="town", ledger=book, epsilons=bad, **asked)
-    assert book.balance("town").spent == 0
-
-
-def test_the_command_line_reads_the_confidence_exactly_and_draws_the_errors(tmp_path, capsys):
+def test_the_command_line_reads_the_confidence_exactly(tmp_path, capsys):
     from discreet.cli.app import main
 
     def run(*words):
@@ -511,16 +488,6 @@ def test_the_command_line_reads_the_confidence_exactly_and_draws_the_errors(tmp_
     code, told, _ = run("preview", *asked, "--epsilon", "1/2", "--confidence", "0.999")
     assert code == 0
     assert "999 of 1,000 cases" in told
-    code, told, _ = run("preview", *asked, "--epsilons", "1/4,1/2", "-o", str(tmp_path / "errors.svg"))
-    assert code == 0
-    assert "all at once within (95 %)" in told
-    assert (tmp_path / "errors.svg").read_text().startswith("<svg")
-    for wrong in (
-        ["--epsilon", "1", "-o", "x.svg"],
-        ["--epsilons", "1,2", "-o", "-"],
-        ["--epsilons", "1", "--epsilon", "1"],
-    ):
-        assert run("preview", *asked, *wrong)[0] == 2
     made = tmp_path / "released.csv"
     assert run("release", *asked, "--epsilon", "1/2", "--confidence", "0.99", "--simultaneous", "-o", str(made))[0] == 0
     assert '"confidence": "99/100"' in made.with_suffix(".json").read_text()

@@ -450,18 +450,3 @@ def test_a_pure_mechanism_that_is_chosen_for_rows_is_paid_for(rho, most):
     m = dt.geometric(dt.Grid(None, None), alpha=share.level.alpha)
     assert share.pays(m)
     assert not Share(share.rho * Fraction("0.99999"), (most,)).pays(m)  # and hardly less would pay for it
-
-
-def test_several_epsilons_of_a_budget_in_rho_have_their_price(tmp_path):
-    with dt.Ledger(tmp_path / "b.db") as book:
-        book.create("c", rho="1/5", delta="1e-9", relation="add-remove")
-        book.create("p", "1", relation="add-remove")
-        shown = [
-            str(dt.preview_epsilons(pandas.DataFrame({"x": [1]}), dataset=name, ledger=book, epsilons=["1/2", "1"]))
-            for name in "cp"
-        ]
-    costs = [math.ceil(e * math.tanh(e / 2) * 1e12) / 1e12 for e in (0.5, 1.0)]
-    assert (
-        f"The budget is a rho: epsilon 1/2 costs rho {costs[0]:.12f}, epsilon 1 costs rho {costs[1]:.12f}." in shown[0]
-    )
-    assert "costs rho" not in shown[1]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..progress import part
-from .app import Output, apart, command, dump, make_console
+from .app import Output, command, dump, make_console
 from .options import (
     AS_WRITTEN,
     Alpha,
@@ -31,7 +31,6 @@ from .options import (
     Supersedes,
     Table,
     Yes,
-    entry,
     listed,
     target,
 )
@@ -232,51 +231,24 @@ def preview(
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     rho: RhoText = None,
-    epsilons: Annotated[
-        str,
-        entry("In place of --epsilon several of them, separated by commas, for a table of the errors: 1/4,1/2,1,2."),
-    ] = "",
-    out: Annotated[
-        str | None,
-        target(
-            "With --epsilons: the picture to write (.svg, .png, .pdf, .html or .json); - for standard output is refused."
-        ),
-    ] = None,
     check: Check = False,
 ) -> Output:
     """Show the errors to expect of a release; draw and charge nothing.
 
     It takes what discreet release takes, and says of each report its mechanism, standard error and half width, and in sentences how
-    wrong each number and each total can be, and all of them at once. With --epsilons it says so for several epsilons. With
-    --check it compares the question with the data instead, as discreet release --check does.
+    wrong each number and each total can be, and all of them at once. With --check it compares the
+    question with the data instead, as discreet release --check does.
 
     Example: discreet preview people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db
     """
-    from ..errors import ReleaseError
     from ..tables.release import preview as run
     from . import terminal
 
-    question = asked.question()
-    if epsilons:
-        if epsilon is not None or alpha is not None or rho is not None or check:
-            raise ReleaseError("--epsilons takes the place of --epsilon, and compares nothing: leave out the others.")
-        return _previewed(
-            table,
-            question,
-            asked.domain,
-            listed(epsilons),
-            out,
-            {"dataset": dataset, "ledger": ledger, **asked.keywords()},
-        )
-    if out is not None:
-        raise ReleaseError(
-            "The picture shows the error against epsilon: give several, for example --epsilons 1/4,1/2,1."
-        )
     with terminal.progress("counting") as advance:
         expected = run(
             table,
-            question,
+            asked.question(),
             dataset=dataset,
             ledger=ledger,
             epsilon=epsilon,
@@ -289,33 +261,6 @@ def preview(
     if expected.check is not None:
         return Output(expected.check, 0 if expected.check.passes else 1)
     return Output(expected)
-
-
-def _previewed(
-    table: str,
-    question: Question,
-    domain: str | None,
-    epsilons: list[str],
-    out: str | None,
-    given: dict[str, Any],
-) -> Output:
-    """The errors at several epsilons, and the picture of them where one is wanted."""
-    from ..errors import FileError
-    from ..present import plot
-    from ..questions.domain import files_of_groups
-    from ..tables.release import preview_epsilons as run
-    from . import terminal
-
-    if out == "-":
-        raise FileError(
-            "The picture needs a file, such as -o errors.svg; the table goes to standard output.", kind="missing"
-        )
-    apart(out, table, given["ledger"], *map(str, files_of_groups(domain)))
-    with terminal.progress("counting") as advance:
-        expected = run(table, question, epsilons=epsilons, progress=advance, **given)
-    if out is not None:
-        plot.save(expected.plot(), out)
-    return Output(expected, notes=() if out is None else (f"Written: {out}.",))
 
 
 # The part of a release that is done when it is drawn: writing it takes about as long as drawing and reading

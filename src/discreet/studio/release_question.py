@@ -31,7 +31,7 @@ from ..tables.publish.expected_errors import GROUPS
 from ..tables.publish.presentation import Presentation, PresentationParts
 from ..tables.publish.previews import Preview
 from ..tables.publish.readings import Confidence
-from ..tables.release import preview, preview_epsilons, release
+from ..tables.release import preview, release
 from ..tables.saved.release_files import contents_of
 from ..tables.totals.margin_rows import names_to_label
 from .field_words import FieldRefusedError, in_fields
@@ -295,19 +295,17 @@ def curve(request: Request, asked: QuestionForm) -> CurveReply:
     with _asked(request, asked) as (_, path, book):
         question, terms = Question(**_parts(asked)), _terms(asked)
         given, rho = terms.pop("epsilon"), terms.pop("rho")
-        if rho is not None:
-            rhos = [read_rho(rho) * times for times in _TIMES[1:-1]]
-            previews = [preview(path, question, ledger=book, rho=r, progress=under_way(), **terms) for r in rhos]
-            found = [(float(r), each.record, r == read_rho(rho)) for r, each in zip(rhos, previews, strict=True)]
-            return CurveReply(measure="rho", points=_points(found))
-        chosen = parse_exact(given)
-        near = Fraction(f"{Level.of(epsilon=given).epsilon:.3g}") if chosen is None else chosen
-        others = [near * times for times in _TIMES if times != 1]
-        told = preview_epsilons(path, question, ledger=book, epsilons=[*others, given], progress=under_way(), **terms)
-    at = [float(Fraction(record["epsilon_charged"])) for record in told.records]
-    middle = len(at) // 2
-    found = [(x, record, k == middle) for k, (x, record) in enumerate(zip(at, told.records, strict=True))]
-    return CurveReply(measure="epsilon", points=_points(found))
+        if rho is None:
+            measure, chosen, exact = "epsilon", given, parse_exact(given)
+            near = Fraction(f"{Level.of(epsilon=given).epsilon:.3g}") if exact is None else exact
+        else:
+            measure, chosen, near = "rho", rho, read_rho(rho)
+        found = []
+        for times in _TIMES:
+            asked_for: dict[str, Any] = {measure: chosen if times == 1 else near * times}
+            shown = preview(path, question, ledger=book, progress=under_way(), **asked_for, **terms)
+            found.append((float(near * times), shown.record, times == 1))
+    return CurveReply(measure=measure, points=_points(found))
 
 
 def _points(found: list[tuple[float, Any, bool]]) -> list[PointReply]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +35,7 @@ from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, several_levels, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
 from .count.admitting import Profile, operator_report
 from .count.question_check import QuestionCheck, question_findings
 from .count.true_numbers import (
@@ -47,7 +47,7 @@ from .count.true_numbers import (
 from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .draw.measures import Plan, measures_for, tiers_for
-from .publish.previews import EpsilonPreview, Preview, preview_of
+from .publish.previews import Preview, preview_of
 from .publish.readings import Confidence, members
 from .publish.record import units_cut
 from .publish.released import Release, TableMaker, table_maker
@@ -206,49 +206,6 @@ def preview(
         compared = _compared(book, asked, allowed, ready) if check else None
     tell(progress, "done", 1.0)
     return preview_of(ready.sheets[0], compared)
-
-
-def preview_epsilons(
-    table: Any,
-    question: Question | None = None,
-    *,
-    dataset: str,
-    ledger: Ledger | str | os.PathLike[str],
-    epsilons: Sequence[LevelLike],
-    version: str = "1",
-    part: str | None = None,
-    dates: Dates = (),
-    margins: Any = (),
-    confidence: Rational = "0.95",
-    simultaneous: bool = False,
-    progress: Progress | None = None,
-    **parts: Unpack[QuestionParts],
-) -> EpsilonPreview:
-    """The errors to expect of one release at each of several `epsilons`, as a table and a picture: nothing is drawn or charged.
-
-    The table is counted once. The rest is as in `preview`.
-
-    >>> import discreet as dt, pyarrow as pa
-    >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
-    >>> terms = ledger.create("town", budget="1", relation="add-remove")
-    >>> seen = dt.preview_epsilons(people, dataset="town", ledger=ledger, count="ill = 'yes'", epsilons=["1/4", 1])
-    >>> [record["errors"][0]["each"] for record in seen.records]
-    [12, 3]
-    """
-    whole = _question(question, parts)
-    asked = [Asked.at_level(whole, dataset, version, None, epsilon, part) for epsilon in several_levels(epsilons)]
-    coverage = Confidence.of(confidence, simultaneous)
-    with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked[0], margins, dates=dates)
-        make_table, table = table_maker(table), whole_table(table)
-        ready = _counted(table, book, asked[0], allowed, coverage, progress)
-    others = [(each, spelling_of(each, ready.numbers.columns, allowed.terms)) for each in asked[1:]]
-    sheets = [
-        ready.sheets[0],
-        *(_sheet(each, ready.numbers, allowed, its, make_table, coverage) for each, its in others),
-    ]
-    tell(progress, "done", 1.0)
-    return EpsilonPreview(tuple(sheet.record for sheet in sheets))
 
 
 def _question(question: Question | None, parts: QuestionParts) -> Question:

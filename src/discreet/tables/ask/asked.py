@@ -7,7 +7,7 @@ An answer may correct that of an earlier version (`Correction`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, final
@@ -476,13 +476,3 @@ class Correction:
     def written(self) -> dict[str, Any]:
         """For the record of the release."""
         return {"version": self.version, "reason": self.reason, "line": self.line}
-
-
-def several_levels(epsilons: Any) -> list[Any]:
-    """The epsilons of a table, from the smallest to the largest."""
-    if isinstance(epsilons, (str, bytes)) or not isinstance(epsilons, Iterable):
-        raise ReleaseError('epsilons are several numbers, for example epsilons=["1/4", "1/2", "1"].')
-    levels = {level.alpha: level for level in (Level.of(epsilon=epsilon) for epsilon in epsilons)}
-    if not levels:
-        raise ReleaseError('There is no epsilon; give some, for example epsilons=["1/4", "1/2", "1"].')
-    return [levels[alpha] for alpha in sorted(levels, reverse=True)]

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ...errors import ReleaseError
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.question_check import QuestionCheck
-from .error_statement import PEOPLE, PERCENT, error_rows, error_sentences, error_words, in_lower_case, range_of
-from .expected_errors import GROUPS
-from .readings import Confidence
-from .released import amount, asked_in_words, charged_words, key_for_people, measure_of, totals_title
+from .error_statement import PEOPLE, error_rows, error_sentences, range_of
+from .released import asked_in_words, charged_words, key_for_people, measure_of
 from .sheet import Sheet
 
 _FIRST = 100  # rows that are shown
@@ -150,103 +146,3 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     low, high = reading.interval(positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure))
     width = float(high[0] - low[0]) / 2 * step / over
     return {**row, "standard error": error / over if math.isfinite(error) else error, "half width": width}
-
-
-@dataclass(frozen=True, repr=False)
-class EpsilonPreview(Result):
-    """The errors to expect of one release at several epsilons: for each, the record that it would have."""
-
-    records: tuple[Mapping[str, Any], ...]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """For each epsilon a row of every statistic, and of each of its sets of totals."""
-        return [{"epsilon": amount(r["epsilon_charged"]), **row} for r in self.records for row in error_rows(r)]
-
-    def _title(self) -> str:
-        first = self.records[0]
-        return one_line(f"{first['dataset']}: {asked_in_words(first)}; how wrong at {len(self.records)} epsilons")
-
-    def view(self) -> View:
-        last = self.records[-1]
-        notes = (
-            f"At epsilon {amount(last['epsilon_charged'])}:",
-            *error_sentences(last),
-            *last["beware"],
-            *self._in_rho(),
-            "Nothing was drawn or charged.",
-        )
-        return View(self._title(), tuple(self.rows()[0]), tuple(tuple(row.values()) for row in self.rows()), notes)
-
-    def _in_rho(self) -> list[str]:
-        """What each would cost of a budget that is a rho."""
-        if self.records[0]["rho_charged"] is None:
-            return []
-        costs = [f"epsilon {amount(r['epsilon_charged'])} costs rho {amount(r['rho_charged'])}" for r in self.records]
-        return [
-            f"The budget is a rho: {', '.join(costs)}. For the same rho Gaussian noise may be narrower: preview it with rho."
-        ]
-
-    def plot(self) -> Any:
-        """How far numbers can be off against epsilon, a picture for each statistic: its groups, all of them at once, its totals."""
-        from ...present import plot
-
-        pictures = [self._picture(statistic) for statistic in self.records[0]["statistics"]]
-        drawn = [picture for picture in pictures if picture is not None]
-        if not drawn:
-            raise ReleaseError("No error is known before the reports are drawn, so that there is nothing to draw.")
-        return plot.beside(*drawn) if len(drawn) > 1 else drawn[0]
-
-    def _picture(self, statistic: Mapping[str, Any]) -> Any:
-        """The picture of one statistic; None where none of its errors is known beforehand, or all are 0."""
-        from ...present import plot
-
-        own = [k for k, row in enumerate(self.records[0]["errors"]) if row["statistic"] == statistic["name"]]
-        by_size = self.records[0]["errors"][own[0]]["by_size"]
-        people, most = (PEOPLE[0], float(range_of(statistic))) if by_size else (1, math.inf)
-        # no example fits groups and totals, which have more people: of private sizes groups alone are drawn
-        shown = [(k, "each") for k in (own[:1] if by_size else own)] + [(own[0], "all")]
-        rows = [
-            {
-                "name": _line_name(row, which, record),
-                "at": float(Fraction(record["epsilon_charged"])),
-                "value": min(row[which] / people, most) * PERCENT.get(statistic["kind"], 1),
-            }
-            for k, which in shown
-            for record in self.records
-            for row in [record["errors"][k]]
-            if row[which]
-        ]
-        if not rows:
-            return None
-        first, last = self.records[0], self.records[-1]
-        farthest = [min(record["errors"][own[0]]["each"] / people, most) for record in (last, first)]
-        ends = [error_words(error, statistic["kind"]) for error in farthest]
-        points = ", in percentage points" if statistic["kind"] == "share" else ""
-        of = f", of {people:,} {first['counted']}" if by_size else ""
-        return plot.tracks(
-            rows,
-            one_line(
-                f"{statistic['name']}{of}: each within {ends[0]} at epsilon {amount(last['epsilon_charged'])}, within {ends[1]} at "
-                f"{amount(first['epsilon_charged'])}"
-            ),
-            one_line(f"{first['dataset']}: {statistic['kind']} of {statistic['what']}"),
-            x="epsilon",
-            y=f"off by at most{points}{of} ({Confidence.of(first['confidence']).words()})",
-            log_x=True,
-            log_y=True,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For each epsilon its errors, and the record that the release would have, without its answer."""
-        return {
-            "epsilons": [
-                {"epsilon": record["epsilon_charged"], "errors": plain(list(record["errors"])), "record": plain(record)}
-                for record in self.records
-            ]
-        }
-
-
-def _line_name(row: Mapping[str, Any], which: str, record: Mapping[str, Any]) -> str:
-    if row["of"] != GROUPS:
-        return in_lower_case(totals_title(row["of"], record, row["statistic"]))
-    return "each group" if which == "each" else f"all {row['numbers']:,} groups at once"
