@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.engines.duckdb import count_each
+from discreet.errors import PredicateError
 from discreet.exact.grid import Grid
 from discreet.questions import conditions
 from discreet.questions.domain import Domain
@@ -53,7 +54,7 @@ def whole_numbers(kind):
             rng.randint(-9, 9),
         ]
         values = [rng.choice([v for v in some if low <= v <= high] + [None]) for _ in range(ROWS)]
-        return from_words(kind, values), [None if v is None else Fraction(v) for v in values], "exact"
+        return from_words(kind, values), [None if v is None else Fraction(v) for v in values], "whole"
 
     return make
 
@@ -83,7 +84,7 @@ def decimals(kind):
         return (
             from_words(kind, held),
             [as_double(v) for v in values] if wide else values,
-            "float64" if wide else "exact",
+            "float64" if wide else "decimal",
         )
 
     return make
@@ -322,12 +323,17 @@ TIMES = [
 ]
 
 
+NUMBERS_LIKE = ("whole", "decimal", "float32", "float64")
+
+
 def constant(rng, family):
     """The text of a constant, and what it means."""
-    if family in ("exact", "float32", "float64"):
+    if family in NUMBERS_LIKE:
         text = rng.choice(NUMBERS)
         value = Fraction(Decimal(text))
-        return text, value if family == "exact" else as_single(value) if family == "float32" else as_double(value)
+        return text, value if family in ("whole", "decimal") else as_single(
+            value
+        ) if family == "float32" else as_double(value)
     if family == "text":
         text = rng.choice(
             [t for t in TEXTS if t is not None and "\0" not in t and len(t) < 100] + [str(uuid.UUID(int=1))]
@@ -373,8 +379,9 @@ def leaf(rng, columns):
     values, family = columns[name]
     other = rng.choice(list(columns))
     others, its = columns[other]
-    numbers = ("exact", "float32", "float64")
-    fits = family == its or (family in numbers and its in numbers) or {family, its} == {"time", "zoned"}
+    numbers = {"whole", "float32", "float64"}
+    alike = name == other if family == "decimal" else family == its  # two of decimals may be of unlike types
+    fits = alike or {family, its} <= numbers or {family, its} == {"time", "zoned"}
     way = rng.choice(["constant", "constant", "column", "in", "between", "null"])
     if way == "column" and fits:
         sign = rng.choice(list(SIGNS))
@@ -419,7 +426,7 @@ def trial(rng, names, alone):
         arrays[name], columns[name] = encoded(rng, array), (values, family)
     table = pa.table(arrays)
     asked = [condition(rng, columns) for _ in range(3 * len(names))]
-    sums = {name: values for name, (values, family) in columns.items() if family in ("exact", "float32", "float64")}
+    sums = {name: values for name, (values, family) in columns.items() if family in NUMBERS_LIKE}
     bounds = Grid(-100, 100, rng.choice([1, "1/3", "1/8"]))
     found = count_each(
         table,
@@ -485,10 +492,10 @@ def test_texts_of_a_file_without_types_are_read_as_what_they_are_compared_with(t
 
 
 def test_an_answer_hangs_on_nothing_else_in_the_query():
-    """A decimal of 10^20 beside one of 38 digits, of which 18 are after the point; a constant that no whole number can be."""
+    """Two decimals of 38 digits, of which 18 are after the point; a constant that no whole number can be."""
     wide = pa.table(
         {
-            "a": pa.array([Decimal(10) ** 20, Decimal(1)], pa.decimal128(38, 0)),
+            "a": pa.array([Decimal(10) ** 19, Decimal(1)], pa.decimal128(38, 18)),
             "b": pa.array([Decimal("0.5"), Decimal(1)], pa.decimal128(38, 18)),
             "age": pa.array([40, None]),
         }
@@ -507,3 +514,21 @@ def test_an_answer_hangs_on_nothing_else_in_the_query():
         assert count_each(wide, predicates=[text], by=[], domain=Domain.of({})).counts[0].counts.tolist() == counts, (
             text
         )
+
+
+def test_decimals_of_unlike_types_are_not_compared():
+    """Which would take a decimal wider than the engine has; a column has one type whatever its values are."""
+    numbers = [Decimal(1), None]
+    kinds = {
+        "a": pa.decimal128(4, 1),
+        "b": pa.decimal128(4, 2),
+        "c": pa.int64(),
+        "d": pa.float64(),
+        "e": pa.decimal128(4, 1),
+    }
+    table = pa.table({name: pa.array(numbers).cast(kind) for name, kind in kinds.items()})
+    assert count_each(table, predicates=["a = e"], by=[], domain=Domain.of({})).counts[0].counts.tolist() == [1]
+    for other in "bcd":
+        for text in (f"a <= {other}", f"{other} <> a"):
+            with pytest.raises(PredicateError, match="give both one type"):
+                count_each(table, predicates=[text], by=[], domain=Domain.of({}))

@@ -4,8 +4,7 @@ Nothing is left to the engine's own casts, nor to its TRY, out of which it may m
 on every row, by itself:
 
 - a constant is turned into one of its column's type before the engine sees it; where that type has none, the answer is known;
-- whole numbers and decimals are compared exactly, in a decimal that holds both, or, where the engine has none so wide, first by
-  their whole parts and then by what is left;
+- whole numbers are compared exactly, in a decimal that holds all of them, and decimals with others of their own type alone;
 - where one of the two is a float, the other is rounded to the nearest float: a constant to that of the column's own type,
   a column to one of 64 bits;
 - times count in microseconds, and one without a zone is one of UTC.
@@ -203,32 +202,9 @@ def _columns(first: str, sign: str, second: str, types: Mapping[str, str]) -> st
         return _pair(sign, *names)
     if kind == "timestamp":
         return _pair(sign, *(f"epoch_us({x})" for x in names))
-    if "FLOAT" in kinds or "DOUBLE" in kinds:
-        return _pair(sign, *(_as_float(x, k) for x, k in zip(names, kinds, strict=True)))
-    scale = max(decimal_of(k)[1] for k in kinds)
-    width = max(w - s for w, s in map(decimal_of, kinds)) + scale
-    if width <= _WIDEST:
-        return _pair(sign, *(f"{x}::DECIMAL({width},{scale})" for x in names))
-    (whole, rest), (other_whole, other_rest) = (_parts(x, k, scale) for x, k in zip(names, kinds, strict=True))
-    if sign in ("=", "<>"):
-        return f"({_pair(sign, whole, other_whole)} {'AND' if sign == '=' else 'OR'} {_pair(sign, rest, other_rest)})"
-    farther = _pair(sign[0], whole, other_whole)
-    return f"({farther} OR ({_pair('=', whole, other_whole)} AND {_pair(sign, rest, other_rest)}))"
+    wide = "DOUBLE" if "FLOAT" in kinds or "DOUBLE" in kinds else f"DECIMAL({_WIDEST},0)"
+    return _pair(sign, *(f"{x}::{wide}" for x in names))
 
 
 def _pair(sign: str, first: str, second: str) -> str:
     return f"({first} {sign} {second})"
-
-
-def _as_float(x: str, type_name: str) -> str:
-    """The nearest float of 64 bits: the engine's own way from a decimal is not always to the nearest, its way from a text is."""
-    return f"TRY_CAST({x}::VARCHAR AS DOUBLE)" if type_name.startswith("DECIMAL") else f"{x}::DOUBLE"
-
-
-def _parts(x: str, type_name: str, scale: int) -> tuple[str, str]:
-    """A number's whole part, towards zero, and what is left, with its sign: in this order they order numbers. The first fits in 38
-    digits, and a decimal of any scale holds the second, so that no cast can fail."""
-    if type_name in RANGES:
-        return f"{x}::DECIMAL({_WIDEST},0)", f"(CASE WHEN {x} IS NOT NULL THEN 0::DECIMAL({_WIDEST},{scale}) END)"
-    whole = f"trunc({x})"
-    return f"{whole}::DECIMAL({_WIDEST},0)", f"({x} - {whole}::{type_name})::DECIMAL({_WIDEST},{scale})"

@@ -437,8 +437,11 @@ def _check(node: Node, types: Mapping[str, str]) -> None:
 
 def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], order: bool) -> None:
     if part.kind == "column":
-        if family(types[part.value]) != kind or kind in ("untyped", "other"):
-            _misfit(column, types, f"it cannot be compared with column {show(part.value)} ({types[part.value]})")
+        other = types[part.value]
+        unlike = types[column.value] != other and "DECIMAL(" in f"{types[column.value]} {other}".upper()
+        if unlike or family(other) != kind or kind in ("untyped", "other"):
+            why = f"it cannot be compared with column {show(part.value)} ({other})"
+            _misfit(column, types, f"{why}; give both one type" if unlike and family(other) == kind else why)
     elif kind == "untyped":
         if part.kind == "text" and order and _reads_as_number(part.value):
             _misfit(column, types, "as text, '10' comes before '9'; leave out the quotes to compare numbers")
