@@ -113,6 +113,36 @@ def test_the_year_of_a_person():
         assert words in str(year)
 
 
+def test_a_question_asked_once_counts_once():
+    """With a memo, or a permanent answer, for others alone; one that is asked again without either has no such number."""
+    asked = {"brand": 1, "hours": "1/2", "vote": 2, "born": 1, "town": "1/2"}
+    times = {"brand": 52, "hours": 12, "vote": 1, "born": 1, "town": 1}
+    year = lifetime(asked, times=times, most={"brand": 4, "hours": 3}, permanent={"brand": 3})
+    assert [row["memo <="] for row in year.table] == [4, 1.5, 2, 1, 0.5, 9]
+    assert year["all questions"]["fresh <="] == 61.5
+    assert [row["permanent <="] for row in year.table][1:] == [None, 2, 1, 0.5, None]
+    every = {name: 1 for name in asked if times[name] == 1} | {"brand": 4, "hours": 3}
+    assert year["all questions"]["memo <="] == lifetime(asked, times=times, most=every)["all questions"]["memo <="]
+    again = lifetime(asked, times={**times, "vote": 2}, most={"brand": 4, "hours": 3})
+    assert (again["vote"]["memo <="], again["all questions"]["memo <="]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("m", "each"),
+    [
+        (dt.geometric(100, epsilon="1/100"), 1.0),
+        (dt.geometric(1000, epsilon="1/50"), 20.0),
+        (dt.geometric(100, epsilon="1/100", sensitivity=4), 0.25),
+        (dt.randomized_response(2000, epsilon="1/3"), 0.333333333333333343),
+    ],
+)
+def test_a_level_between_any_two_values_is_printed_as_it_was_asked(m, each):
+    row = lifetime(m, times=3)["one question"]
+    assert row["each <="] == each
+    assert row["fresh <="] == pytest.approx(3 * each, rel=1e-12)
+    assert each * (1 + 1e-12) >= dt.check_privacy(m, neighbours="any").epsilon >= each * (1 - 1e-3)
+
+
 def test_a_mechanism_counts_between_any_two_values():
     """Geometric noise for neighbours one step apart tells more between the ends."""
     row = lifetime(dt.geometric(4, alpha="1/2"), times=3)["one question"]

@@ -30,7 +30,7 @@ from ..errors import DiscreetError, SizeError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import as_written, ball, float_above, show, show_delta
 from ..exact.given import share, whole
-from ..exact.level import Level
+from ..exact.level import Level, charged_above
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
@@ -70,14 +70,14 @@ class Lifetime(Result):
 
 @dataclass(frozen=True)
 class _Asked:
-    """One question: its level between any two values, as people say it; how often, and how else it may be answered."""
+    """One question: its epsilon between any two values, as people say it; how often, and how else it may be answered."""
 
     name: str
-    level: Level
+    epsilon: Fraction
     mechanism: Procedure | Approximate
     times: int
     most: int | None
-    permanent: Level | None
+    permanent: Fraction | None
 
 
 def lifetime(
@@ -96,7 +96,7 @@ def lifetime(
         questions   a mechanism or an epsilon for each question, by name; or one of them alone
         times       how often each is asked: 52 for every week of a year; one number for all, or by name
         most        with a memo: how many different values of a person get a report of their own; one number, or by name for the
-                    questions that have a memo
+                    questions that have a memo (one that is asked once needs none, and counts once)
         permanent   with permanent answers: their mechanism or epsilon, one for all, or by name for the questions that have one;
                     the questions' own mechanisms then draw each report from the permanent answer
         delta       what fresh reports keep is told with this delta as well, by composition
@@ -112,7 +112,11 @@ def lifetime(
     )
     rows = [_row(one, allowed) for one in asked]
     columns = dict.fromkeys(column for row in rows for column in row)
-    rows = [{column: row.get(column) for column in columns} for row in rows]  # a memo may be for some questions alone
+    # a memo, or permanent answers, may be for some questions alone: one that is asked once counts once in any case
+    rows = [
+        {column: row.get(column, row["fresh <="] if row["reports"] == 1 else None) for column in columns}
+        for row in rows
+    ]
     if len(asked) > 1:
         rows.append(_together(asked, rows, allowed))
     many = f"{len(asked)} questions" if len(asked) > 1 else asked[0].name
@@ -130,17 +134,17 @@ def _read(questions: Any, times: Any, most: Any, permanent: Any) -> list[_Asked]
         raise DiscreetError('Say what is asked, by name; write for example {"brand": 1, "hours": "1/2"}.')
     found = []
     for name, given in named.items():
-        level, mechanism = _level(given, str(name))
+        epsilon, mechanism = _epsilon(given, str(name))
         kept = _of(most, name, named, "most")
         answer = _of(permanent, name, named, "permanent")
         found.append(
             _Asked(
                 str(name),
-                level,
+                epsilon,
                 mechanism,
                 whole(_of(times, name, named, "times"), "times", most=_MOST_TIMES, example=52),
                 None if kept is None else whole(kept, "most", most=_MOST_TIMES, example=5),
-                None if answer is None else _level(answer, f"the permanent answer of {name}")[0],
+                None if answer is None else _epsilon(answer, f"the permanent answer of {name}")[0],
             )
         )
     return found
@@ -159,39 +163,41 @@ def _of(given: Any, name: Any, named: Mapping[Any, Any], what: str) -> Any:
     return given.get(name)
 
 
-def _level(given: Any, name: str) -> tuple[Level, Procedure | Approximate]:
-    """The level between any two values of a mechanism, or an epsilon; and what is composed."""
+def _epsilon(given: Any, name: str) -> tuple[Fraction, Procedure | Approximate]:
+    """The epsilon between any two values of a mechanism, as it was asked or from above; and what is composed."""
     if not isinstance(given, Procedure):
-        level = Level.of(epsilon=given)
-        return level, approximate_dp(epsilon=level.charge, delta=0)
+        epsilon = Level.of(epsilon=given).charge
+        return epsilon, approximate_dp(epsilon=epsilon, delta=0)
     verdict = check_privacy(given, neighbours="any")
     if verdict.tight in (0, 1):
         why = "reveals nothing, ever" if verdict.tight else "does not hide any two values from each other"
         raise DiscreetError(
             f"The mechanism of {name} {why}; give one with a local epsilon, such as randomized_response(9, epsilon=1)."
         )
-    claimed = given.claim if isinstance(given, Mechanism) else None
-    if claimed is not None and claimed.alpha > 0 and claimed.admits(verdict.tight):
-        return claimed, given
-    return Level.of(alpha=verdict.tight), given
+    above = charged_above(verdict.epsilon)
+    if not isinstance(given, Mechanism) or given.claim.asked is None:
+        return above, given
+    claimed = given.claim.asked
+    apart = Fraction(given.inputs.n or 1, given.neighbours.span(given.inputs) or 1)  # the ends, in steps of the claim
+    asked = (replace(claimed, factor=claimed.factor * far) for far in (Fraction(1), apart))
+    known = [Level(verdict.tight, epsilon).charge for epsilon in asked if epsilon.admits(verdict.tight)]
+    return min([above, *known]), given
 
 
 def _row(one: _Asked, delta: Fraction | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "question": one.name,
         "reports": one.times,
-        "each <=": _shown(one.level.charge),
-        "fresh <=": _shown(one.times * one.level.charge),
+        "each <=": _shown(one.epsilon),
+        "fresh <=": _shown(one.times * one.epsilon),
     }
     if delta is not None:
         row[_with(delta)] = _composed([one], delta, row["fresh <="])
     if one.most is not None:
-        row["memo <="] = _shown(min(one.most, one.times) * one.level.charge)
+        row["memo <="] = _shown(min(one.most, one.times) * one.epsilon)
     if one.permanent is not None:
         values = 1 if one.most is None else min(one.most, one.times)
-        row["permanent <="] = min(
-            row["fresh <="], _shown(values * one.permanent.charge), _after(one, one.times, values)
-        )
+        row["permanent <="] = min(row["fresh <="], _shown(values * one.permanent), _after(one, one.times, values))
         row["one report <="] = _after(one, 1, 1)
     return row
 
@@ -212,7 +218,7 @@ def _composed(asked: list[_Asked], delta: Fraction, most: float) -> float:
     """The epsilon of all fresh reports with this delta; a mechanism that is too large to look at counts by its level."""
     uses = [one.times for one in asked]
     known = [one.mechanism for one in asked]
-    by_level: list[Any] = [approximate_dp(epsilon=one.level.charge, delta=0) for one in asked]
+    by_level: list[Any] = [approximate_dp(epsilon=one.epsilon, delta=0) for one in asked]
     try:
         found = compose(known, uses, of="different counts", neighbours="any")
         return min(most, found.epsilon(delta))
@@ -223,7 +229,7 @@ def _composed(asked: list[_Asked], delta: Fraction, most: float) -> float:
 def _after(one: _Asked, reports: int, values: int) -> float:
     """ln((1 + e^(p + k q)) / (e^p + e^(k q))), so many times; from above."""
     assert one.permanent is not None
-    p, q = one.permanent.charge, one.level.charge
+    p, q = one.permanent, one.epsilon
 
     def value() -> flint.arb:
         first, all_ = (-ball(p)).exp(), (-ball(q) * reports).exp()
