@@ -6,7 +6,9 @@ The whole program is built here from the definitions, not by discreet: one unkno
 sum, every pair of neighbours both ways round, and every required property. Properties that another one implies by
 definition are left out, and symmetry is given as equations, since both make HiGHS faster. HiGHS runs in one thread with
 its default tolerances; its time is that of passing the model and running it. Ours is the time of the whole call: solving,
-sealing in integers, and proving the gap. HiGHS proves nothing in integers, and its matrix is not sealed.
+sealing in integers, and proving the gap. HiGHS proves nothing in integers, and its matrix is not sealed. Ours is folded where the
+problem is its own mirror image, and HiGHS gets the whole program: a ratio is of both together, of folding and of the solver
+(docs/decisions/interior-point.md has the solvers on one folded program).
 
 HiGHS is the better of its simplex method and its interior point with crossover. Interior point runs first, for at most 30
 seconds; the simplex method is then stopped when it has taken half as long again (but not before a second), since it no
