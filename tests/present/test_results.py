@@ -127,7 +127,7 @@ def a_release(groups: int = 3, keys: str = EVIL) -> Release:
         "epsilon": ["1/2"] * groups,
     }
     totals = [{keys: EVIL, "total": k, "low": 0, "high": None} for k in numbers]
-    return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
+    return Release(columns, {EVIL: totals}, record())
 
 
 def audiences() -> dt.results.Audiences:

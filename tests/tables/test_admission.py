@@ -172,8 +172,8 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     assert made.record["question"]["domain"]["source"] == "the official list of towns, 2026"
     assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
     assert made.to_csv().splitlines()[-1].startswith(",")  # empty for machines, named for people
-    assert made.table.num_rows == 5
-    assert made.table.column("Ort").null_count == 1
+    assert made.to_arrow().num_rows == 5
+    assert made.to_arrow().column("Ort").null_count == 1
     for text in (str(made), release_page(made)):
         assert "(missing)" in text
         assert "None" not in text

@@ -200,7 +200,7 @@ def test_a_consistent_other_release_is_refuted_by_the_ledger_alone(people, book,
     twin = released(people, book, dataset="people", version="twin")
     kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
     forged = dt.results.Release(
-        twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}, dict
+        twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}
     )
     assert true.columns["report"] != twin.columns["report"]
     forged.save(tmp_path / "x.csv")
@@ -221,21 +221,19 @@ def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
     spent = {**true.record["budget"], "spent": "98", "left": "1"}
     swapped = {**true.record["answer"], "reports": true.record["answer"]["reports"][::-1]}
     forged = {
-        "swapped": dt.results.Release(twin.columns, {}, {**true.record, "answer": swapped}, dict),
+        "swapped": dt.results.Release(twin.columns, {}, {**true.record, "answer": swapped}),
         "another draw": dt.results.Release(
-            drawn[1].columns, {}, {**drawn[1].record, **{k: drawn[0].record[k] for k in kept}}, dict
+            drawn[1].columns, {}, {**drawn[1].record, **{k: drawn[0].record[k] for k in kept}}
         ),
-        "another version": dt.results.Release(true.columns, {}, {**true.record, "version": "other"}, dict),
-        "more spent": dt.results.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
+        "another version": dt.results.Release(true.columns, {}, {**true.record, "version": "other"}),
+        "more spent": dt.results.Release(true.columns, {}, {**true.record, "budget": spent}),
     }
     for name, made in forged.items():
         made.save(tmp_path / "x.csv", overwrite=True)
         assert not wrong(tmp_path / "x.json"), name
         assert wrong(tmp_path / "x.json", book) == {LEDGER}, name
     where = json.loads(json.dumps(true.record["statistics"]).replace("not ill", "ill"))
-    dt.results.Release(true.columns, {}, {**true.record, "statistics": where}, dict).save(
-        tmp_path / "x.csv", overwrite=True
-    )
+    dt.results.Release(true.columns, {}, {**true.record, "statistics": where}).save(tmp_path / "x.csv", overwrite=True)
     assert "what the record says" in wrong(tmp_path / "x.json")
 
 
@@ -263,7 +261,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path):
         assert dt.check_release(tmp_path / "x.json", ledger=book).complete
         assert not wrong(tmp_path / "x.json", book)
     first, second = both["3/10"], both["4/5"]
-    dt.results.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
+    dt.results.Release(first.columns, second.margins, first.record).save(tmp_path / "x.csv", overwrite=True)
     assert "totals" in wrong(tmp_path / "x.json", book)
 
 
@@ -343,9 +341,7 @@ def test_groups_that_are_free_are_free_for_every_audience(people, book, tmp_path
     assert not wrong(tmp_path / "x.json")
     worth = dt.Level.of(alpha="3/10").charge
     paid = {**made.record["audience"], "charged": str(worth)}
-    dt.results.Release(made.columns, {}, {**made.record, "audience": paid}, dict).save(
-        tmp_path / "x.csv", overwrite=True
-    )
+    dt.results.Release(made.columns, {}, {**made.record, "audience": paid}).save(tmp_path / "x.csv", overwrite=True)
     assert "what it cost" in wrong(tmp_path / "x.json")
 
 

@@ -117,7 +117,7 @@ def assert_intervals_cover(m: dt.Mechanism, made: dt.results.Release, reports: l
     assert printed == [x if f is None else f for x, f in zip(moved, made.columns["fitted"], strict=True)]
     json.dumps([made.rows(), made.record], allow_nan=False)
     release_page(made)
-    assert len(made.table) == len(reports)
+    assert len(made.to_pandas()) == len(reports)
 
 
 def test_the_intervals_of_a_truncated_mechanism_are_where_its_reports_are():

@@ -50,7 +50,7 @@ from .draw.measures import Plan, measures_for, tiers_for
 from .publish.previews import Preview, preview_of
 from .publish.readings import Confidence, members
 from .publish.record import units_cut
-from .publish.released import Release, TableMaker, table_maker
+from .publish.released import Release
 from .publish.sheet import Sheet, served
 
 Indices = NDArray[np.int64]
@@ -271,7 +271,7 @@ def _walked(
             file = Path(table)
             check_file(file)  # it need not be read, but one that is not there was mistyped
             _note_correction(book, asked, allowed)
-            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), confidence)
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, confidence)
             walk = replace(walk, unread=file.name)
         else:
             table = whole_table(table)
@@ -358,10 +358,7 @@ def _counted(
     numbers = counted_for(question, terms, table, counting, reading, vouched, asked.part)
     check_columns(question, terms, numbers.columns)
     spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
-    make_table = table_maker(table if file is None else file.path)
-    sheets = tuple(
-        _sheet(asked.at(level), numbers, allowed, spelling, make_table, confidence) for level in asked.levels
-    )
+    sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, confidence) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
@@ -382,14 +379,13 @@ def _sheet(
     numbers: TrueNumbers,
     allowed: _Allowed,
     spelling: Spelling,
-    make_table: TableMaker,
     confidence: Confidence,
 ) -> Sheet:
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, make_table, confidence, tiers)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, confidence, tiers)
 
 
 def _compared(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> QuestionCheck:
@@ -440,7 +436,7 @@ def _drawn(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.confidence)
+        again = _repeated(begun, asked, allowed, spelling, first.confidence)
         return _Walk(again.releases, again.charged, operator, dropped)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
@@ -457,7 +453,6 @@ def _repeated(
     asked: Asked,
     allowed: _Allowed,
     spelling: Spelling,
-    make_table: Callable[[Mapping[str, list[Any]]], Any],
     confidence: Confidence,
 ) -> _Walk:
     """A stored answer, read again without the data: with the mechanisms and sizes that it was drawn with."""
@@ -467,9 +462,7 @@ def _repeated(
     for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
-        sheet, drawn = served(
-            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, make_table, confidence
-        )
+        sheet, drawn = served(document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, confidence)
         releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return _Walk(releases, charged)
 

@@ -1,16 +1,13 @@
-"""A release: reports that may be published, as rows, totals and a record.
-
-Its tables are of the kind that came in: narwhals only recognises kinds and builds the same kind again.
-"""
+"""A release: reports that may be published, as rows, totals and a record."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, final
 
@@ -49,55 +46,12 @@ _NOT_KEPT = (*_OF_OPERATOR, "_places")
 _PRINTED = 30  # rows of each table that print shows
 
 
-@dataclass(frozen=True)
-class TableMaker:
-    """Makes tables of one kind; a value, so that it can be pickled and compared."""
-
-    backend: str
-
-    def __call__(self, columns: Mapping[str, list[Any]]) -> Any:
-        try:
-            import narwhals as nw
-        except ImportError:
-            raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-        kind: Any = self.backend
-        frame = nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
-        if self.backend == "pandas":
-            for name in (name for name, values in columns.items() if {*map(type, values)} == {int, type(None)}):
-                # as floats, which pandas makes of whole numbers of which some are missing, large ones would be rounded
-                frame[name] = type(frame[name])(columns[name], dtype="Int64")
-        return frame
-
-
-def table_maker(table: Any) -> TableMaker:
-    """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
-    return TableMaker(kind_of(table))
-
-
-def kind_of(table: Any) -> str:
-    """The library whose kind a table is: pandas, polars, or pyarrow for files and all others."""
-    if isinstance(table, (str, os.PathLike)):
-        return "pyarrow"
+def _library(name: str) -> Any:
+    """The library of a kind of frame."""
     try:
-        import narwhals as nw
+        return import_module(name)
     except ImportError:
-        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-    kind = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
-    return kind if kind in ("pandas", "polars", "pyarrow") else "pyarrow"
-
-
-def _known(nw: Any, table: Any) -> bool:
-    try:
-        nw.from_native(table)
-    except Exception:  # whatever a library says of its own table
-        return False
-    return True
-
-
-def _frame(library: str, columns: Mapping[str, list[Any]]) -> Any:
-    if find_spec(library) is None:
-        raise MissingExtraError(f"{library} is not installed; install it, or use to_arrow().")
-    return TableMaker(library)(columns)
+        raise MissingExtraError(f"{name} is not installed; install it, or use to_arrow().") from None
 
 
 def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
@@ -155,7 +109,6 @@ class Release(Result):
     columns: Mapping[str, list[Any]]
     margins: Mapping[str, list[dict[str, Any]]]
     record: Mapping[str, Any]
-    make_table: Callable[[Mapping[str, list[Any]]], Any]
 
     @property
     def operator(self) -> Any:
@@ -189,11 +142,6 @@ class Release(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
-
-    @property
-    def table(self) -> Any:
-        """The rows as a table of the kind that went in (an Arrow table for a file)."""
-        return self.make_table(self.columns)
 
     @property
     def size(self) -> int:
@@ -285,11 +233,16 @@ class Release(Result):
 
     def to_pandas(self) -> Any:
         """All rows as a DataFrame of pandas, with the types of the keys."""
-        return _frame("pandas", self.columns)
+        pandas, columns = _library("pandas"), {name: _one_type(values) for name, values in self.columns.items()}
+        # whole numbers of which some are missing stay whole: as floats, large ones would be rounded
+        kinds = {
+            name: "Int64" if {*map(type, values)} == {int, type(None)} else None for name, values in columns.items()
+        }
+        return pandas.DataFrame({name: pandas.Series(x, dtype=kinds[name]) for name, x in columns.items()})
 
     def to_polars(self) -> Any:
         """All rows as a DataFrame of Polars."""
-        return _frame("polars", self.columns)
+        return _library("polars").from_arrow(self.to_arrow())
 
     def plot(self) -> Any:
         """A dot with whiskers for each group: the published number and its interval; the totals beside. Saved by `.save(path)`."""

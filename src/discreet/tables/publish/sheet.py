@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -54,7 +54,6 @@ class Sheet:
     tiers: tuple[Tier, ...]  # totals that are measured too
     sums: ReleaseTotals | None  # where there are margins
     record: Mapping[str, Any]
-    make_table: Callable[[Mapping[str, list[Any]]], Any]
     confidence: Confidence
     misses: Misses  # how often single intervals may fail
     spelling: Spelling  # how the ledger knows the question
@@ -70,7 +69,6 @@ class Sheet:
         sizes: Indices,
         measures: tuple[Measure, ...],
         margins: tuple[Margin, ...],
-        make_table: Callable[[Mapping[str, list[Any]]], Any],
         confidence: Confidence = USUAL,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
@@ -89,8 +87,6 @@ class Sheet:
         record |= totals_record(asked, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
         json.dumps(record)
-        # can such a table be built?
-        make_table({name: as_list(parts[0][:1]) for name, parts in columns.items() if parts})
         return cls(
             asked,
             terms,
@@ -103,7 +99,6 @@ class Sheet:
             tiers,
             sums,
             record,
-            make_table,
             confidence,
             misses[0],
             spelling,
@@ -185,7 +180,7 @@ class Sheet:
             "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
             "answer": {**self.drawn_by, **reports_of(drawn, totals)},
         }
-        return Release(Columns(columns), fitted, record, self.make_table)
+        return Release(Columns(columns), fitted, record)
 
     def _publish_fitted(self, columns: dict[str, list[Any]]) -> None:
         """Counts and sums are published as they were fitted, so that the table adds up to its totals. The interval is stretched
@@ -216,7 +211,6 @@ def served(
     terms: Terms,
     charge: Fraction,
     margins: Sequence[Margin],
-    make_table: Callable[[Mapping[str, list[Any]]], Any],
     confidence: Confidence,
 ) -> tuple[Sheet, Drawn]:
     """The sheet of an answer that was stored or saved, for whoever asks this question, in this order and under these names;
@@ -230,7 +224,6 @@ def served(
         drawn.sizes,
         drawn.measures,
         tuple(margins),
-        make_table,
         confidence,
         drawn.tiers,
     )

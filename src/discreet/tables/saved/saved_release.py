@@ -144,7 +144,6 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
         terms,
         number_in(charged_of(record)),
         read_margins(record["margins"], question.by, question.domain),
-        dict,
         Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
