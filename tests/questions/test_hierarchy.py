@@ -47,6 +47,8 @@ def test_keys_that_are_numbers_missing_or_labels():
         {"age": {"young": [0, 17], "old": [18, None]}, "all": {"of": "age", "map": {"young": "p", "old": "p"}}}
     )
     assert dict(labels.hierarchies[0].containers) == {"young": "p", "old": "p"}
+    pairs = Domain.of({"code": [1, None], "part": {"of": "code", "map": [[1, "x"], [None, "y"]]}})
+    assert pairs == missing
     listed = Domain.of({"keys": [["a", 1], ["b", 2]], "part": {"of": "k", "map": {"x": ["a", "b"]}}}, ["k", "j"])
     assert dict(listed.hierarchies[0].containers) == {"a": "x", "b": "x"}
 
@@ -60,6 +62,8 @@ def test_keys_that_are_numbers_missing_or_labels():
         ({"of": "town", "map": {"x": [["a"], "b", "c"]}}, "a key in two places"),
         ({"of": "village", "map": {"a": "x"}}, "no values are declared"),
         ({"of": "town", "map": {}}, "unknown kind of declaration"),
+        ({"of": "town", "map": [["a", "x"], "b"]}, "unknown kind of declaration"),
+        ({"of": "town", "map": [["a", "x"], ["a", "y"]]}, "a key in two places"),
         ({"of": "town"}, "unknown kind of declaration"),
         ({"of": "town", "map": {"a": "x", "b": "x", "c": "x"}, "more": 1}, "unknown kind of declaration"),
         ({"of": "town", "map": {"a": 1, "b": 2, "c": 3}}, "must be texts"),

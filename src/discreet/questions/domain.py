@@ -160,8 +160,8 @@ class Domain:
         and codes; `columns` are the names that they are sorted by."""
         order = sorted(range(len(columns)), key=lambda k: columns[k].lower())  # the engine knows no case
         recodings = [self.recodings[k] for k in order] if self.recodings else []
-        labels = [None if r is None else r.contents() for r in recodings]
-        return json.dumps([sorted(key_texts(self, columns)), labels], ensure_ascii=True, separators=(",", ":"))
+        labels = [None if r is None else r.declared() for r in recodings]
+        return json.dumps([sorted(key_texts(self, columns)), labels], sort_keys=True, separators=(",", ":"))
 
     @property
     def values(self) -> tuple[frozenset[Key], ...]:
@@ -429,12 +429,15 @@ def read_hierarchies(groups: Mapping[str, Any], keys: Mapping[str, Sequence[Any]
 def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) -> dict[Any, Label]:
     """The container of each key of the finer column."""
     listed = declared.get("map")
-    if set(declared) != {"of", "map"} or not isinstance(listed, Mapping) or not listed:
+    is_pairs = isinstance(listed, list) and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in listed)
+    if set(declared) != {"of", "map"} or not (is_pairs or isinstance(listed, Mapping)) or not listed:
         raise TableInputError(
             f'{show(column)} has an unknown kind of declaration; write {{"of": {show(declared["of"])}, '
             '"map": {key: container, ...}}, or {container: [keys], ...} as its map.'
         )
-    if all(isinstance(keys, (list, tuple)) for keys in listed.values()):
+    if is_pairs:  # as a question is written down
+        pairs = [(key, label) for key, label in listed]
+    elif all(isinstance(keys, (list, tuple)) for keys in listed.values()):
         pairs = [(key, container) for container, keys in listed.items() for key in keys]
     else:
         spelt = {str(key): key for key in finer if not isinstance(key, (str, type(None)))}  # JSON writes keys as texts

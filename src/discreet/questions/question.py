@@ -451,33 +451,13 @@ def _statistic_dict(statistic: Statistic) -> dict[str, Any]:
 def _domain_dict(domain: Domain) -> dict[str, Any]:
     return {
         "keys": key_lists(domain),
-        "recodings": [None if part is None else _labels(part) for part in domain.recodings],
+        "recodings": [None if part is None else part.declared() for part in domain.recodings],
         "source": domain.source,
         "containers": [
             {"column": part.column, "of": part.of, "map": [list(pair) for pair in part.containers]}
             for part in domain.hierarchies
         ],
         **({"labels": {name: dict(own) for name, own in domain.labels}} if domain.labels else {}),
-    }
-
-
-def _labels(recoding: Recoding) -> dict[str, Any]:
-    """The meaning of each label; the ends of bands are rationals, and so texts."""
-    return {
-        label: {"bands": [[None if end is None else str(end) for end in band] for band in what]}
-        if isinstance(what, list)
-        else what
-        for label, what in recoding.declared().items()
-    }
-
-
-def _unlabelled(written: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as it may be declared."""
-    return {
-        label: [[None if end is None else _rational(end) for end in band] for band in what["bands"]]
-        if what is not None and "bands" in what
-        else what
-        for label, what in written.items()
     }
 
 
@@ -529,18 +509,10 @@ def _read(written: Mapping[str, Any]) -> Question:
 def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
     keys = Domain.of({"keys": [tuple(key) for key in written["keys"]]} if by else {}, by).keys
     recodings = tuple(
-        None if entry is None else Recoding.of(column, _unlabelled(entry))
+        None if entry is None else Recoding.of(column, entry)
         for column, entry in zip(by, written["recodings"] or [None] * len(by), strict=True)
     )
     columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
-    maps = {entry["column"]: {"of": entry["of"], "map": _containers(entry["map"])} for entry in written["containers"]}
+    maps = {entry["column"]: {"of": entry["of"], "map": entry["map"]} for entry in written["containers"]}
     hierarchies, labels = read_hierarchies(maps, columns), read_labels(written.get("labels", {}))
     return Domain(by, keys, recodings if any(recodings) else (), str(written["source"]), hierarchies, labels)
-
-
-def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-    """The keys of each container."""
-    containers: dict[str, list[Any]] = {}
-    for key, label in pairs:
-        containers.setdefault(label, []).append(key)
-    return containers

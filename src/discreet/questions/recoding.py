@@ -11,7 +11,7 @@ Ages at a day are bands of dates of birth: whole years that were completed by th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -80,7 +80,9 @@ class Recoding:
             raise TableInputError(
                 f"The recoding of {show(column)} has {len(listed)} codes; at most {MOST_CODES} are allowed."
             )
-        return cls(column, tuple(declared), bands, codes, absent[0] if absent else None)
+        return cls(
+            column, tuple(declared), bands, tuple(tuple(sorted(own)) for own in codes), absent[0] if absent else None
+        )
 
     @property
     def of_numbers(self) -> bool:
@@ -93,24 +95,13 @@ class Recoding:
         """Are they compared as dates?"""
         return any(isinstance(end, date) for own in self.bands for band in own for end in band)
 
-    def to_list(self) -> list[Any]:
-        """The same as part of a question's identity: labels with their ends or codes, as texts where they are exact."""
-        ends = [[[None if end is None else str(end) for end in band] for band in own] for own in self.bands]
-        return [[*row] for row in zip(self.labels, ends, map(list, self.codes), strict=True)] + [[self.missing]]
-
-    def contents(self) -> list[Any]:
-        """The same whatever the order of labels, bands and codes."""
-        *labels, absent = self.to_list()
-        return [*sorted([label, sorted(ends, key=json.dumps), sorted(codes)] for label, ends, codes in labels), absent]
-
     def declared(self) -> dict[str, Any]:
-        """The same as it may be declared."""
+        """The same as it may be declared, and as JSON has it."""
         parts: dict[str, Any] = {}
         for label, bands, codes in zip(self.labels, self.bands, self.codes, strict=True):
-            listed: Any = [list(band) for band in bands]
-            if self.of_dates:
-                listed = {"dates": [[None if end is None else str(end) for end in band] for band in bands]}
-            parts[label] = listed if bands else None if label == self.missing else {"codes": list(codes)}
+            ends = [[None if end is None else str(end) for end in band] for band in bands]
+            listed = {"dates" if self.of_dates else "bands": ends} if bands else {"codes": list(codes)}
+            parts[label] = None if label == self.missing else listed
         return parts
 
     def sql(self, column: str, type_name: str) -> str:
@@ -167,32 +158,27 @@ def _refuse(column: str, what: str) -> NoReturn:
 
 
 def _bands(column: str, what: Any) -> tuple[Band, ...]:
-    """A band, or a list of them; empty for anything else."""
-    if isinstance(what, Mapping) and set(what) == {"dates"}:
-        return _bands_of_dates(column, what["dates"])
-    if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
-        return tuple(
-            band for part in what for band in _bands(column, part) or _refuse(column, "has a band without two ends")
-        )
-    if not isinstance(what, (list, tuple)) or any(isinstance(end, (str, bool)) for end in what):
+    """A band, or a list of them, in order; empty for anything else."""
+    kind, *others = what if isinstance(what, Mapping) and what else (None,)
+    if kind in ("bands", "dates") and not others:
+        return _bands_of(column, what[kind], _end if kind == "bands" else _day)
+    ends = (
+        [end for part in what for end in (part if isinstance(part, (list, tuple)) else [part])]
+        if isinstance(what, (list, tuple))
+        else []
+    )
+    if not ends or any(isinstance(end, (str, bool)) for end in ends):
         return ()
-    if len(what) != 2 or list(what) == [None, None]:
-        _refuse(column, "has a list of numbers that is not a band of two ends")
-    if any(isinstance(end, date) for end in what):
-        return _bands_of_dates(column, what)
-    low, high = (_end(column, end) for end in what)
-    if low is not None and high is not None and low > high:
-        _refuse(column, "has a band that ends before it begins")
-    return ((low, high),)
+    return _bands_of(column, what, _day if any(isinstance(end, date) for end in ends) else _end)
 
 
-def _bands_of_dates(column: str, what: Any) -> tuple[Band, ...]:
+def _bands_of(column: str, what: Any, end: Callable[[str, Any], End]) -> tuple[Band, ...]:
     if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
-        return tuple(band for part in what for band in _bands_of_dates(column, part))
+        return tuple(sorted((band for part in what for band in _bands_of(column, part, end)), key=_low))
     if not isinstance(what, (list, tuple)) or len(what) != 2 or list(what) == [None, None]:
-        _refuse(column, "has dates that are not a band of two ends")
-    low, high = (None if end is None else _day(column, end) for end in what)
-    if low is not None and high is not None and low > high:
+        _refuse(column, "has a list of numbers or dates that is not a band of two ends")
+    low, high = (None if given is None else end(column, given) for given in what)
+    if low is not None and high is not None and low > high:  # type: ignore[operator]
         _refuse(column, "has a band that ends before it begins")
     return ((low, high),)
 
@@ -236,9 +222,9 @@ def _years_before(day: date, years: int) -> date:
         return day.replace(year=day.year - years, day=28)
 
 
-def _end(column: str, given: Any) -> Fraction | None:
-    number = None if given is None else parse_exact(given)
-    if given is not None and (number is None or _decimal(number) is None):
+def _end(column: str, given: Any) -> Fraction:
+    number = parse_exact(given)
+    if number is None or _decimal(number) is None:
         _refuse(column, "has an end that is not a decimal number")
     return number
 
