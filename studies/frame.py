@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from discreet.present.views import Result, View, plain
 from discreet.progress import Progress, tell
 
-Word = Literal["holds", "holds in part", "does not hold"]
+Word = Literal["holds", "holds in part", "does not hold", "not covered"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Claim:
 
     A claim of a paper carries the paper's own sentence as `quote` (formulas typed in plain text, "..." where words are left out).
     A claim that is `ours`, such as the solution of an exercise or something beyond the paper, quotes what it answers, if anything.
-    `refuted_if` says what evidence would have led to another verdict.
+    `refuted_if` says what evidence would have led to another verdict. What is "not covered" is neither computed nor judged; `found`
+    says what there is instead.
     """
 
     where: str

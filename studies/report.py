@@ -10,11 +10,12 @@ from discreet.present.html import page, section, table
 
 from .frame import Claim, Findings, counted, otherwise
 
-_MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no"}
+_MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not covered": "open"}
 _STYLE = """
 .verdict { display: inline-block; white-space: nowrap; padding: 0 .5rem; border-radius: 4px; font-size: .85rem; font-weight: 600 }
 .yes { background: #d7ecf7; color: #00466e }
 .part { background: #fdf0d0; color: #6b4a00 } .no { background: #fbdccb; color: #7d2f00 }
+.open { background: #e8e4dc; color: #3d3a34 }
 figure { margin: 1rem 0 } figure svg { max-width: 100%; height: auto }
 .wide { overflow-x: auto } .claims td { vertical-align: top } .claims td:nth-child(2) { min-width: 17rem }
 .claims q { font-style: italic; color: #4a5568 }

@@ -207,10 +207,12 @@ def test_a_right_answer_costs_nothing():
 
 
 def test_row_honesty_does_not_make_the_true_value_most_likely():
-    """The slide writes Pr[i|i] >= Pr[i|j] "(true value is most likely)"; that is column honesty, Pr[i|i] >= Pr[j|i]."""
+    """Pr[i|i] >= Pr[i|j] "(true value is most likely)": so it is, given the report; given the truth, another report may be."""
     a, n = Fraction(9, 10), 4
     given = truncated_geometric(n, a)  # row: truth, column: report
-    assert all(given[i][i] >= given[j][i] for i in range(n + 1) for j in range(n + 1))  # RH, as the slide defines it
+    assert all(
+        given[i][i] >= given[j][i] for i in range(n + 1) for j in range(n + 1)
+    )  # read along the row, as RH is meant
     assert max(range(n + 1), key=lambda report: given[1][report]) == 0  # and yet of 1 the most likely report is 0
     letters = set(dt.properties(dt.geometric(n, alpha=a)))
     assert "RH" in letters
@@ -381,7 +383,7 @@ def two_stage_law(cell: int, a: Fraction, reports: range) -> list[Fraction]:
     return [(1 - a) / (1 + a) * a ** abs(cell - r) for r in reports]
 
 
-def test_the_sensitivity_of_the_side_information_is_not_10():
+def test_what_the_declared_sensitivity_of_10_comes_to():
     """5.2.1: "we define the size of database n = 100, the global sensitivity to be 10, and the query output domain L to be a
     bounded real interval [-10, 10]". By (1), one of 100 records in that interval changes the maximum by 20, the mean by 1/5."""
     low, high, n = Fraction(-10), Fraction(10), 100

@@ -96,11 +96,11 @@ def work(setting: Setting) -> Found:
         Claim(
             "R2",
             "open question: what would the optimal mechanism be if we relax the assumption of constant noise over query outputs?",
-            f"for every loss, prior and level that was tried there is one, designed over data sets with a certificate (gaps up to "
-            f"{max(gaps):.0e}); median, maximum, range and sum of up to {sizes[-1][0]} records, with up to "
+            "for every loss, prior and level that was tried there is one, designed over data sets with a certificate (gaps "
+            f"up to {max(gaps):.0e}); median, maximum, range and sum of up to {sizes[-1][0]} records, with up to "
             f"{max(uneven.values())} different local sensitivities. Its mean loss is {min(beaten.values()):.2f} to "
-            f"{max(beaten.values()):.2f} times that of the better of staircase noise with global sensitivity and Cauchy noise with "
-            "smooth sensitivity, both clamped",
+            f"{max(beaten.values()):.2f} times that of the better of staircase noise with global sensitivity and Cauchy noise "
+            "with smooth sensitivity, both clamped",
             verdict([gap < 1e-6 for gap in gaps] + [ratio <= 1 + 1e-9 for ratio in beaten.values()]),
             quote=(
                 "a natural question here is: what would the optimal mechanism be if we relax the assumption of constant noise "
@@ -113,8 +113,8 @@ def work(setting: Setting) -> Found:
             "section 4.1, challenges",
             "relaxing the assumption of constant sensitivity leads to loss of linearity in the optimization problem",
             "the program of [6], over one noise for all answers, no longer gives the optimum: staircase noise has up to "
-            f"{1 / min(stairs_beaten):.1f} times its loss. But over data sets the program is linear: a variable for each data set "
-            "and report, one inequality for each pair of neighbours and report, and multipliers that prove the optimum up to "
+            f"{1 / min(stairs_beaten):.1f} times its loss. But over data sets the program is linear: a variable for each data "
+            "set and report, one inequality for each pair of neighbours and report, and multipliers that prove the optimum up to "
             f"{max(gaps):.0e} in all {len(gaps)} cells. It is larger, and grows with the number of data sets",
             verdict([min(stairs_beaten) < 1 - 1e-6, max(gaps) > 1e-6]),
             quote=(
@@ -145,6 +145,23 @@ def work(setting: Setting) -> Found:
             verdict([abs(x) < 1e-6 for x in ordered]),
             refuted_if="the design over data sets had a smaller worst case by 1e-6 of it or more",
             ours=True,
+        ),
+        Claim(
+            "R1, level 6 of figure 2",
+            "open question: universally optimal oblivious mechanisms for other queries",
+            "open. What is known here (`three-graphs`): queries whose answers form a path, such as thresholds, have one; on a "
+            "ring no level has; on a star they exist for some users and levels. There is no test that decides it for any query",
+            "not covered",
+            "Do there exist universally optimal oblivious mechanisms for queries other than those stated in [7]? (Level 6.)",
+        ),
+        Claim(
+            "section 6",
+            "open question: optimal mechanisms for several answers at once",
+            "open. The designs here answer with one number. Tables get their noise cell by cell, and nothing is said of an "
+            "optimum",
+            "not covered",
+            "we want to explore the design and existence of optimal NGMs (both oblivious and non-oblivious) in the "
+            "multi-dimensional query output scenario under the presence or absence of side-information",
         ),
     ]
     values_found = {}

@@ -168,6 +168,22 @@ def work(setting: Setting) -> Found:
             refuted_if="at one alpha the price at the largest n were not below half of its largest value over n",
             ours=True,
         ),
+        Claim(
+            "summary, the last slide",
+            "the constraints can be read as regularization",
+            "no more than that each costs accuracy: by how much is in the last table. As a penalty, or with a prior on "
+            "mechanisms, they were not tried",
+            "not covered",
+            "Interpret constraints as regularization",
+        ),
+        Claim(
+            "summary, the last slide",
+            "constrained mechanisms for structured and unstructured data",
+            "discreet publishes counts, sums, means and shares of tables. Constraints such as these are there for counts "
+            "alone; for graphs, movement patterns, text, images and video there is nothing",
+            "not covered",
+            "Structured data: other statistics, graphs, movement patterns ... Unstructured data: text, images, video?",
+        ),
     ]
     values |= {"closed forms that fail": failed, "cells beaten by guessing the middle": len(beaten)}
     values["closed forms with properties that fail"] = sum(row["fails"] for row in forms)
