@@ -68,8 +68,8 @@ class Direct(NamedTuple):
 
 
 class _Direct(NamedTuple):
-    """The same with what one report more may change, how far the distribution leans to one side (see leaning), and the least
-    and the most that can be."""
+    """The same with what one report more may change, how far the distribution leans to one side (see leaning), the least
+    and the most that can be, and how far a curved function of two means moves with them (see _variance)."""
 
     estimate: Any
     error: Any
@@ -77,6 +77,7 @@ class _Direct(NamedTuple):
     lean: Any
     least: Any
     most: Any
+    bend: Any = 0.0
 
     @property
     def counted_error(self) -> Any:
@@ -178,7 +179,7 @@ class Estimate(Frozen, Result):
         or less), "cell(3)" or "cdf(3)" for one of them, a function of a true value, or an array with its numbers: then the mean of
         that function. The variance is E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of
         that estimate, which is taken off again, so it is unbiased too (it can be negative); its standard error is by the delta
-        method, for many reports. A few reports that all say the same have a standard error of 0; `interval` counts one more.
+        method, to the second order. A few reports that all say the same have a standard error of 0; `interval` counts one more.
         """
         return Direct(*self._direct(of)[:2])
 
@@ -200,7 +201,7 @@ class Estimate(Frozen, Result):
                     return self._of_hits(*hits)
                 case "cells" | "cdf":
                     parts = [self._linear(block) for block in self._blocks(of == "cdf")]
-                    return _Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
+                    return _Direct(*(np.concatenate(side) for side in zip(*(part[:-1] for part in parts), strict=True)))
             named = indicator(of, self.mechanism.inputs, RecoveryError) if self.mechanism.inputs.is_ordered else None
             if named is None:
                 raise RecoveryError(
@@ -220,7 +221,8 @@ class Estimate(Frozen, Result):
         The standard error counts one report more, of any kind, so that a few reports that are all alike do not make a point.
         Where few reports decide, as with 95 % zeros, the estimate and its standard error are small together: the interval then
         reaches farther to the side to which the reports lean (the Cornish-Fisher term of a studentised mean: the third central
-        moment over the variance, times (1 + 2 z^2)/6N).
+        moment over the variance, times (1 + 2 z^2)/6N). For a variance the square of the estimated mean counts, too, and
+        moves the interval down.
         """
         miss = 1 - share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
         if miss < _CLOSEST:
@@ -230,7 +232,7 @@ class Estimate(Frozen, Result):
     def _around(self, found: _Direct, miss: float) -> tuple[Any, Any]:
         """The interval around a direct estimate that misses so often."""
         z = -NormalDist().inv_cdf(miss / 2)
-        shift = found.lean * (1 + 2 * z**2) / (6 * self.reports)
+        shift = (found.lean * (1 + 2 * z**2) - 6 * found.bend * (1 + z**2)) / (6 * self.reports)
         centre = np.clip(found.estimate, found.least, found.most) + shift
         reach = np.hypot(shift, z * found.counted_error)
         ends = np.maximum(centre - reach, found.least), np.minimum(centre + reach, found.most)
@@ -348,12 +350,22 @@ class Estimate(Frozen, Result):
         return _Direct((seen - miss) / gain, error, same / (gain * number), (1 - 2 * seen) / gain, 0 * same, same)
 
     def _variance(self) -> _Direct:
+        """The mean square around the estimated mean M, less (M - m)^2 for the true mean m.
+
+        That square L has the influence function of the variance itself. Where noise is large and reports are few,
+        (M - m)^2 counts as well: with s the standard error of M it adds 2 s^4 to the variance of the estimate,
+        -6 cov(L, M)^2 to its third cumulant, and -4 cov(L, M)^2 to how its estimated variance moves with it. By Cornish and
+        Fisher the interval moves by ((1 + 2 z^2) E L^3 - 6 (1 + z^2) cov(L, M)^2) / (6 N var(L)), moments of one report.
+        """
         mean = self._linear(self._positions)
-        # around the estimated mean, the square has the influence function of the variance itself
-        square = self._linear((self._positions - mean.estimate) ** 2)
+        around = (self._positions - mean.estimate) ** 2
+        square, h = self._linear(around), self._channel.unpull(np.stack([self._positions, around], axis=1))
+        apart = h - self._q @ h
+        spread, together = self._q @ apart[:, 1] ** 2, self._q @ apart.prod(axis=1)
+        error, bend = math.hypot(square.error, math.sqrt(2) * mean.error**2), together**2 / spread if spread else 0.0
         unit, widest = float(self.mechanism.inputs.step) ** 2, (mean.most - mean.least) ** 2 / 4
-        found = square.estimate + mean.error**2, square.error, square.one_more, square.lean, 0.0, widest
-        return _Direct(*(unit * part for part in found))
+        found = square.estimate + mean.error**2, error, square.one_more, square.lean, 0.0, widest, bend
+        return _Direct(*(float(unit * part) for part in found))
 
     def _blocks(self, cumulative: bool) -> Iterator[Floats]:
         """The indicators of {value} or of {value or less} for all values, as columns, some at a time."""
