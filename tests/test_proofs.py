@@ -476,7 +476,7 @@ def mend(d: Document, dice: random.Random) -> None:
     """Claims that fit the numbers after all, in part: half of what is forged should get past the first checks."""
     try:
         channel = verify._channel(d["channel"])
-        near = verify._neighbours(d["neighbours"], channel.rows)
+        near = verify._neighbours(d["neighbours"], channel)
         alpha = Fraction(d["level"]["alpha"])
         if near.reach is None:
             d["claims"]["tight"] = None

@@ -1102,6 +1102,7 @@ def test_pairs_on_an_open_grid_are_positions():
     verify.verify(d)
     assert files.loads(bytes_of(d)) == m
     assert kind_of_fault(resigned(d, put("neighbours", "pairs", "-6 -1"))) == "claim"  # three edges of stairs
+    assert kind_of_fault(resigned(d, put("neighbours", "pairs", "-1 1"))) == "shape"  # beyond the grid's end
 
 
 def test_every_function_says_what_it_does():

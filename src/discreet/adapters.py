@@ -38,9 +38,7 @@ def to_opendp(m: Mechanism) -> Any:
 
     def draw(value: int) -> int:
         if (low is not None and value < low) or (high is not None and value > high):
-            raise OutOfRangeError(
-                f"A true value lies outside {m.inputs}; clamp it first.", value=value, low=low, high=high
-            )
+            raise OutOfRangeError(f"A true value lies outside {m.inputs}; clamp it first.", low=low, high=high)
         return int(m.sample(value))
 
     def rho(distance: int) -> float:

@@ -29,15 +29,15 @@
 
 A PrivacyWarning is no error: what was asked for is done, and tells more than it seems to.
 
-Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
-an attribute of the exception.
+Messages say what was wrong, where, and what to do next. A value that may be private stands neither in a message
+nor in an attribute, which trackers of errors collect: an error says at which position it was.
 
 >>> import discreet as dt
 >>> try:
 ...     dt.geometric(8, alpha="1/2").sample(9)
 ... except dt.errors.OutOfRangeError as error:
-...     print(error.low, error.high, error.value)
-0 8 9
+...     print(error.position, error.low, error.high)
+0 0 8
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class GridError(DiscreetError):
 
 
 class OutOfRangeError(DiscreetError):
-    """A true value outside the inputs' grid. `position`, `low`, `high`; the offending `value` only here."""
+    """A true value outside the inputs' grid: its `position`, and the grid's `low` and `high`. It does not hold the value."""
 
 
 class SourceError(DiscreetError):

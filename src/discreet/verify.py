@@ -273,6 +273,7 @@ class _Channel:
 
     effort: Effort
     noise: _Noise | None = None  # that is added to the truth, if that is all
+    ends: tuple[int | None, int | None] = None, None  # of an unbounded one: 0, or none
 
     def __init__(self, rows: int | None, reports: int | None) -> None:
         self.rows, self.reports = rows, reports
@@ -475,8 +476,8 @@ class _Window(_Channel):
 class _Projective(_Channel):
     """Of K = (q^t - 1)/(q - 1) reports those of a hyperplane, turned by one for each true value, are 1/a times as likely; q = p^m.
 
-    The hyperplane is where a recurrence is 0 (channels/projective.py says why). Whichever places these are, every row has the
-    same two weights equally often, so that no ratio is above 1/a; and no set but the whole circle is the same when turned by one.
+    The hyperplane is where a recurrence with a primitive polynomial is 0 (channels/projective.py says why). Every row has the same
+    two weights equally often, so that no ratio is above 1/a; and no set but the whole circle is the same when turned by one.
     """
 
     def __init__(self, size: int, points: int, m: int, p: int, recurrence: list[int], a: Fraction) -> None:
@@ -493,8 +494,6 @@ class _Projective(_Channel):
             zero[i % self.points] &= terms[0] == 0
             terms.append(-sum(r * terms[k] for k, r in factors) % self.p)
             terms.popleft()
-        right = sum(zero) == (self.points - 1) // self.p**self.m
-        _need(right, "shape", "The recurrence is not 0 as often as a hyperplane has points.")
         first = zero.index(True)
         return [self.a.denominator if here else self.a.numerator for here in zero[first:] + zero[:first]]
 
@@ -773,7 +772,54 @@ def _read_projective(part: Any) -> _Channel:
     )
     fits = 2 <= size <= points < MAX_POINTS and len(factors) == m * t and all(0 <= r < p for r in factors)
     _need(fits and 0 < a < 1, "shape", "Hyperplanes need as many points as values, m t numbers below p, and 0 < a < 1.")
+    _need(
+        _is_primitive(p, factors),
+        "shape",
+        "The polynomial of the recurrence is not primitive, so it has no hyperplanes.",
+    )
     return _Projective(size, points, m, p, factors, a)
+
+
+def _is_primitive(p: int, factors: list[int]) -> bool:
+    """Is p^n - 1 the order of x modulo p and f = x^n + r_(n-1) x^(n-1) + ... + r_0? No ring but a field has so many units."""
+    n, order = len(factors), p ** len(factors) - 1
+
+    def times(a: list[int], b: list[int]) -> list[int]:
+        """The product modulo p and f, from the lowest coefficient on."""
+        product = [0] * (2 * n - 1)
+        for i, x in enumerate(a):
+            for k, y in enumerate(b):
+                product[i + k] += x * y
+        for i in range(2 * n - 2, n - 1, -1):
+            for k, r in enumerate(factors):
+                product[i - n + k] -= product[i] * r
+        return [x % p for x in product[:n]]
+
+    one, x = [1] + [0] * (n - 1), [0, 1] + [0] * (n - 2)
+
+    def power(exponent: int) -> list[int]:
+        """A power of x."""
+        found = one
+        for bit in f"{exponent:b}":
+            found = times(found, found)
+            found = times(found, x) if bit == "1" else found
+        return found
+
+    primes = {r for part in (p - 1, order // (p - 1)) for r in _primes_of(part)}
+    return power(order) == one and all(power(order // r) != one for r in primes)
+
+
+def _primes_of(number: int) -> Iterator[int]:
+    """The primes that divide a number below 2^44, by trial."""
+    d = 2
+    while d * d <= number:
+        if number % d == 0:
+            yield d
+            number //= d
+        else:
+            d += 1
+    if number > 1:
+        yield number
 
 
 def _read_additive(part: Any) -> _Channel:
@@ -969,8 +1015,10 @@ def _keeps(ratio: _Ratio, alpha: Fraction, distance: Fraction, effort: Effort) -
     return grants(ratio.alpha, distance / ratio.power, 1 / alpha, effort)
 
 
-def _neighbours(part: Any, rows: int | None) -> _Neighbours:
-    """Those that a part of the file describes, for so many true values."""
+def _neighbours(part: Any, channel: _Channel) -> _Neighbours:
+    """Those that a part of the file describes, for the true values of a channel."""
+    rows = channel.rows
+    low, high = channel.ends if rows is None else (0, rows - 1)
     kind = _field(part, "kind", "neighbours")
     if kind == "steps":
         reach = _integer(_fields(part, "neighbours", "kind", "steps")[1], "number of steps")
@@ -992,7 +1040,7 @@ def _neighbours(part: Any, rows: int | None) -> _Neighbours:
     pairs = tuple(zip(ends[::2], ends[1::2], apart, strict=False))
     _need(
         0 < 2 * len(apart) == len(ends)
-        and all(i < k and (rows is None or 0 <= i < k < rows) for i, k, _ in pairs)
+        and all(i < k and (low is None or low <= i) and (high is None or k <= high) for i, k, _ in pairs)
         and [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs})
         and min(apart) >= 0,
         "shape",
@@ -1163,7 +1211,7 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
             "shape",
             "Noise must be added on one grid and saturate where that grid ends.",
         )
-    near, (alpha, asked_as) = _neighbours(neighbours, channel.rows), _level(level, effort)
+    near, (alpha, asked_as) = _neighbours(neighbours, channel), _level(level, effort)
     ratio = near.hold(channel, alpha)
     tight, listed, *_ = _fields(claims, "claims", "tight", "properties", maybe=("rho",))
     rho = _rho(claims.get("rho"), near.concentration(channel), effort)
@@ -2757,7 +2805,7 @@ class Release:
         for top, law in laws.items():
             channel = _channel(law.written["channel"], Effort())
             channel.effort = self.effort
-            _neighbours(law.neighbours, channel.rows).hold(channel, level)
+            _neighbours(law.neighbours, channel).hold(channel, level)
             own = digest({**law.written, "alpha": str(level), "neighbours": law.neighbours})
             drawn[top] = _Drawn(_text(family, "family"), channel, own, _grid(law.written["outputs"], "outputs"), level)
         return {size: drawn[tops[size]] for size in sizes}

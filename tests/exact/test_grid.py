@@ -82,7 +82,7 @@ def test_an_out_of_range_value_is_not_in_the_message():
     with pytest.raises(OutOfRangeError) as caught:
         dt.Grid.of(100).position(123456)
     assert "123456" not in str(caught.value)
-    assert caught.value.value == 123456
+    assert "123456" not in str(vars(caught.value))
     assert "0..100" in str(caught.value)
 
 

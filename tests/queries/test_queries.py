@@ -458,7 +458,7 @@ def test_the_next_move_is_one_that_can_be_made():
         q.release([0, 1], step="1/2", epsilon=1, distribution="laplace")
     with pytest.raises(OutOfRangeError, match="neither 0 nor 1") as refused:
         dt.queries.sensitivity("count", [0, 1, 7])
-    assert (refused.value.position, refused.value.value) == (2, 7)
+    assert (refused.value.position, "7" in str(vars(refused.value))) == (2, False)
     assert "widen" not in str(refused.value)
     with pytest.raises(GridError, match="low is missing"):
         dt.queries.query("mean", records=2)

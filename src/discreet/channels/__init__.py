@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, TableError
+from ..errors import FileError
 from ..noise import read_noise
 from .contract import Channel, Finite, GridRoom, PropertyFault, Ratio
 from .mixture import Mixture
@@ -78,10 +78,7 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
         case "projective":
             space = Space(*(int(part[name]) for name in ("p", "m", "t")))
             recurrence = tuple(int(r) for r in part["recurrence"].split())
-            try:
-                return Projective(int(part["size"]), space, recurrence, Fraction(part["a"]))
-            except TableError as error:  # private all the same, but not as good as it says
-                raise FileError(f"The file's hyperplanes are none: {error}", kind="shape") from None
+            return Projective(int(part["size"]), space, recurrence, Fraction(part["a"]))
         case "additive":
             return Additive(read_noise(part["noise"]), part["low"], part["high"])
         case "clamped":

@@ -175,7 +175,6 @@ class Cells:
             raise OutOfRangeError(
                 f"The true value at position {at} is no number from {self.edges[0]} to {self.edges[-1]}; clamp it, or use a wider "
                 "interval. Nothing was drawn.",
-                value=value,
                 position=at,
             )
         return min(bisect_right(self.edges, number) - 1, self.size - 1)

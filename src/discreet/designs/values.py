@@ -74,7 +74,6 @@ class Values:
         raise OutOfRangeError(
             f"The true value at position {at} is none of the {self.size} values of the design; design for it, too. "
             "Nothing was drawn.",
-            value=value,
             position=at,
         )
 

@@ -203,24 +203,23 @@ class Grid:
         number = parse_value(value)
         infinite = isinstance(number, float) and not (isinstance(value, Decimal) and value.is_finite())
         if number is None or (infinite and not clamp):
-            raise self.refusal(at, value, NOT_A_NUMBER)
+            raise self.refusal(at, NOT_A_NUMBER)
         low, high = self.reach
         if low <= number <= high:
             assert isinstance(number, Fraction)
             return self.nearest(number)
         if not clamp:
-            raise self.refusal(at, value)
+            raise self.refusal(at)
         return self.nearest(low if number < low else high)
 
-    def refusal(self, at: int, value: object, why: str | None = None) -> OutOfRangeError:
-        """The message about a true value that cannot be drawn for; the value itself is an attribute, never in the text."""
+    def refusal(self, at: int, why: str | None = None) -> OutOfRangeError:
+        """The message about a true value that cannot be drawn for, without the value."""
         far = " (as far as 2^61 steps reach)" if self.n is None else ""
         sentence = (
             why or f"lies outside {self}{far}; widen the grid, or pass clamp=True to move such values to its ends"
         )
         return OutOfRangeError(
             f"The true value at position {at} {sentence}. Nothing was drawn.",
-            value=value,
             position=at,
             low=self.low,
             high=self.high,

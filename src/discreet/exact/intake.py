@@ -91,7 +91,6 @@ def _texts(listed: Any, what: str) -> Array:
             raise OutOfRangeError(
                 f"The true value at position {k} is {'missing' if missing else 'no text'}; leave it out or fill it in "
                 "before sampling. Nothing was drawn.",
-                value=value,
                 position=k,
             )
         array[k] = value
@@ -178,7 +177,6 @@ def _none_missing(missing: Any) -> None:
         raise OutOfRangeError(
             f"The true value at position {where[0]} is missing; leave it out or fill it in before sampling. "
             "Nothing was drawn.",
-            value=None,
             position=int(where[0]),
         )
 
@@ -199,7 +197,6 @@ def _no_texts(array: Array) -> Array:
             raise OutOfRangeError(
                 f"The true value at position {where} is a text, not a number; turn the column into numbers before "
                 "sampling. Nothing was drawn.",
-                value=array[where],
                 position=where,
             )
     return array

@@ -139,14 +139,12 @@ class Names(Grid):
         for k in np.flatnonzero(bad)[:1].tolist():
             absent = not isinstance(values[k], str) or not values[k]
             why = "is missing or not a text; leave it out or fill it in before sampling" if absent else None
-            raise self.refusal(offset + k, values[k], why)
+            raise self.refusal(offset + k, why)
         return found
 
-    def refusal(self, at: int, value: object, why: str | None = None) -> OutOfRangeError:
+    def refusal(self, at: int, why: str | None = None) -> OutOfRangeError:
         sentence = why or f"is none of the {len(self.names)} names; declare it, or an answer for all others (other=)"
-        return OutOfRangeError(
-            f"The true value at position {at} {sentence}. Nothing was drawn.", value=value, position=at
-        )
+        return OutOfRangeError(f"The true value at position {at} {sentence}. Nothing was drawn.", position=at)
 
     def place(self, value: object) -> int | None:
         return self.places.get(value) if isinstance(value, str) else None

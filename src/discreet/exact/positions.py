@@ -67,10 +67,10 @@ def _halved(grid: Grid) -> tuple[int, int, int, int]:
     return d, b >> exponent, t >> exponent, exponent
 
 
-def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: int, why: str | None = None) -> None:
+def _refuse(grid: Grid, bad: NDArray[np.bool_], offset: int, why: str | None = None) -> None:
     where = np.flatnonzero(bad)
     if len(where):
-        raise grid.refusal(offset + int(where[0]), values[where[0]].item(), why)
+        raise grid.refusal(offset + int(where[0]), why)
 
 
 def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> Indices:
@@ -84,7 +84,7 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
         lowest, highest = (min(max(end, int(kind.min)), int(kind.max)) for end in (least, most))
         values = np.clip(values, lowest, highest)
     elif values.size and (int(values.min()) < least or int(values.max()) > most):
-        _refuse(grid, values, (values < least) | (values > most), offset)
+        _refuse(grid, (values < least) | (values > most), offset)
     places = _whole_nearest(grid, values)
     return _to_ends(grid, places, below, above) if clamp else places
 
@@ -112,12 +112,12 @@ def _to_ends(grid: Grid, places: Indices, below: NDArray[np.bool_], above: NDArr
 
 
 def _of_floats(grid: Grid, values: Floats, clamp: bool, offset: int) -> Indices:
-    _refuse(grid, values, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, NOT_A_NUMBER)
+    _refuse(grid, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, NOT_A_NUMBER)
     low, high = grid.reach
     least, most = least_float(low), greatest_float(high)  # exact: see there
     below, above = values < least, values > most
     if not clamp:
-        _refuse(grid, values, below | above, offset)
+        _refuse(grid, below | above, offset)
         return _nearest(grid, values)
     return _to_ends(grid, _nearest(grid, np.clip(values, least, most)), below, above)
 

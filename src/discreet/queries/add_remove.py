@@ -138,9 +138,7 @@ class AddRemoveQuery(Result):
         found = [(x if isinstance(x, Fraction) else Fraction(x.item())) * unit for x in numbers]
         strange = next((k for k, x in enumerate(found) if counted and x not in (0, 1)), None)
         if strange is not None:
-            raise OutOfRangeError(
-                f"The record at position {strange} {_NO_COUNT}.", value=found[strange], position=strange
-            )
+            raise OutOfRangeError(f"The record at position {strange} {_NO_COUNT}.", position=strange)
         return sorted(found)
 
     def rank(self, size: int) -> int:

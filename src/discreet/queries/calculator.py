@@ -252,7 +252,6 @@ def _data_set(data: Any, values: list[Any], n: int) -> tuple[Any, ...]:
         if not isinstance(value, Hashable) or value not in known:
             raise OutOfRangeError(
                 f"The record at position {k} is none of the domain's values; give a wider domain.",
-                value=value,
                 position=k,
             )
     return tuple(known[v] for v in given)

@@ -116,9 +116,7 @@ def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fr
             why or f"lies outside {low}..{high}; widen the range, or pass clamp=True to move such records to its ends"
         )
         place = int(where[0])
-        raise OutOfRangeError(
-            f"The record at position {place} {sentence}.", value=array[place], position=place, low=low, high=high
-        )
+        raise OutOfRangeError(f"The record at position {place} {sentence}.", position=place, low=low, high=high)
 
 
 def exact_sum(values: Any, grid: Grid) -> Fraction:

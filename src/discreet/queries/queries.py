@@ -240,9 +240,7 @@ class Query(Result):
             strange = np.flatnonzero((found.numbers != 0) & (found.numbers != 1 / found.unit))
             if len(strange):
                 place = int(strange[0])
-                raise OutOfRangeError(
-                    f"The record at position {place} {_NO_COUNT}.", value=found.numbers[place], position=place
-                )
+                raise OutOfRangeError(f"The record at position {place} {_NO_COUNT}.", position=place)
         return found
 
     def _local(self, records: Records) -> PrivateNumber:

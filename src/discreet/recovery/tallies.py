@@ -256,7 +256,7 @@ def _refusal(position: int, why: str, value: Any = None) -> RecoveryError:
     """Without a text in its words: it may be an answer that was not yet perturbed."""
     is_text = isinstance(value, str)
     shown, more = "" if value is None or is_text else f", {show(value)},", f" {_ANSWERS}" if is_text else ""
-    return RecoveryError(f"The report at position {position}{shown} {why}.{more}", position=position, value=value)
+    return RecoveryError(f"The report at position {position}{shown} {why}.{more}", position=position)
 
 
 def _are_counts(array: NDArray[Any]) -> bool:
@@ -323,8 +323,8 @@ def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
     try:
         places = positions(grid, array, clamp=True)  # a float next to an end may stand for it; others differ from it
     except OutOfRangeError as error:
-        why, value = "is missing or not a number; leave it out", error.value  # type: ignore[attr-defined]
-        raise _refusal(error.position, why + hint, value) from None  # type: ignore[attr-defined]
+        at: int = error.position  # type: ignore[attr-defined]
+        raise _refusal(at, f"is missing or not a number; leave it out{hint}", array[at : at + 1].tolist()[0]) from None
     off = np.flatnonzero(_differ(array, grid, places))
     if len(off):
         value = array[off[0]].item() if hasattr(array[off[0]], "item") else array[off[0]]
