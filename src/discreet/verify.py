@@ -222,9 +222,19 @@ def _need(condition: bool, kind: str, message: str) -> None:
         raise Fault(kind, message)
 
 
+def _claim(condition: bool, message: str) -> None:
+    """What a file claims must hold."""
+    _need(condition, "claim", message)
+
+
+def _shape(condition: bool, message: str) -> None:
+    """What is read must be of its kind."""
+    _need(condition, "shape", message)
+
+
 def _field(holder: Any, name: str, where: str) -> Any:
     """One part of an object, which must be there."""
-    _need(isinstance(holder, dict) and name in holder, "shape", f"The {where} has no {name!r}.")
+    _shape(isinstance(holder, dict) and name in holder, f"The {where} has no {name!r}.")
     return holder[name]
 
 
@@ -232,7 +242,7 @@ def _fields(holder: Any, where: str, *names: str, maybe: tuple[str, ...] = ()) -
     """The parts with these names; there is no other, since it would be believed without having been checked."""
     found = [_field(holder, name, where) for name in names]
     unknown = next((key for key in holder if key not in names and key not in maybe), None)
-    _need(unknown is None, "shape", f"The {where} has {ascii(unknown)[:40]}, which this program does not know.")
+    _shape(unknown is None, f"The {where} has {ascii(unknown)[:40]}, which this program does not know.")
     return found
 
 
@@ -240,16 +250,16 @@ def _integer(value: Any, where: str) -> int:
     """A whole number, also one in a text."""
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
-    _need(isinstance(value, int) and not isinstance(value, bool), "shape", f"The {where} is not an integer.")
+    _shape(isinstance(value, int) and not isinstance(value, bool), f"The {where} is not an integer.")
     return int(value)
 
 
 def _rational(value: Any, where: str) -> Fraction:
     """A fraction such as 9/10, in a text."""
-    _need(isinstance(value, str), "shape", f"The {where} is not a rational number in a text.")
+    _shape(isinstance(value, str), f"The {where} is not a rational number in a text.")
     top, slash, bottom = value.partition("/")
     denominator = _integer(bottom if slash else "1", where)
-    _need(denominator > 0, "shape", f"The {where} has a denominator that is not positive.")
+    _shape(denominator > 0, f"The {where} has a denominator that is not positive.")
     return Fraction(_integer(top, where), denominator)
 
 
@@ -652,7 +662,7 @@ class _Then(_Channel):
         super().__init__(first.rows, second.reports)
         self.first, self.second = first, second
         fits = first.reports is not None and first.reports == second.rows
-        _need(fits, "shape", "Two channels in sequence do not fit.")
+        _shape(fits, "Two channels in sequence do not fit.")
 
     def _weights(self) -> Weights | None:
         """The two tables multiplied, where that is little work."""
@@ -712,7 +722,7 @@ def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channe
     """The channel that a part of the file describes, with all that it is made of."""
     effort = Effort() if effort is None else effort
     effort.parts += 1
-    _need(depth <= MAX_DEPTH and effort.parts <= MAX_PARTS, "shape", "The file has too many channels in sequence.")
+    _shape(depth <= MAX_DEPTH and effort.parts <= MAX_PARTS, "The file has too many channels in sequence.")
     kind = _field(part, "kind", "channel")
     if kind == "then":
         _, first, second = _fields(part, "channel", "kind", "first", "second")
@@ -720,7 +730,7 @@ def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channe
     elif kind == "mixture" and part.get("other") is not None:
         channel = _read_mixture(part, _channel(part["other"], effort, depth + 1))
     else:
-        _need(isinstance(kind, str) and kind in _READERS, "shape", "The channel is of an unknown kind.")
+        _shape(isinstance(kind, str) and kind in _READERS, "The channel is of an unknown kind.")
         channel = _READERS[kind](part)
     channel.effort = effort
     return channel
@@ -730,7 +740,7 @@ def _read_geometric(part: Any) -> _Channel:
     """Geometric noise on 0..n."""
     _, n, a = _fields(part, "channel", "kind", "n", "a")
     n, a = _integer(n, "n"), _rational(a, "a")
-    _need(n >= 1 and 0 < a < 1, "shape", "A geometric distribution needs n >= 1 and 0 < a < 1.")
+    _shape(n >= 1 and 0 < a < 1, "A geometric distribution needs n >= 1 and 0 < a < 1.")
     return _Geometric(n, a)
 
 
@@ -739,14 +749,12 @@ def _read_mixture(part: Any, other: _Channel | None = None) -> _Channel:
     _, size, keep, *_ = _fields(part, "channel", "kind", "size", "keep", *(("other", "ends") if other else ()))
     size, keep = _integer(size, "size"), _rational(keep, "keep")
     ends = None if part.get("ends") is None else _rational(part["ends"], "ends")
-    _need(
+    _shape(
         size >= 2 and all(0 <= chance < 1 for chance in (keep, ends or 0)),
-        "shape",
         "Keeping needs two values and a probability in [0, 1).",
     )
-    _need(
+    _shape(
         other is None or (other.rows == other.reports == size and size <= MAX_ENTRIES),
-        "shape",
         "The channel that draws what is not kept does not fit.",
     )
     return _Keep(size, keep, ends, other)
@@ -756,7 +764,7 @@ def _read_window(part: Any) -> _Channel:
     """A window around the true value."""
     _, n, width, a = _fields(part, "channel", "kind", "n", "width", "a")
     n, width, a = _integer(n, "n"), _integer(width, "width"), _rational(a, "a")
-    _need(n >= 1 and width >= 1 and 0 < a < 1, "shape", "A window needs n >= 1, width >= 1 and 0 < a < 1.")
+    _shape(n >= 1 and width >= 1 and 0 < a < 1, "A window needs n >= 1, width >= 1 and 0 < a < 1.")
     return _Window(n, width, a)
 
 
@@ -765,18 +773,14 @@ def _read_projective(part: Any) -> _Channel:
     _, *numbers, recurrence, a = _fields(part, "channel", "kind", "size", "p", "m", "t", "recurrence", "a")
     (size, p, m, t), a = (_integer(number, "space") for number in numbers), _rational(a, "a")
     small = 2 <= p < MAX_POINTS and 1 <= m <= 64 and 2 <= t <= 64 and m * p ** (m * (t - 1)) < 2 * MAX_POINTS
-    _need(small, "shape", "A projective space needs a field, two dimensions and at most 2^21 points.")
+    _shape(small, "A projective space needs a field, two dimensions and at most 2^21 points.")
     points, factors = (
         (p ** (m * t) - 1) // (p**m - 1),
         [_integer(r, "recurrence") for r in _words(recurrence, "numbers")],
     )
     fits = 2 <= size <= points < MAX_POINTS and len(factors) == m * t and all(0 <= r < p for r in factors)
-    _need(fits and 0 < a < 1, "shape", "Hyperplanes need as many points as values, m t numbers below p, and 0 < a < 1.")
-    _need(
-        _is_primitive(p, factors),
-        "shape",
-        "The polynomial of the recurrence is not primitive, so it has no hyperplanes.",
-    )
+    _shape(fits and 0 < a < 1, "Hyperplanes need as many points as values, m t numbers below p, and 0 < a < 1.")
+    _shape(_is_primitive(p, factors), "The polynomial of the recurrence is not primitive, so it has no hyperplanes.")
     return _Projective(size, points, m, p, factors, a)
 
 
@@ -805,29 +809,19 @@ def _is_primitive(p: int, factors: list[int]) -> bool:
             found = times(found, x) if bit == "1" else found
         return found
 
-    primes = {r for part in (p - 1, order // (p - 1)) for r in _primes_of(part)}
+    halves = [
+        (d, part // d) for part in (p - 1, order // (p - 1)) for d in range(1, math.isqrt(part) + 1) if part % d == 0
+    ]
+    divisors = sorted({d for pair in halves for d in pair if d > 1})  # all primes that divide the order are among them
+    primes = [d for k, d in enumerate(divisors) if all(d % smaller for smaller in divisors[:k])]
     return power(order) == one and all(power(order // r) != one for r in primes)
-
-
-def _primes_of(number: int) -> Iterator[int]:
-    """The primes that divide a number below 2^44, by trial."""
-    d = 2
-    while d * d <= number:
-        if number % d == 0:
-            yield d
-            number //= d
-        else:
-            d += 1
-    if number > 1:
-        yield number
 
 
 def _read_additive(part: Any) -> _Channel:
     """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
-    _need(
+    _shape(
         all(end is None or (type(end) is int and end == 0) for end in ends),
-        "shape",
         "The ends of unbounded noise are 0 or open.",
     )
     law = _noise(noise)
@@ -838,7 +832,7 @@ def _read_clamped(part: Any) -> _Channel:
     """Noise on 0..n."""
     _, n, noise = _fields(part, "channel", "kind", "n", "noise")
     n = _integer(n, "n")
-    _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
+    _shape(n >= 1, "Clamped noise needs n >= 1.")
     law = _noise(noise)
     return _Gaussian(law, n + 1, (0, n)) if isinstance(law, Fraction) else _Clamped(n, law)
 
@@ -847,7 +841,7 @@ def _read_map(part: Any) -> _Channel:
     """One target for each true value."""
     _, size, targets = _fields(part, "channel", "kind", "size", "targets")
     size, targets = _integer(size, "size"), [_integer(t, "map") for t in _words(targets, "targets")]
-    _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
+    _shape(len(targets) > 0 and all(0 <= t < size for t in targets), "A map points outside its reports.")
     return _Map(targets, size)
 
 
@@ -855,18 +849,17 @@ def _read_table(part: Any) -> _Channel:
     """Rows of weights that sum to the total, which drawing can divide into cells."""
     _, total, rows = _fields(part, "channel", "kind", "total", "rows")
     total = _integer(total, "total")
-    _need(
+    _shape(
         isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows),
-        "shape",
         "A table is a list of at least two rows, each a text of integers.",
     )
     width = len(rows[0].split())
-    _need(width >= 1 and len(rows) * width <= MAX_ENTRIES, "shape", "A table has from 1 to 2^20 weights.")
+    _shape(width >= 1 and len(rows) * width <= MAX_ENTRIES, "A table has from 1 to 2^20 weights.")
     weights = [[_integer(w, f"row {i}") for w in row.split()] for i, row in enumerate(rows)]
-    _need(all(len(row) == width for row in weights), "shape", "The rows of the table differ in length.")
+    _shape(all(len(row) == width for row in weights), "The rows of the table differ in length.")
     _need(0 < total <= MAX_TOTAL, "sum", f"The total {total} is not between 1 and 2^63.")
     for i, row in enumerate(weights):
-        _need(min(row) >= 0, "shape", f"Row {i} has a negative weight.")
+        _shape(min(row) >= 0, f"Row {i} has a negative weight.")
         _need(sum(row) == total, "sum", f"Row {i} sums to {sum(row)}, not to the total {total}.")
     cells = 1 << (width - 1).bit_length()
     _need(total % cells == 0, "sum", f"The total {total} is not a multiple of {cells}, the cells that drawing needs.")
@@ -888,25 +881,25 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
 def _noise(part: Any) -> _Noise | Fraction:
     """The distribution of the noise: geometric or staircase; of Gaussian noise its q."""
     family = _field(part, "family", "noise")
-    _need(family in ("geometric", "staircase", "gaussian"), "shape", "The noise is of an unknown family.")
+    _shape(family in ("geometric", "staircase", "gaussian"), "The noise is of an unknown family.")
     if family == "gaussian":
         q = _rational(_fields(part, "noise", "family", "q")[1], "q")
-        _need(0 < q < 1, "shape", "Gaussian noise needs 0 < q < 1.")
+        _shape(0 < q < 1, "Gaussian noise needs 0 < q < 1.")
         return q
     if family == "geometric":
         _, a = _fields(part, "noise", "family", "a")
         a = _rational(a, "a")
-        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
+        _shape(0 < a < 1, "Geometric noise needs 0 < a < 1.")
         return _Noise(a, 1, 1)
     _, b, D, r = _fields(part, "noise", "family", "b", "D", "r")
     b, D, r = _rational(b, "b"), _integer(D, "D"), _integer(r, "r")
-    _need(0 < b < 1 and 1 <= r <= D <= MAX_STAIR, "shape", "Staircase noise needs 0 < b < 1 and 1 <= r <= D <= 2^13.")
+    _shape(0 < b < 1 and 1 <= r <= D <= MAX_STAIR, "Staircase noise needs 0 < b < 1 and 1 <= r <= D <= 2^13.")
     return _Noise(b, D, r)
 
 
 def _words(text: Any, name: str) -> list[str]:
     """The parts of a text, between spaces."""
-    _need(isinstance(text, str), "shape", f"The {name} are not a text of integers.")
+    _shape(isinstance(text, str), f"The {name} are not a text of integers.")
     return list(text.split())
 
 
@@ -975,7 +968,7 @@ class _Neighbours:
     def edges(self, size: int) -> list[tuple[int, int]]:
         """Every pair once, as positions in order; a certificate has two lines of multipliers for each."""
         if self.reach is None:
-            _need(all(d == 1 for *_, d in self.pairs), "shape", "A certificate is not about neighbours with distances.")
+            _shape(all(d == 1 for *_, d in self.pairs), "A certificate is not about neighbours with distances.")
             return [(i, k) for i, k, _ in self.pairs]
         return [(j, k) for j in range(size) for k in range(j + 1, min(j + self.reach, size - 1) + 1)]
 
@@ -990,17 +983,15 @@ class _Neighbours:
         """Refuse what is not private at this level; the tight level, for pairs a bound of it."""
         if self.reach is not None:
             ratio = channel.tight(self.reach if channel.rows is None else min(self.reach, channel.rows - 1))
-            _need(
+            _claim(
                 _keeps(ratio, alpha, Fraction(1), channel.effort),
-                "claim",
                 f"The level alpha = {alpha} does not hold for all neighbours.",
             )
             return ratio
         channel.effort.spend(len(self.pairs) * 10**4)
         for i, k, d in self.pairs:
-            _need(
+            _claim(
                 _keeps(channel.between(i, k), alpha, d, channel.effort),
-                "claim",
                 f"The level alpha = {alpha} does not hold between the values {i} and {k}.",
             )
         return _Ratio(alpha, exact=False)
@@ -1022,13 +1013,13 @@ def _neighbours(part: Any, channel: _Channel) -> _Neighbours:
     kind = _field(part, "kind", "neighbours")
     if kind == "steps":
         reach = _integer(_fields(part, "neighbours", "kind", "steps")[1], "number of steps")
-        _need(reach >= 1, "shape", "Neighbours are less than one step apart.")
+        _shape(reach >= 1, "Neighbours are less than one step apart.")
         return _Neighbours(f"true values at most {'one step' if reach == 1 else f'{reach} steps'} apart", reach)
     if kind == "any":
         _fields(part, "neighbours", "kind")
-        _need(rows is not None, "shape", "No noise hides any two values of an open grid from each other.")
+        _shape(rows is not None, "No noise hides any two values of an open grid from each other.")
         return _Neighbours("any two true values", (rows or 0) - 1)
-    _need(kind in ("pairs", "distances"), "shape", "The neighbours are of an unknown kind.")
+    _shape(kind in ("pairs", "distances"), "The neighbours are of an unknown kind.")
     _need(len(str(part.get("pairs"))) < 2**24, "too large", "There are too many pairs of neighbours in the file.")
     _, text, *lengths = _fields(part, "neighbours", "kind", "pairs", *(["distances"] if kind == "distances" else []))
     ends = [_integer(j, "neighbours") for j in _words(text, "neighbours")]
@@ -1038,12 +1029,11 @@ def _neighbours(part: Any, channel: _Channel) -> _Neighbours:
         else [Fraction(1)] * (len(ends) // 2)
     )
     pairs = tuple(zip(ends[::2], ends[1::2], apart, strict=False))
-    _need(
+    _shape(
         0 < 2 * len(apart) == len(ends)
         and all(i < k and (low is None or low <= i) and (high is None or k <= high) for i, k, _ in pairs)
         and [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs})
         and min(apart) >= 0,
-        "shape",
         "The neighbours are no pairs of values, each once and in order.",
     )
     return _Neighbours(
@@ -1201,14 +1191,13 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     channel = _channel(part, effort)
     grids = {name: _answers(grid, name, effort) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     of_names = "names" in inputs
-    _need(not of_names or neighbours == {"kind": "any"}, "shape", "Names have no order: any two are neighbours.")
+    _shape(not of_names or neighbours == {"kind": "any"}, "Names have no order: any two are neighbours.")
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
-        _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
+        _shape(grids[name].size == size, f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive | _Gaussian) and channel.rows is None:
         ends = tuple(None if inputs.get(end) is None else 0 for end in ("low", "high"))
-        _need(
+        _shape(
             inputs == outputs and channel.ends == ends,
-            "shape",
             "Noise must be added on one grid and saturate where that grid ends.",
         )
     near, (alpha, asked_as) = _neighbours(neighbours, channel), _level(level, effort)
@@ -1216,11 +1205,11 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
     tight, listed, *_ = _fields(claims, "claims", "tight", "properties", maybe=("rho",))
     rho = _rho(claims.get("rho"), near.concentration(channel), effort)
     if near.reach is None:
-        _need(tight is None, "shape", "Of pairs of neighbours no tight level is claimed.")
+        _shape(tight is None, "Of pairs of neighbours no tight level is claimed.")
     else:
         told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
         right = (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
-        _need(right and exact is ratio.exact, "claim", "The tight level in the file is not the one its weights have.")
+        _claim(right and exact is ratio.exact, "The tight level in the file is not the one its weights have.")
     same = grids["inputs"] == grids["outputs"] and grids["inputs"].size is not None  # however they are written
     same = inputs == outputs or (same and "names" not in inputs and "names" not in outputs)
     properties = channel.properties() if same else None
@@ -1228,12 +1217,12 @@ def verify(document: dict[str, Any], effort: Effort | None = None) -> Verified:
         properties = tuple(letter for letter in properties if letter in ("RH", "CH", "F", "WH"))
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
-        _need(right, "claim", "The properties in the file are not those that its weights have.")
+        _claim(right, "The properties in the file are not those that its weights have.")
     found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words, rho, epsilon=asked_as)
     proof = document.get("certificate")
     if proof is None:
         return found
-    _need(not of_names and "names" not in outputs, "shape", "A certificate is about numbers, not about names.")
+    _shape(not of_names and "names" not in outputs, "A certificate is about numbers, not about names.")
     proved, asked, among = _certificate(proof, channel, grids, found, near)
     _agrees(recipe["parameters"], proof)
     return replace(found, risk_and_bound=proved, asked=asked, among=among)
@@ -1262,78 +1251,58 @@ def _certificate(
         maybe=("family",),
     )
     exact = channel.weights
-    _need(
-        exact is not None and channel.rows == channel.reports, "shape", "The mechanism is too large for a certificate."
-    )
+    _shape(exact is not None and channel.rows == channel.reports, "The mechanism is too large for a certificate.")
     weights, total = exact or ([], 1)
     size = len(weights)
     loss_name, per, losses = _fields(loss, "loss", "name", "denominator", "rows")
     prior_name, law = _fields(prior, "prior", "name", "weights")
     per, losses = _integer(per, "denominator"), _numbers(losses, size, size, "loss")
     law = _numbers([law], 1, size, "prior")[0]
-    _need(
+    _shape(
         per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0,
-        "shape",
         "The certificate's loss or prior has negative numbers.",
     )
-    _need(
+    _claim(
         isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()),
-        "claim",
         "The mechanism does not have the properties that its certificate requires.",
     )
     longest = max(map(max, losses)).bit_length()
     channel.effort.spend(size * size * _times(longest, total.bit_length()))
     risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
-    _need(kind in ("average", "worst", "family"), "shape", "The risk of the certificate is of an unknown kind.")
-    _need(
-        (kind == "family") == ("family" in proof),
-        "shape",
-        "A set of priors goes with the risk of one, and with no other.",
-    )
+    _shape(kind in ("average", "worst", "family"), "The risk of the certificate is of an unknown kind.")
+    _shape((kind == "family") == ("family" in proof), "A set of priors goes with the risk of one, and with no other.")
     family = ""
     if kind == "family":
-        _need(among is None, "claim", "The risk of a set of priors has no values that it is the worst case among.")
+        _claim(among is None, "The risk of a set of priors has no values that it is the worst case among.")
         highest, family = _family(
             proof["family"], law, [Fraction(x, per * total) for x in risks], grids, channel.effort
         )
         top, bottom = highest.numerator, highest.denominator
     elif kind == "worst":
         places = [_integer(j, "among") for j in _words(among, "among")]
-        _need(
-            len(places) > 0 and all(0 <= j < size for j in places),
-            "shape",
-            "The values of the worst case are no values.",
-        )
+        _shape(len(places) > 0 and all(0 <= j < size for j in places), "The values of the worst case are no values.")
         possible = set(places)
-        _need(
-            all(w == 0 or j in possible for j, w in enumerate(law)),
-            "claim",
-            "The prior leaves the worst case's values.",
-        )
+        _claim(all(w == 0 or j in possible for j, w in enumerate(law)), "The prior leaves the worst case's values.")
         top, bottom = max(risks[j] for j in places), per * total
     else:
-        _need(among is None, "claim", "An average risk has no values that it is the worst case among.")
+        _claim(among is None, "An average risk has no values that it is the worst case among.")
         top, bottom = sum(map(int.__mul__, law, risks)), sum(law) * per * total
     channel.effort.spend(2 * _reducing(max(top, bottom).bit_length()))
     risk = Fraction(top, bottom)
-    _need(
-        risk == _rational(objective, "objective"),
-        "claim",
-        "The risk in the certificate is not the one that the weights have.",
+    _claim(
+        risk == _rational(objective, "objective"), "The risk in the certificate is not the one that the weights have."
     )
     own = _rational(own, "alpha")
-    _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
-    _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
+    _shape(0 < own < 1, "The level of the certificate is not between 0 and 1.")
+    _claim(own == found.alpha, "The certificate is about another level than the mechanism's.")
     bits = _integer(bits, "bits")
-    _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
+    _shape(0 <= bits <= WRITTEN_BITS, "The multipliers of the certificate have too many bits.")
     if isinstance(given, dict) and given.keys() == {"rows"} and near.reach is not None:
         bound = _ray_bound(given["rows"], bits, own, near.reach, set(require), law, losses, per, channel.effort)
     else:
         bound = _dual_bound(given, bits, own, near.edges(size), set(require), law, losses, per, channel.effort)
-    _need(
-        bound == _rational(claimed, "bound"),
-        "claim",
-        "The bound in the certificate is not the one that its multipliers prove.",
+    _claim(
+        bound == _rational(claimed, "bound"), "The bound in the certificate is not the one that its multipliers prove."
     )
     told = _told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))
     under = _told("prior", prior_name, _prior_fits(prior_name, law))  # of every risk, though the worst case names none
@@ -1346,18 +1315,17 @@ def _family(
 ) -> tuple[Fraction, str]:
     """The largest mean of these losses of the truths under a prior of a set, and the set in words; the law must lie in it."""
     kind = _field(part, "kind", "set of priors")
-    _need(kind in ("hull", "limits"), "shape", "The set of priors is of an unknown kind.")
+    _shape(kind in ("hull", "limits"), "The set of priors is of an unknown kind.")
     names = ("priors", "mixture") if kind == "hull" else ("limits", "prices", "worst")
     _, parts, proof, *told_worst = _fields(part, "set of priors", "kind", *names)
-    _need(isinstance(parts, list) and 0 < len(parts) <= MAX_PARTS, "shape", f"The {names[0]} of the set are no list.")
+    _shape(isinstance(parts, list) and 0 < len(parts) <= MAX_PARTS, f"The {names[0]} of the set are no list.")
     longest = max(x.numerator.bit_length() + x.denominator.bit_length() for x in (*risks, *map(Fraction, law)))
     if kind == "hull":
         read = [_fields(p, "prior", "name", "weights") for p in parts]
         members = [_numbers([weights], 1, len(law), "prior")[0] for _, weights in read]
         shares = _numbers([proof], 1, len(members), "mixture")[0]
-        _need(
+        _shape(
             min(map(min, members)) >= 0 and min(map(sum, members)) > 0 and min(shares) >= 0 and sum(shares) > 0,
-            "shape",
             "The set of priors has negative numbers, or nothing but zeros.",
         )
         bits = sum(sum(p).bit_length() for p in members) + max(shares).bit_length() + longest
@@ -1367,9 +1335,8 @@ def _family(
             sum(map(Fraction.__mul__, map(Fraction, shares), chances), Fraction(0))
             for chances in zip(*laws, strict=True)
         ]
-        _need(
+        _claim(
             all(a * sum(law) == b * sum(shares) for a, b in zip(mixed, law, strict=True)),
-            "claim",
             "The prior of the bound is not the mixture that the certificate says.",
         )
         told = (_told("prior", name, _prior_fits(name, p)) for (name, _), p in zip(read, members, strict=True))
@@ -1379,12 +1346,12 @@ def _family(
     rows: list[list[Fraction]] = []  # c with c . p <= 0
     words = []
     worst = _numbers(told_worst, 1, len(law), "worst prior")[0]
-    _need(min(worst) >= 0 and sum(worst) > 0, "shape", "The worst prior of the set is no distribution.")
+    _shape(min(worst) >= 0 and sum(worst) > 0, "The worst prior of the set is no distribution.")
     longest += sum(worst).bit_length()
     for limit in parts:
         name, numbers, per, *ends = _fields(limit, "limit", "name", "coefficients", "denominator", "low", "high")
         bottom = _integer(per, "denominator")
-        _need(bottom > 0, "shape", "A limit of the priors has a denominator that is not positive.")
+        _shape(bottom > 0, "A limit of the priors has a denominator that is not positive.")
         values = [Fraction(x, bottom) for x in _numbers([numbers], 1, len(law), "limit")[0]]
         signed = [(sign, _rational(end, "limit")) for sign, end in zip((-1, 1), ends, strict=True) if end is not None]
         known = (*values, *(end for _, end in signed))
@@ -1392,22 +1359,20 @@ def _family(
         effort.spend(8 * len(law) * _reducing(2 * bits + longest))
         rows += [[sign * (x - end) for x in values] for sign, end in signed]
         words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} in {_between(limit)}")
-    _need(
+    _claim(
         all(sum(map(Fraction.__mul__, c, map(Fraction, p)), Fraction(0)) <= 0 for c in rows for p in (law, worst)),
-        "claim",
         "The prior of the bound, or the worst prior, breaks the limits of the set.",
     )
     paid = [_rational(x, "price") for x in _words(proof, "prices")]
-    _need(
+    _claim(
         len(paid) == len(rows) and min(paid, default=Fraction(0)) >= 0,
-        "claim",
         "The prices of the limits are not one for each end, and none negative.",
     )
     bits = sum(x.denominator.bit_length() + x.numerator.bit_length() for x in paid)
     effort.spend(8 * len(law) * len(rows) * _reducing(longest + bits))
     left = (x - sum((u * c[j] for u, c in zip(paid, rows, strict=True)), Fraction(0)) for j, x in enumerate(risks))
     most, mean = max(left), sum(map(Fraction.__mul__, map(Fraction, worst), risks), Fraction(0)) / sum(worst)
-    _need(most == mean, "claim", "Under the worst prior of the set the risk is not the largest that its prices allow.")
+    _claim(most == mean, "Under the worst prior of the set the risk is not the largest that its prices allow.")
     return most, "any prior with " + " and ".join(words)
 
 
@@ -1430,7 +1395,7 @@ def _limit_fits(name: Any, values: list[Fraction], grids: dict[str, _Grid]) -> s
         return ""
     grid, order = grids["inputs"], int(numbers[0])
     fits = all(x == (grid.anchor + j * grid.step - numbers[1]) ** order for j, x in enumerate(values))
-    _need(fits, "claim", "A limit of the priors is not the moment that it is called.")
+    _claim(fits, "A limit of the priors is not the moment that it is called.")
     return "(recomputed)"
 
 
@@ -1448,7 +1413,7 @@ def _agrees(parameters: dict[str, str], proof: dict[str, Any]) -> None:
         told["priors"] = _set_name(proof["family"])
     told["require"] = " ".join(sorted(proof["require"])) or "none"
     for name, value in told.items():
-        _need(parameters.get(name, value) == value, "claim", f"The recipe and the certificate differ in the {name}.")
+        _claim(parameters.get(name, value) == value, f"The recipe and the certificate differ in the {name}.")
 
 
 def _told(what: str, name: Any, fits: str) -> str:
@@ -1458,7 +1423,7 @@ def _told(what: str, name: Any, fits: str) -> str:
 
 def _parsed(name: Any) -> tuple[str, list[Fraction]]:
     """The kind of a name such as "lp(3)" and its numbers; "" for a name that says nothing about numbers."""
-    _need(isinstance(name, str) and name.isprintable(), "shape", "A name in the certificate is not plain text.")
+    _shape(isinstance(name, str) and name.isprintable(), "A name in the certificate is not plain text.")
     match = _NAMED.fullmatch(name) if len(name) <= 2 * MAX_DIGITS else None
     if match is None:
         return "", []
@@ -1503,7 +1468,7 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
         for truth, line in zip(truths, losses, strict=True)
         for report, x in zip(reports, line, strict=True)
     )
-    _need(fits, "claim", f"The loss in the certificate is not the {kind} that it is called.")
+    _claim(fits, f"The loss in the certificate is not the {kind} that it is called.")
     return "(recomputed)"
 
 
@@ -1512,7 +1477,7 @@ def _prior_fits(name: Any, law: list[int]) -> str:
     kind, numbers = _parsed(name)
     n, total = len(law) - 1, sum(law)
     if kind == "uniform" and not numbers:
-        _need(min(law) == max(law), "claim", "The prior in the certificate is not the uniform one that it is called.")
+        _claim(min(law) == max(law), "The prior in the certificate is not the uniform one that it is called.")
         return "(recomputed)"
     if kind not in ("binomial", "maximum", "minimum") or len(numbers) != 1:
         return ""
@@ -1520,7 +1485,7 @@ def _prior_fits(name: Any, law: list[int]) -> str:
     if kind == "binomial":
         if n * q.bit_length() > WRITTEN_BITS:
             return ""
-        _need(0 < p < q, "claim", "The prior in the certificate is called binomial with a chance outside (0, 1).")
+        _claim(0 < p < q, "The prior in the certificate is called binomial with a chance outside (0, 1).")
         whole, exact = q**n, [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
     else:  # of p records that are alike between the ends: its powers, half a step around each value
         if q != 1 or p < 1 or p * (2 * n).bit_length() > WRITTEN_BITS:
@@ -1529,11 +1494,7 @@ def _prior_fits(name: Any, law: list[int]) -> str:
         exact = [above - below for below, above in pairwise(powers)]
         exact = exact if kind == "maximum" else exact[::-1]
     apart = sum(abs(w * whole - total * x) for w, x in zip(law, exact, strict=True))
-    _need(
-        apart * 10**9 <= 2 * total * whole,
-        "claim",
-        f"The prior in the certificate is not the {kind} one that it is called.",
-    )
+    _claim(apart * 10**9 <= 2 * total * whole, f"The prior in the certificate is not the {kind} one that it is called.")
     return "(recomputed, up to 1e-9)"
 
 
@@ -1563,16 +1524,15 @@ def _dual_bound(
     allowed = {"rows", "level"} | require | {{"RM": "RH", "CM": "CH"}.get(letter, letter) for letter in require}
     if "F" in require and allowed & {"RH", "CH"}:  # on a diagonal of equal entries they are one and the same
         allowed |= {"RH", "CH"}
-    _need(
+    _shape(
         isinstance(given, dict) and {"rows", "level"} <= given.keys() <= allowed - {"S"},
-        "shape",
         "The certificate has multipliers for what was not required.",
     )
     told = {kind: _numbers(lines, *shapes[kind], kind) for kind, lines in given.items()}
     signed = all(
         min(map(min, lines), default=0) >= 0 for kind, lines in told.items() if kind not in ("rows", "F") and lines
     )
-    _need(signed, "claim", "A multiplier of an inequality is negative.")
+    _claim(signed, "A multiplier of an inequality is negative.")
     p, q, scale = alpha.numerator, alpha.denominator, 1 << bits
     longest = max(abs(u) for lines in told.values() for line in lines for u in line).bit_length()
     count = sum(len(lines) * size for lines in told.values())
@@ -1647,9 +1607,8 @@ def _ray_bound(
     effort.spend(size * size * 10 * _times(longest + levels * short, short))
     for i in range(size):
         prices = [(line[i] << bits) // unit - y for line, y in zip(cost, rows, strict=True)]
-        _need(
+        _claim(
             _cheapest_ray(prices, reach, alpha) >= 0,
-            "claim",
             "The multipliers of the certificate prove no bound: a ray costs less than nothing.",
         )
     effort.spend(_reducing(longest + bits))
@@ -1709,34 +1668,28 @@ def _costs(law: list[int], losses: list[list[int]], per: int, require: set[str])
 
 def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]:
     """Lines of integers of a given shape."""
-    _need(
+    _shape(
         isinstance(lines, list) and len(lines) == rows and all(isinstance(line, str) for line in lines),
-        "shape",
         f"The {where} of the certificate are not {rows} lines of integers.",
     )
     numbers = [[_integer(x, where) for x in line.split()] for line in lines]
-    _need(
-        all(len(line) == columns for line in numbers),
-        "shape",
-        f"A line of the certificate's {where} has the wrong length.",
-    )
+    _shape(all(len(line) == columns for line in numbers), f"A line of the certificate's {where} has the wrong length.")
     return numbers
 
 
 def _recipe(recipe: Any, depth: int = 0) -> None:
     """How it was made: plain texts for people, a distance between 0 and 1, and what it was made from."""
-    _need(depth <= MAX_DEPTH, "shape", "The recipe nests too deeply.")
+    _shape(depth <= MAX_DEPTH, "The recipe nests too deeply.")
     family, parameters, citation, distance, of = _fields(
         recipe, "recipe", "family", "parameters", "citation", "distance", "of"
     )
-    _need(isinstance(parameters, dict), "shape", "The recipe's parameters are not named texts.")
+    _shape(isinstance(parameters, dict), "The recipe's parameters are not named texts.")
     texts = [family, citation, *parameters.keys(), *parameters.values()]
-    _need(
+    _shape(
         all(isinstance(text, str) and text.isprintable() for text in texts),
-        "shape",
         "The recipe holds something other than plain text.",
     )
-    _need(isinstance(distance, float) and 0 <= distance <= 1, "shape", "The recipe's distance is not between 0 and 1.")
+    _shape(isinstance(distance, float) and 0 <= distance <= 1, "The recipe's distance is not between 0 and 1.")
     if of is not None:
         _recipe(of, depth + 1)
 
@@ -1745,24 +1698,24 @@ def _level(level: Any, effort: Effort) -> tuple[Fraction, str]:
     """The claimed alpha, and the epsilon that was asked for in words, after comparing the two."""
     alpha, epsilon = _fields(level, "level", "alpha", "epsilon")
     alpha = _rational(alpha, "alpha")
-    _need(0 <= alpha <= 1, "claim", f"alpha = {alpha} is not between 0 and 1.")
+    _claim(0 <= alpha <= 1, f"alpha = {alpha} is not between 0 and 1.")
     if epsilon is None:
         return Fraction(alpha), ""
     factor, base = _fields(epsilon, "epsilon", "factor", "base")
     factor, base = _rational(factor, "epsilon"), None if base is None else _rational(base, "epsilon")
-    _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
-    _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
+    _shape(factor > 0 and (base is None or base > 1), "The epsilon in the file is not positive.")
+    _claim(grants(alpha, factor, base, effort), f"alpha = {alpha} is weaker than the epsilon in the file.")
     return Fraction(alpha), str(factor) if base is None else f"{factor} ln({base})"
 
 
 def _rho(claimed: Any, kept: tuple[Fraction, int] | None, effort: Effort) -> Fraction | None:
     """The claimed rho, after comparing q^p with e^-rho; claimed of Gaussian noise and of nothing else."""
-    _need((claimed is None) == (kept is None), "shape", "A rho is claimed of Gaussian noise, and of nothing else.")
+    _shape((claimed is None) == (kept is None), "A rho is claimed of Gaussian noise, and of nothing else.")
     if kept is None:
         return None
     rho, (q, power) = _rational(claimed, "rho"), kept
     right = rho >= 0 and (power == 0 or (rho > 0 and grants(q, rho / power, None, effort)))
-    _need(right, "claim", f"rho = {rho} is less than the noise in the file gives away.")
+    _claim(right, f"rho = {rho} is less than the noise in the file gives away.")
     return rho
 
 
@@ -1779,12 +1732,12 @@ def _grid(grid: Any, name: str) -> _Grid:
     """A grid from low to high; an end that is null is open."""
     low, high, step = _fields(grid, name, "low", "high", "step")
     width = _rational(step, f"step of the {name}")
-    _need(width > 0, "shape", f"The step of the {name} is not positive.")
+    _shape(width > 0, f"The step of the {name} is not positive.")
     ends = [None if end is None else _rational(end, f"end of the {name}") for end in (low, high)]
     if ends[0] is None or ends[1] is None:
         return _Grid(ends[0] or ends[1] or Fraction(0), width, None)
     steps = (ends[1] - ends[0]) / width
-    _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
+    _shape(steps.denominator == 1 and steps >= 1, f"The {name} are not a grid.")
     return _Grid(ends[0], width, int(steps) + 1)
 
 
@@ -1795,12 +1748,12 @@ def _answers(part: Any, name: str, effort: Effort) -> _Grid:
     names, other = _fields(part, name, "names", "other")
     right = isinstance(names, list) and 1 < len(names) <= MAX_ENTRIES and all(isinstance(text, str) for text in names)
     right = right and (other is None or (isinstance(other, str) and other in names))
-    _need(right, "shape", f"The {name} are no names, each once.")
+    _shape(right, f"The {name} are no names, each once.")
     right = all(t == t.strip() and len(t) <= MAX_NAME and not _UNFIT.search(t) for t in names)
     effort.spend(sum(2 * len(t) ** 2 for t in names if right and not t.isascii()))  # accents are sorted, one by one
     alike = {" ".join(unicodedata.normalize("NFC", _UNSEEN.sub("", text)).split()) for text in names if right}
     right = len(alike) == len(names) and "" not in alike
-    _need(right, "shape", f"The {name} are no names, each once, that can be told apart and written in one line.")
+    _shape(right, f"The {name} are no names, each once, that can be told apart and written in one line.")
     return _Grid(Fraction(0), Fraction(1), len(names))
 
 
@@ -1841,16 +1794,6 @@ def _judged(check: Callable[[], str]) -> Finding:
         return Finding(None if fault.kind in ("unknown", "too large") else False, str(fault))
     except _BROKEN as error:
         return Finding(False, f"A part of the file is missing or of another kind ({type(error).__name__}).")
-
-
-def _claim(condition: bool, message: str) -> None:
-    """What a file claims must hold."""
-    _need(condition, "claim", message)
-
-
-def _shape(condition: bool, message: str) -> None:
-    """What is read must be of its kind."""
-    _need(condition, "shape", message)
 
 
 def _unknown(condition: bool, message: str) -> None:
@@ -2000,7 +1943,7 @@ class History:
         _claim(when >= self.before, f"Line {number} is dated before the line that it follows.")
         self.before = when
         _unknown(isinstance(kind, str) and kind in _LINES, f"Line {number} is of an unknown kind.")
-        _need((kind == "create") is not self.there, "claim", f"Line {number} is in the wrong place: terms come first.")
+        _claim((kind == "create") is not self.there, f"Line {number} is in the wrong place: terms come first.")
         required, maybe = _LINES[kind]
         values = dict(facts)
         _known(values, f"line {number}", "kind", "number", "when", *required.split(), maybe=tuple(maybe.split()))
@@ -2073,11 +2016,7 @@ class History:
         """A charge has one answer at most."""
         charge = facts["charge"]
         waiting = type(charge) is int and charge in self.charges and charge not in self.stated
-        _need(
-            waiting and charge not in self.answers,
-            "claim",
-            f"Line {number} answers no charge that waited for an answer.",
-        )
+        _claim(waiting and charge not in self.answers, f"Line {number} answers no charge that waited for an answer.")
         self.answers[charge] = number
         if "salt" in line:
             self.opened[charge] = _text(line["salt"], f"salt of line {number}")
@@ -3484,8 +3423,8 @@ def main(arguments: list[str]) -> int:
     try:
         documents = {name: _document(name) for name in files}
         ledgers = [name for name, (kind, _) in documents.items() if kind == "ledger"]
-        _need(len(ledgers) < 2, "shape", "Two ledgers were given: check them one after the other.")
-        _need(head is None or len(ledgers) == 1, "shape", "A head is compared with an exported ledger: give that too.")
+        _shape(len(ledgers) < 2, "Two ledgers were given: check them one after the other.")
+        _shape(head is None or len(ledgers) == 1, "A head is compared with an exported ledger: give that too.")
         told, worst = None, 0
         for name in [*ledgers, *(name for name in documents if name not in ledgers)]:  # releases are compared with it
             kind, document = documents[name]
