@@ -45,7 +45,6 @@ def sheet_of(relation, sizes, alpha, confidence, margins=(), **parts):
         sizes,
         measures_for(asked, terms, sizes),
         read,
-        dict,
         confidence,
         tiers_for(asked, terms, sizes),
     )
