@@ -24,7 +24,7 @@ EXPECTED = {  # by hand: the determinant is (1-a)^(2n-1)/(1+a); q = (1/2, 0, 1/2
     "determinant, n = 3, a = 1": (0, 0),
     "inverse at 1 of (1/2, 0, 1/2)": (-1, 0),
     "limit at 1 of (1/2, 0, 1/2)": (0, 1e-9),
-    "samples of the paper's whose inverse is a distribution": (0, 0),
+    "samples like the paper's whose inverse is a distribution": (0, 0),
 }
 
 Rows = Sequence[Sequence[Fraction]]
@@ -125,8 +125,8 @@ def work(setting: Setting) -> Found:
             "if r = q G^-1 is a distribution, it is the limit",
             f"it is one for {len(inside)} of the {len(found)} histograms, and then within {far_inside:.0e} of the limit; else "
             f"the limit is another law, {near_outside:.2f} or more from r. By hand: q = (1/2, 0, 1/2) at a = 1/2 has r = (1, "
-            f"-1, 1), and the limit is q itself. In the paper's own experiments r was a distribution in {usable} of "
-            f"{2 * runs} samples of 100,000: the proposition holds, and says nothing about them",
+            f"-1, 1), and the limit is q itself. Of {2 * runs} samples of 100,000 made like the paper's, r was a "
+            f"distribution in {usable}: the proposition holds, and says nothing about them",
             verdict([bool(inside), far_inside < 1e-3]),
             "If r = qG^(-1) is a probability distribution, then p* = r.",
             "r were a distribution and the limit another one",
@@ -137,7 +137,7 @@ def work(setting: Setting) -> Found:
         "determinant, n = 3, a = 1": float(at_one),
         "inverse at 1 of (1/2, 0, 1/2)": float(corner),
         "limit at 1 of (1/2, 0, 1/2)": middle,
-        "samples of the paper's whose inverse is a distribution": float(usable),
+        "samples like the paper's whose inverse is a distribution": float(usable),
     }
     rows = [{"n": n, "alpha": str(a), "determinant": float(determinants[n, a])} for n, a in cells]
     return Found(claims, [View.of("the determinant of G", rows)], [], values)
