@@ -192,8 +192,8 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
         ledger=book,
         epsilon="1/2",
     ).errors
-    assert f"within {errors[0]['each']} of" in page.inner_text("#preview .said")
-    assert f"all 4 at once within {errors[0]['all']}" in page.inner_text("#preview .said")
+    said = f"count, each group: each within {errors[0]['each']}; all at once within {errors[0]['all']}."
+    assert said in page.inner_text("#preview .said")
     page.click("#preview-done")
     assert_sound(page)
     page.click("#pay")

@@ -26,7 +26,7 @@ from ..present.views import View, plain
 from ..questions.margins import read_margins
 from ..questions.predicate import find_column, parse, unknown_column
 from ..questions.question import Question
-from ..tables.publish.error_statement import PEOPLE, error_sentences
+from ..tables.publish.error_statement import PEOPLE, error_sentences, error_table
 from ..tables.publish.expected_errors import GROUPS
 from ..tables.publish.presentation import Presentation, PresentationParts
 from ..tables.publish.previews import Preview
@@ -272,7 +272,11 @@ def expect(request: Request, asked: QuestionForm) -> ExpectReply:
         expected = preview(path, Question(**_parts(asked)), ledger=book, progress=under_way(), **_terms(asked))
     table = _table_reply(expected.view())
     notes = [in_fields(note) for note in table.notes]
-    told = [*error_sentences(expected.record), *expected.record["beware"]]
+    limits = [
+        f"{statistic}, {of}: each within {each}; all at once within {together}."
+        for statistic, of, _, each, together in error_table(expected.record).rows
+    ]
+    told = [*limits, *error_sentences(expected.record), *expected.record["beware"]]
     return ExpectReply(
         **{**table.model_dump(), "notes": notes}, sentences=[in_fields(x) for x in told], smallest=_smallest(expected)
     )

@@ -7,7 +7,6 @@ release. A row says of the reports of one statistic, or of its totals by one mar
     numbers          how many of them have noise
     each, all        how far from the truth: each by itself, and all numbers of the release at once, with the confidence. None
                      where that depends on the reports
-    least            the same as `each` in the group where it is smallest
     by_size          true: over the number of people in the group, which is private
 """
 
@@ -75,8 +74,8 @@ def expected_errors(
 
 
 def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, Fraction | None], int]) -> Row:
-    """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of both, and the least of
-    `each`. Where sizes are public none is farther off than the truth can be from what is published."""
+    """From (public size, each, all at once) in the units of the sum, and how many there are: the farthest of
+    both. Where sizes are public none is farther off than the truth can be from what is published."""
     over = measure.statistic.kind in ("mean", "share") and not measure.part
     people = [max(n, 1) if over else 1 for n, _, _ in lines]
     bounded = not measure.part
@@ -87,9 +86,8 @@ def _row(measure: Measure, of: str, lines: Mapping[tuple[int, Fraction | None, F
         "statistic": measure.name,
         "of": of,
         "numbers": sum(lines.values()),
-        "each": _number(max, each),
-        "all": _number(max, together),
-        "least": _number(min, each),
+        "each": _number(each),
+        "all": _number(together),
         "by_size": bool(measure.part),
     }
 
@@ -104,12 +102,12 @@ def _range(measure: Measure, size: int) -> Fraction:
     return (most - least) * measure.units[1]
 
 
-def _number(choose: Any, errors: Sequence[Fraction | None]) -> int | float | None:
-    """As JSON has it, rounded up: the number that is written, 0.045, is not below. None where one of them is not known, or there is
-    none."""
+def _number(errors: Sequence[Fraction | None]) -> int | float | None:
+    """The largest as JSON has it, rounded up: the number that is written, 0.045, is not below. None where one of them is not known,
+    or there is none."""
     if not errors or None in errors:
         return None
-    exact = Fraction(choose(errors))
+    exact = Fraction(max(known for known in errors if known is not None))
     if exact.denominator == 1:
         return int(exact)
     near = float(exact)

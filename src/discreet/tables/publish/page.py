@@ -22,7 +22,7 @@ from ...questions.margins import OF_TOTALS, TOTAL
 from ...questions.statistic import ADDED
 from ..draw.measures import PUBLIC_ZERO
 from ..totals.margin_rows import left_out_words
-from .error_statement import TITLE, ErrorStatement
+from .error_statement import TITLE, ErrorStatement, errors_in_html
 from .presentation import labelled
 from .readings import Confidence
 from .released import (
@@ -308,10 +308,11 @@ def release_page(release: Release) -> str:
     parts += [f"<p>{escape(note)}</p>" for note in words.notes]
     parts += [f"<p class='small'>Source: {escape(words.source)}</p>"] if words.source else []
     left = record["budget"]
-    counted, *errors = ErrorStatement.of(release).sentences()
+    counted, *errors = ErrorStatement(record).sentences()
     names = {*labelled(record), *labels.values(), record["counted"]}
     notes = [counted, *(_sentence(text, words.decimal, names) for text in errors)]  # the first quotes the question
-    parts.append(f"<h2>{TITLE}</h2><ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
+    limits = errors_in_html(record, lambda text: _sentence(text, words.decimal, names))
+    parts.append(f"<h2>{TITLE}</h2>{limits}<ul>{''.join(f'<li>{escape(x)}</li>' for x in notes)}</ul>")
     spent, budget, rest = (_sentence(amount(left[name]), words.decimal) for name in ("spent", "budget", "left"))
     rho = "" if record["delta"] is None else "rho "
     of_part = "" if record["part"] is None else f" of part {escape(str(record['part']))}"

@@ -12,7 +12,7 @@ import numpy as np
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ..count.question_check import QuestionCheck
-from .error_statement import PEOPLE, error_rows, error_sentences, range_of
+from .error_statement import PEOPLE, error_sentences, error_table, range_of
 from .released import asked_in_words, charged_words, key_for_people, measure_of
 from .sheet import Sheet
 
@@ -81,7 +81,7 @@ class Preview(Result):
             f"The release would charge {charged_words(self.record)}{whose}; nothing was drawn or charged.",
         )
         more = len(self.lines) - len(shown.rows)
-        tables = [View.of(f"Parts of {measure}:", parts), View.of("How wrong:", error_rows(self.record, in_words=True))]
+        tables = [View.of(f"Parts of {measure}:", parts), error_table(self.record)]
         if self.record.get("measured"):
             levels = [
                 {

@@ -254,7 +254,7 @@ class Release(Result):
         """How wrong these numbers can be, on one page: print it, or write its `to_html()` to a file."""
         from .error_statement import ErrorStatement
 
-        return ErrorStatement.of(self)
+        return ErrorStatement(self.record)
 
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
