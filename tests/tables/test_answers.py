@@ -64,7 +64,7 @@ def a_question(mechanism="auto", max_count=None, sizes=SIZES, count="ill"):
 
 
 def contents_of(made):
-    return spelling_of(made, {statistic.name: ["ill", "k"] for statistic in made.question.statistics}, TERMS).contents
+    return spelling_of(made, ["ill", "k"], TERMS).contents
 
 
 def head_of(made, measures, sizes) -> str:

@@ -39,7 +39,7 @@ def sheet_of(relation, sizes, alpha, confidence, margins=(), **parts):
     read = read_margins(margins, asked.question.by, asked.question.domain)
     return Sheet.of(
         asked,
-        spelling_of(asked, {name: ["g", "x", "y"] for name in asked.question.names}, terms),
+        spelling_of(asked, ["g", "x", "y"], terms),
         terms,
         asked.level.charge,
         sizes,

@@ -479,7 +479,7 @@ def chosen_anew(record):
     delta = None if record["delta"] is None else Fraction(record["delta"])
     terms = Terms(record["dataset"], Fraction(99), record["relation"], question.by, record["unit"], "", delta=delta)
     sizes, answer = np.array(record["answer"]["sizes"]), record["answer"]
-    contents = spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms).contents
+    contents = spelling_of(asked, record["table_columns"], terms).contents
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     record["answer"] = {**answer, **answers.drawn_by(question, measures, contents, sizes, tiers)}
 

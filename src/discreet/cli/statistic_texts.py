@@ -68,14 +68,10 @@ def _is_share(text: str) -> bool:
 
 def _is_condition(text: str) -> bool:
     from ..errors import PredicateError
-    from ..questions.predicate import parse
-
-    class Any_(list[str]):
-        def __contains__(self, name: object) -> bool:
-            return True
+    from ..questions.predicate import in_one_order
 
     try:
-        return text.strip() == "*" or bool(parse(text, Any_()))
+        return text.strip() == "*" or bool(in_one_order(text))
     except PredicateError:
         return False
 

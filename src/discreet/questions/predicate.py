@@ -119,8 +119,17 @@ def parse_joint(asked: str | Joint, columns: Collection[str], quotable: bool = T
     return Predicate(canonical=sql, columns=frozenset(_columns(tree)), sql=sql, tree=tree)
 
 
-def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predicate:
-    """Read a predicate over a table with these columns; anything but the allowed forms is refused by name.
+@lru_cache(maxsize=1024)
+def in_one_order(text: str) -> Predicate:
+    """A predicate over any table, in its one order: columns in lower case, since the engine knows no case, and what AND, OR and
+    IN join sorted, since it says the same in any order."""
+    tree = _sorted(parse(text, None).tree)
+    sql = _render(tree)
+    return Predicate(canonical=sql, columns=frozenset(_columns(tree)), sql=sql, tree=tree)
+
+
+def parse(text: str, columns: Collection[str] | None, quotable: bool = True) -> Predicate:
+    """Read a predicate over a table with these columns, or over any (None); anything but the allowed forms is refused by name.
 
     `quotable` is False where the columns' names may be data, as in a text file: then no message holds one.
     """
@@ -306,7 +315,7 @@ def _has(node: Any, kind: str) -> bool:
 class _Reader:
     """From DuckDB's syntax tree to ours; a form that is not known is refused, so a new engine cannot widen the door."""
 
-    def __init__(self, text: str, columns: Collection[str], quotable: bool) -> None:
+    def __init__(self, text: str, columns: Collection[str] | None, quotable: bool) -> None:
         self.text, self.names, self.quotable = text.encode(), columns, quotable
 
     def condition(self, node: Any, depth: int) -> Node:
@@ -322,7 +331,7 @@ class _Reader:
         if form in ("COMPARE_IN", "COMPARE_NOT_IN"):
             first, *rest = (self.leaf(child, compared=k > 0) for k, child in enumerate(node["children"]))
             if first.kind != "column" or any(item.kind == "column" for item in rest):
-                self.refuse("IN without a column and a list of constants", node)
+                self.refuse("IN without a column and a list of constants (texts in single quotes)", node)
             inside = Node("IN", (first, *rest))
             return inside if form == "COMPARE_IN" else Node("NOT", (inside,))
         if form == "COMPARE_BETWEEN":
@@ -357,10 +366,11 @@ class _Reader:
         if kind == "COLUMN_REF":
             if len(node["column_names"]) != 1:
                 self.refuse("a qualified name", node)
-            name = find_column(node["column_names"][0], self.names)
+            given = str(node["column_names"][0])
+            name = given.lower() if self.names is None else find_column(given, self.names)
             if name is None:
-                message = unknown_column(node["column_names"][0], self.names if self.quotable else None)
-                hint = f" A text stands in single quotes: '{node['column_names'][0]}'." if compared else ""
+                message = unknown_column(given, self.names if self.quotable else None)
+                hint = f" A text stands in single quotes: '{given}'." if compared else ""
                 raise PredicateError(message + hint)
             return Node("column", value=name)
         if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
@@ -390,11 +400,6 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(Decimal(text.replace("_", ""))))
     except InvalidOperation:
         return False
-
-
-def unordered(predicate: Predicate) -> str:
-    """The canonical text whatever the order of what AND, OR and IN join, which says the same in any order."""
-    return _render(_sorted(predicate.tree))
 
 
 def _sorted(node: Node) -> Node:

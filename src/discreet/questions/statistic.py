@@ -25,7 +25,7 @@ from ..errors import DiscreetError, ReleaseError, TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.grid import Grid
 from ..exact.written import misread
-from .predicate import Joint, quoted, without_quoted
+from .predicate import Joint, in_one_order, quoted, without_quoted
 
 KINDS = ("count", "sum", "mean", "share")
 ADDED = ("count", "sum")  # of which totals are the sums
@@ -92,6 +92,27 @@ class Statistic:
         return tuple(text for text in (self.where, self.among) if text is not None)
 
     @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it looks at, in lower case."""
+        return frozenset(() if self.column is None else [self.column.lower()]).union(
+            *(in_one_order(text).columns for text in self.conditions)
+        )
+
+    def identity(self, relation: str, of_part: bool = True) -> dict[str, Any]:
+        """What is asked under a relation, and for which part of epsilon, whatever it is called and however it is spelled."""
+        where, among = (None if text is None else in_one_order(text).canonical for text in (self.where, self.among))
+        missing = None if self.missing is None else str(self.missing)
+        if self.kind == "mean" and relation == "add-remove" and missing == OUT:
+            missing = None  # as it is without saying so
+        content: dict[str, Any] = {"kind": self.kind, "where": where, "part": str(self.weight) if of_part else None}
+        if self.kind == "share":
+            content |= {"among": among, "missing": missing}
+        if self.column is not None and self.grid is not None:
+            grid = [str(self.grid.low), str(self.grid.high), str(self.grid.step)]
+            content |= {"column": self.column.lower(), "grid": grid, "missing": missing}
+        return content
+
+    @property
     def counted(self) -> str | Joint | None:
         """The rows that a count or the first number of a share counts."""
         return self.where if self.where is None or self.among is None else Joint((self.among, self.where))
@@ -128,6 +149,8 @@ def statistics_of(
     for name, text in _conditions("share", shares, everything):
         where, among, missing = read_share(str(text))
         statistics.append(Statistic(_free(name, "share", statistics), "share", where, missing=missing, among=among))
+    for text in (text for statistic in statistics for text in statistic.conditions):
+        in_one_order(text)  # or it is refused
     return _weighed(statistics, weights)
 
 

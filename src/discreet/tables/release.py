@@ -325,7 +325,7 @@ def _allowed(
         admission = said.admission(asked.version) if is_file else None
         if admission is None:
             return _Allowed(said, names, corrects=corrects, reading=reading)
-        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns), said.terms)
+        spelling = spelling_of(asked, admission.columns, said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling)
         reading = Reading.from_dict(admission.reading)
         stored = said.stored(spelling.question, admission.number)
@@ -357,7 +357,7 @@ def _counted(
     counting, vouched = step(progress, 0.0, _COUNTING), admission is not None
     numbers = counted_for(question, terms, table, counting, reading, vouched, asked.part)
     check_columns(question, terms, numbers.columns)
-    spelling = allowed.spelling or spelling_of(asked, numbers.columns, terms)
+    spelling = allowed.spelling or spelling_of(asked, frozenset[str]().union(*numbers.columns.values()), terms)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, confidence) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
     cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)

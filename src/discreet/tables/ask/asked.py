@@ -7,7 +7,7 @@ An answer may correct that of an earlier version (`Correction`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self, final
@@ -25,10 +25,10 @@ from ...ledger.periods import part_name
 from ...ledger.terms import part_given
 from ...mechanism import Mechanism
 from ...questions.margins import groups_of
-from ...questions.predicate import Predicate, find_column, parse, unordered
+from ...questions.predicate import find_column
 from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import GAUSSIAN, Question
-from ...questions.statistic import OUT, UNITS, Statistic
+from ...questions.statistic import UNITS
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name
@@ -319,17 +319,10 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms) -> Spelling:
-    """The identity of a question; `names` has for each statistic columns of the table, those that it looks at among them."""
+def spelling_of(asked: Asked, names: Collection[str], terms: Terms) -> Spelling:
+    """The identity of a question about a table with these columns."""
     question = asked.question
-    conditions = {
-        each.name: tuple(None if text is None else parse(text, names[each.name]) for text in (each.where, each.among))
-        for each in question.statistics
-    }
-    contents = {
-        statistic.name: _content(statistic, conditions[statistic.name], names[statistic.name], terms.relation)
-        for statistic in question.statistics
-    }
+    contents = {each.name: each.identity(terms.relation) for each in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
     identity = {
@@ -349,43 +342,8 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]], terms: Terms
         "domain": _digest(question.domain.contents(by)),
         **({"measured": _digest(one_text({"tiers": _tier_identities(question)}))} if question.tiers else {}),
     }
-    used = {name for both in conditions.values() for each in both if each is not None for name in each.columns}
-    used |= {content["column"] for content in contents.values() if "column" in content}
+    used = {find_column(name, names) or name for each in question.statistics for name in each.columns}
     return Spelling(identity, contents, tuple(sorted(used)))
-
-
-def _content(
-    statistic: Statistic, conditions: Sequence[Predicate | None], names: Collection[str], relation: str
-) -> dict[str, Any]:
-    """The identity of a statistic, whatever its name."""
-    where, among = (None if each is None else unordered(each) for each in conditions)
-    missing = statistic.missing
-    if statistic.kind == "mean" and relation == "add-remove" and missing == OUT:
-        missing = None  # as it is without saying so
-    content: dict[str, Any] = {
-        "kind": statistic.kind,
-        "where": where,
-        "part": str(statistic.weight),
-    }
-    if statistic.kind == "share":
-        content |= {"among": among, "missing": missing}
-    if statistic.column is not None and statistic.grid is not None:
-        content |= {
-            "column": find_column(statistic.column, names) or statistic.column,
-            "grid": [str(statistic.grid.low), str(statistic.grid.high), str(statistic.grid.step)],
-            "missing": None if missing is None else str(missing),
-        }
-    return content
-
-
-def same_statistics(question: Question, columns: Collection[str], relation: str) -> dict[str, str]:
-    """The identity of each statistic by its name, whatever its part of epsilon is and whichever table it is asked of."""
-    names = [name.lower() for name in columns]  # the engine knows no case
-    identities = {}
-    for each in question.statistics:
-        conditions = [None if text is None else parse(text, names) for text in (each.where, each.among)]
-        identities[each.name] = one_text({**_content(each, conditions, names, relation), "part": None})
-    return identities
 
 
 def _digest(text: str) -> str:

@@ -24,12 +24,12 @@ from ...errors import ReleaseError
 from ...exact.aliases import Rational
 from ...exact.arithmetic import show
 from ...exact.positions import positions
+from ...ledger.chain import canonical as one_text
 from ...measure.total_bounds import TotalBound
 from ...present.views import Result, View, one_line, plain
 from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
 from ...questions.statistic import ADDED
-from ..ask.asked import same_statistics
 from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
 from ..publish.released import Release, key_for_people, totals_title
@@ -125,8 +125,8 @@ _OTHER_QUESTIONS = (
 def _in_words_of(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> Mapping[str, Any]:
     """The earlier record with the later one's names for the same statistics, however both are spelled; others are refused."""
     new, old = (
-        same_statistics(Question.from_dict(record["question"]), record["table_columns"], later["relation"])
-        for record in (later, earlier)
+        {each.name: one_text(each.identity(later["relation"], of_part=False)) for each in question.statistics}
+        for question in (Question.from_dict(record["question"]) for record in (later, earlier))
     )
     if sorted(new.values()) != sorted(old.values()):
         raise ReleaseError(_OTHER_QUESTIONS)

@@ -140,7 +140,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     sheet, drawn = served(
         recorded_document(record["answer"], question),
         asked.at(own),
-        spelling_of(asked, dict.fromkeys(question.names, record["table_columns"]), terms),
+        spelling_of(asked, record["table_columns"], terms),
         terms,
         number_in(charged_of(record)),
         read_margins(record["margins"], question.by, question.domain),
