@@ -1,4 +1,4 @@
-"""How fast a cascade is released, and how fast levels are added to stored reports.
+"""How fast a cascade is released.
 
 Usage: python benchmarks/cascade.py [--rounds 5]
 
@@ -69,19 +69,6 @@ def release_row(case: str, n: int | dt.Grid, values: np.ndarray, rounds: int, as
     return Row(case, *ours, *floor, f"under {LONGEST:g} s" if asked else "", ours[0] < LONGEST if asked else None)
 
 
-def added_rows(n: int, rounds: int) -> list[Row]:
-    """One level more for a million stored reports: between two, above all, below all."""
-    values = spread(SOME, n)
-    stored = dt.sharing.cascade(["1/2", "9/10"], n).release(values, fingerprint="same")
-    tasks = {
-        "a level between two": lambda: stored.add("3/5"),
-        "a level more private than all": lambda: stored.add("95/100"),
-        "a level less private than all": lambda: stored.refine("1/5", values, fingerprint="same"),
-    }
-    times = best(list(tasks.values()), rounds)
-    return [Row(f"{name}, {SOME:,} reports on 0..{n}", *taken, None) for name, taken in zip(tasks, times, strict=True)]
-
-
 def kept_line(row: Row) -> _page.Line:
     """A row for the page."""
     floor = row.floor_processor
@@ -101,8 +88,6 @@ def main() -> None:
         release_row(f"5 levels, {MANY:,} values on 0..100", 100, spread(MANY, 100), rounds, asked=True),
         release_row(f"5 levels, {MANY:,} values on 0..1000000", 10**6, spread(MANY, 10**6), rounds, asked=True),
         release_row(f"5 levels, {SOME:,} values, unbounded", dt.Grid(None, None), spread(SOME, 100), rounds),
-        *added_rows(100, rounds),
-        *added_rows(10**6, rounds),
     ]
     about = (
         f"{datetime.now(UTC).date().isoformat()}, Python {platform.python_version()}, NumPy {np.__version__}, "

@@ -50,7 +50,7 @@ ROOMS = {
     "recovery": f"{BASE} present randomness blas lp channels mechanism measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "queries": f"{USING} present randomness noise mechanisms measure designs progress",
-    "sharing": f"{USING} formats verify files present randomness sampling noise mechanisms measure progress",
+    "sharing": f"{USING} present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
     "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery queries registry",
     "ledger": f"{BASE} formats present mechanism",

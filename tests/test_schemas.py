@@ -58,9 +58,6 @@ def test_files_of_a_collection_fit(tmp_path):
     refuses_other_parts("memo", json.loads((tmp_path / "memo.json").read_text()))
     estimate = dt.recover([100, 80, 60, 40, 20], m, method="mle")
     assert faults("estimate", json.loads(json.dumps(estimate.to_dict()))) == []
-    reports = dt.sharing.cascade(["1/4", "1/2"], 10).release([3, 0, 10])
-    reports.save(tmp_path / "cascade.json")
-    refuses_other_parts("cascade", json.loads((tmp_path / "cascade.json").read_text()), ("insecure",))
 
 
 def test_files_of_a_release_fit(tmp_path):

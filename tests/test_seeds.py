@@ -30,15 +30,9 @@ MEDIAN = dt.queries.query("median", records=5, low=0, high=10)
 LAW = MEDIAN.smooth_noise(step=1, epsilon=1)
 
 
-def stored() -> dt.results.CascadeReports:
-    return CASCADE.release([1, 2], fingerprint="f")
-
-
 WARNING = {
     "perturb": lambda source, _: dt.perturb(TABLE, "age", G, source=source),
     "Cascade.release": lambda source, _: CASCADE.release([1, 2], source=source),
-    "CascadeReports.add": lambda source, _: stored().add("1/2", source=source),
-    "CascadeReports.refine": lambda source, _: stored().refine("1/10", [1, 2], fingerprint="f", source=source),
     "Query.release": lambda source, _: MEDIAN.release([1, 2, 3, 4, 5], step=1, epsilon=1, source=source),
     "SmoothNoise.release": lambda source, _: LAW.release([1, 2, 3, 4, 5], source=source),
 }
@@ -184,13 +178,6 @@ def test_studies_are_silent(name, tmp_path):
 
 
 def test_files_keep_the_trace(tmp_path):
-    with pytest.warns(PrivacyWarning, match="seed"):
-        reports = CASCADE.release([1, 2], fingerprint="f", source=dt.insecure_source(1))
-    later = reports.add("1/2")  # its own words are secure; the rest is not
-    for made, kept in ((reports, True), (later, True), (stored(), False)):
-        made.save(tmp_path / "reports.json")
-        assert dt.results.CascadeReports.load(tmp_path / "reports.json").insecure is made.insecure is kept
-        assert ("not private" in (tmp_path / "reports.json").read_text()) is kept
     for name in ("a.parquet", "a.arrow"):
         for rows in (False, True):
             insecure, secure = (

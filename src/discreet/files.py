@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -147,37 +147,21 @@ def write_whole(
     path: str | os.PathLike[str],
     content: str | bytes,
     *,
-    private: bool = False,
     overwrite: bool = True,
-    instead_of: bytes | None = None,
 ) -> None:
     """Write a text to a temporary name beside the target, sync it, then rename it: never half a file.
 
-    A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused. A private file is for
-    its owner alone (0600), whatever stood there before. Without `overwrite` a file that is there is refused at the moment of
-    writing, whoever wrote it; with `instead_of`, one whose content is another by then.
+    A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused. Without `overwrite` a file
+    that is there is refused at the moment of writing, whoever wrote it.
     """
-    target = Path(file_name(path))
-    if instead_of is None:
-        write_together({target: content}, private=private, overwrite=overwrite)
-        return
-    with _refusals(target), _alone([target]):
-        if not target.is_file() or target.read_bytes() != instead_of:
-            raise FileError(
-                f"{target} was changed by somebody else in the meantime, and is left as it is; do it again with what "
-                "it holds now.",
-                kind="missing",
-            )
-        write_together({target: content}, private=private, locked=True)
+    write_together({Path(file_name(path)): content}, overwrite=overwrite)
 
 
 def write_together(
     contents: Mapping[Path, str | bytes],
     remove: Iterable[Path] = (),
     *,
-    private: bool = False,
     overwrite: bool = True,
-    locked: bool = False,
 ) -> None:
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
@@ -190,8 +174,8 @@ def write_together(
     removed = list(remove)
     try:
         for target, content in contents.items():
-            staged[target] = _stage(target, content, private)
-        with nullcontext() if locked else _alone(contents):
+            staged[target] = _stage(target, content)
+        with _alone(contents):
             if len(staged) + len(removed) > 1:
                 for real in [*(real for _, real in staged.values()), *removed]:
                     with _refusals(real):
@@ -307,7 +291,7 @@ def check_writable(paths: Iterable[Path]) -> None:
         _stage(path, "")[0].unlink()
 
 
-def _stage(target: Path, content: str | bytes, private: bool = False) -> tuple[Path, Path]:
+def _stage(target: Path, content: str | bytes) -> tuple[Path, Path]:
     """The content, synced, under a temporary name; and the place that it is meant for."""
     with _refusals(target):
         real = target.resolve()
@@ -322,10 +306,9 @@ def _stage(target: Path, content: str | bytes, private: bool = False) -> tuple[P
                 kind="missing",
             )
         temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
-        mode = 0o600 if private else 0o666
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
             try:
-                if known is not None and not private:
+                if known is not None:
                     os.chmod(temporary, stat.S_IMODE(known.st_mode))
                 file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
                 file.flush()

@@ -1,4 +1,4 @@
-"""The version of what discreet writes down: mechanism files, reports of a cascade, ledgers, stored answers, records of releases.
+"""The version of what discreet writes down: mechanism files, ledgers, stored answers, records of releases.
 
 Each format has version 1, and one reader. Until 0.1.0 a change of a format rewrites version 1; from then on a change is a new
 version with one step that turns the old one into it (CONTRIBUTING.md), and those steps belong here.

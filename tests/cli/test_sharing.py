@@ -1,10 +1,9 @@
-"""`discreet cascade`: reports for people and machines, stored and extended, and one sentence for what is wrong."""
+"""`discreet cascade`: reports for people and machines, and one sentence for what is wrong."""
 
 from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,19 +13,12 @@ from tests.cli.test_cli import NEXT_MOVE, assert_one_good_error, run  # noqa: F4
 ASKED = ["cascade", "--alphas", "3/10,1/2,4/5", "--n", 100]
 
 
-def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F811
-    told = run(*ASKED, "--value", 42, "--fingerprint", "5f1c", "-o", "r.json")
+def test_a_cascade_is_printed(run, monkeypatch):  # noqa: F811
+    told = run(*ASKED, "--value", 42)
     assert (told.code, told.err) == (0, "")
     assert "all of it costs epsilon <= 1.20398" in told.out
-    stored = dt.results.CascadeReports.load("r.json")
-    assert all(f" {report}" in told.out for report in stored)
-    more = run("cascade", "--stored", "r.json", "--add", "2/5", "-o", "more.json")
-    assert "the new level costs nothing" in more.out
     monkeypatch.setattr("sys.stdin", io.StringIO("42\n"))
-    finer = run("cascade", "--stored", "more.json", "--add", "1/10", "--value", "-", "--fingerprint", "5f1c", "-o", "-")
-    grown = dt.results.CascadeReports.loads(finer.out)
-    assert [str(x.alpha) for x in grown.cascade.levels] == ["1/10", "3/10", "2/5", "1/2", "4/5"]
-    assert [grown.at(x) for x in ("3/10", "1/2", "4/5")] == list(stored)
+    assert len(run(*ASKED, "--value", "-", "--csv").out.splitlines()) == 4
     told = json.loads(run(*ASKED, "--value", 7, "--json").out)
     assert [0 <= level["report"] <= 100 for level in told["levels"]] == [True] * 3
     assert told["price"]["alpha"] == "3/10"
@@ -47,12 +39,8 @@ def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F8
         ["cascade", "--alphas", "1/2,,3/10", "--n", 5, "--value", 57],
         ["cascade", "--alphas", "1/2", "--epsilons", "1", "--n", 5, "--value", 57],
         ["cascade", "--alphas", "1/2", "--value", 57],
-        ["cascade", "--stored", "none.json", "--add", "1/2"],
-        ["cascade", "--stored", "none.json"],
-        ["cascade", "--stored", "none.json", "--add", "1/2", "--n", 5],
-        ["cascade", "--stored", "none.json", "--add", "1/2", "--sensitivity", 2],
-        [*ASKED, "--value", 42, "--add", "1/5"],
         [*ASKED, "--value", 57, "--json", "--csv"],
+        [*ASKED, "--value", 571],
     ],
 )
 def test_what_is_wrong_is_one_sentence_without_the_true_value(run, words):  # noqa: F811
@@ -60,64 +48,6 @@ def test_what_is_wrong_is_one_sentence_without_the_true_value(run, words):  # no
     assert_one_good_error(told)
     assert NEXT_MOVE.search(told.err)
     assert "57" not in told.err
-
-
-def test_what_a_further_level_needs_is_said_in_words_of_the_command(run):  # noqa: F811
-    run(*ASKED, "--value", 57, "--fingerprint", "f", "-o", "r.json")
-    for words, needed in (
-        (["--add", "1/10", "-o", "new.json"], "give --value"),
-        (["--add", "1/10", "--value", 57, "-o", "new.json"], "--fingerprint"),
-        (["--add", "2/5", "--value", 57, "--fingerprint", "f", "-o", "new.json"], "leave out --value"),
-        (["--add", "1/2", "-o", "new.json"], "alpha 1/2 is stored already; see its report with --stored alone"),
-        (["--add", "1/2", "--add-epsilon", "2", "-o", "new.json"], "exactly one"),
-        (["--value", 57], "leave out --value"),
-        (["-o", "copy.json"], "say which level to add"),
-        (["--add", "1/10", "--value", 571, "--fingerprint", "f", "-o", "new.json"], "say --clamp"),
-    ):
-        told = run("cascade", "--stored", "r.json", *words)
-        assert_one_good_error(told)
-        assert needed in told.err
-        assert "57" not in told.err
-
-
-def test_no_level_is_drawn_twice_from_one_state(run):  # noqa: F811
-    """What is added must be kept, and what is kept is not overwritten by chance."""
-    run(*ASKED, "--value", 42, "--fingerprint", "f", "-o", "r.json")
-    before = Path("r.json").read_bytes()
-    for more in (["--add", "9/10"], ["--add", "1/10", "--value", 42, "--fingerprint", "f", "--json"]):
-        told = run("cascade", "--stored", "r.json", *more)
-        assert_one_good_error(told)
-        assert "give -o" in told.err
-        assert "Nothing was drawn" in told.err
-    for words in ([*ASKED, "--value", 42], ["cascade", "--stored", "r.json", "--add", "9/10"]):
-        Path("other.json").write_bytes(before)
-        told = run(*words, "-o", "other.json")
-        assert_one_good_error(told)
-        assert "other.json exists" in told.err
-        assert "--overwrite" in told.err
-    assert Path("other.json").read_bytes() == Path("r.json").read_bytes() == before
-    told = run("cascade", "--stored", "r.json", "--add", "9/10", "-o", "other.json", "--overwrite", "--json")
-    assert "use other.json from now on" in told.err
-    assert json.loads(told.out)["levels"][3]["alpha"] == "9/10"
-    told = run("cascade", "--stored", "r.json", "--add", "9/10", "-o", "r.json")
-    assert (told.code, told.err) == (0, "")
-    assert "from now on" not in told.out
-    stored = dt.results.CascadeReports.load("r.json")
-    assert [*stored][:3] == [*dt.results.CascadeReports.loads(before)]
-    assert run("cascade", "--stored", "r.json").out.splitlines()[:6] == str(stored).splitlines()[:6]
-    assert run(*ASKED, "--value", 42, "-o", "r.json", "--overwrite").code == 0
-    assert len(dt.results.CascadeReports.load("r.json")) == 3
-
-
-def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811
-    run("cascade", "--epsilons", "1,1/2", "--n", 50, "--value", 57, "--clamp", "--fingerprint", "f", "-o", "r.json")
-    assert run("cascade", "--stored", "r.json", "--add-epsilon", "ln(2)/10", "-o", "r.json").code == 0
-    told = run("cascade", "--stored", "r.json", "--add-epsilon", 2, "--value", 50, "--fingerprint", "f", "-o", "r.json")
-    assert (
-        "the new level costs epsilon <= 1.00001 more" in told.out or "the new level costs epsilon <= 1 more" in told.out
-    )
-    asked = [level["asked"] for level in json.loads(run("cascade", "--stored", "r.json", "--json").out)["levels"]]
-    assert asked == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon ln(2)/10"]
 
 
 def test_what_mixed_reports_tell_is_what_the_library_says(run):  # noqa: F811

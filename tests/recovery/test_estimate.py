@@ -14,7 +14,8 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
 from discreet.recovery.bands import _fitting, band_over_distributions, direct_band
-from discreet.recovery.estimate import Estimate, group_intervals
+from discreet.recovery.estimate import Estimate
+from discreet.recovery.pictures import group_intervals
 from tests.cells import for_each
 
 FOUR = dt.geometric(4, alpha="1/2")

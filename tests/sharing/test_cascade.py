@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +19,7 @@ from scipy.stats import chi2
 
 import discreet as dt
 from discreet.channels import Geometric
-from discreet.errors import GridError, LevelError, OutOfRangeError, ReleaseError, SizeError, SourceError, TableError
+from discreet.errors import GridError, LevelError, OutOfRangeError, SizeError, SourceError, TableError
 from discreet.randomness.source import Source, simulation
 from discreet.sharing.cascades import step
 from tests import reference
@@ -307,20 +312,29 @@ def test_levels_are_read_like_everywhere():
 
 def test_levels_asked_as_epsilons_are_found_as_such():
     c = dt.sharing.cascade(epsilons=["1", "1/2"], n=8)
-    reports = c.release(5, fingerprint="f")
+    reports = c.release(5)
     assert reports.at(epsilon="1/2") == reports[1] == reports.at(epsilon=0.5)
     with pytest.raises(LevelError, match=r'it has epsilon 1, epsilon 1/2 \(write epsilon="1"'):
         reports.at("1/2")
     assert c.coalition(epsilons=["1/2"]).tight == c.levels[1].alpha
     assert (c.joint(epsilons=["1/2"]) == np.array(reference.geometric(8, c.levels[1].alpha), dtype=object)).all()
-    more = reports.add(epsilon="1/4").refine(epsilon=2, values=5, fingerprint="f")
-    assert [str(x.asked) for x in more.cascade.levels] == ["2", "1", "1/2", "1/4"]
-    assert [more.at(epsilon=x) for x in (1, "1/2")] == [*reports]
-    price = reports.price_of(epsilon=2)
-    assert price.alpha == dt.Level.of(epsilon=2).alpha / dt.Level.of(epsilon=1).alpha
-    assert [row[1] for row in more.view().rows] == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon 1/4"]
+    assert [row[1] for row in reports.view().rows] == ["epsilon 1", "epsilon 1/2"]
     assert dt.sharing.cascade(["1/2"], 8).view().columns[1] == "alpha"
     with pytest.raises(LevelError, match="with epsilons write n="):
         dt.sharing.cascade(100, epsilons=["1", "1/2"])
-    with pytest.raises(ReleaseError, match="give them as values="):
-        reports.refine(5, epsilon=2, fingerprint="f")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [5, [1, 2], np.array([[1, 2], [3, 0]]), pandas.Series([4, 5]), polars.Series([1, 8]), pyarrow.array([0, 7])],
+    ids=lambda values: type(values).__module__.partition(".")[0],
+)
+@pytest.mark.parametrize("grid", [8, dt.Grid(None, None), dt.Grid(0, 9, "1/2")], ids=str)
+def test_a_copy_has_the_reports_in_the_container_of_the_true_values(values, grid):
+    reports = dt.sharing.cascade(["3/10", "4/5"], grid, sensitivity=1).release(values)
+    for copied in (copy.copy(reports), copy.deepcopy(reports), pickle.loads(pickle.dumps(reports))):
+        assert [type(each) for each in copied] == [type(each) for each in reports]
+        assert copied.to_dict() == reports.to_dict()
+        assert copied.cascade == reports.cascade
+    if grid == 8:
+        assert type(reports[0]) is type(values)

@@ -291,7 +291,6 @@ _PHRASES = {
     "set overwrite=True": "say --overwrite",
     "set rows=True": "say --rows",
     "set counts=None": "say --counts none",
-    "take its reports with at": "see its report with --stored alone",
     "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
     "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "

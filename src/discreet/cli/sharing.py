@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -23,16 +22,12 @@ from .options import (
     STEP,
     Alpha,
     Clamp,
-    Csv,
     EpsilonText,
     File,
-    Json,
     Losses,
     N,
     Number,
     OneSensitivity,
-    Out,
-    Overwrite,
     Picture,
     Priors,
     Runs,
@@ -45,7 +40,6 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..mechanism import Procedure
-    from ..sharing.cascade_reports import CascadeReports
 
 _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 
@@ -227,7 +221,7 @@ def lifetime(
     return Output(make(asked, times=times, most=most, permanent=permanent, delta=delta))
 
 
-@command()
+@command("json", "csv")
 def cascade(
     *,
     alphas: Annotated[str | None, described(CASCADE, "levels", ': "3/10,1/2,4/5"')] = None,
@@ -243,79 +237,31 @@ def cascade(
             "The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."
         ),
     ] = None,
-    fingerprint: Annotated[
-        str | None, entry("A keyed fingerprint of the data; without it no less private level can be added later.")
-    ] = None,
     clamp: Clamp = False,
-    stored: Annotated[
-        str | None,
-        entry("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o."),
-    ] = None,
-    add: Annotated[
-        Number | None,
-        entry("The alpha of a further level. One less private than all needs --value and --fingerprint, and costs."),
-    ] = None,
-    add_epsilon: Annotated[Number | None, entry("The same as an epsilon.")] = None,
-    overwrite: Overwrite = False,
-    out: Out = None,
-    json: Json = False,
-    csv: Csv = False,
-) -> int:
+) -> Output:
     """Report one count to several audiences, who may collude.
 
     No coalition of them learns more than its least private member alone.
 
-    What is printed, and the file of -o, are for you: they are as sensitive as the least private level. Each audience gets
+    What is printed is for you: it is as sensitive as the least private level. Each audience gets
     the report of its own level. Nothing is charged to any ledger: the price is printed.
 
-    Example: discreet cascade --alphas 3/10,1/2,4/5 --n 100 --value 42 --fingerprint 5f1c -o reports.json
-
-    With --add, -o is needed, the same file or another: go on with what it holds, and never add to the old state again.
-
-    Example: discreet cascade --stored reports.json --add 2/5 -o reports.json
+    Example: discreet cascade --alphas 3/10,1/2,4/5 --n 100 --value 42
     """
     from ..errors import DiscreetError
-    from ..sharing.cascade_reports import CascadeReports
     from ..sharing.cascades import cascade as make
 
-    _check_target(out, stored, overwrite)
-    told: list[str] = []
-    before: bytes | None = None
-    if stored is None:
-        if add is not None or add_epsilon is not None:
-            raise DiscreetError(
-                "A level is added to stored reports; give their file, for example --stored reports.json."
-            )
-        if alphas is None and epsilons is None:
-            raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
-        made = make(
-            alphas,
-            grid_of(n, low, high, step),
-            epsilons=None if epsilons is None else epsilons.split(","),
-            sensitivity=1 if sensitivity is None else sensitivity,
-        )
-        if value is None:
-            raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
-        found = made.release(_true_value(value), fingerprint=fingerprint, clamp=clamp)
-    elif any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
-        raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
-    else:
-        if out is not None and _same(out, stored) and Path(stored).is_file():
-            before = Path(stored).read_bytes()  # what is added in the meantime must not be lost
-        found, told = _extended(CascadeReports.load(stored), add, add_epsilon, value, fingerprint, clamp, out)
-    if out is not None and out != "-":
-        found.save(out, overwrite=overwrite, instead_of=before)
-        told.append(f"saved to {out}")
-        if stored is not None and not _same(out, stored):
-            told.append(f"use {out} from now on, and remove {stored}: what is added to both is no cascade")
-    if out == "-":
-        print(found.text(), end="")
-    else:
-        Output(found).present(json, csv)
-    machine = out == "-" or json or csv
-    for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
-        print(line, file=sys.stderr if machine else sys.stdout)
-    return 0
+    if alphas is None and epsilons is None:
+        raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
+    made = make(
+        alphas,
+        grid_of(n, low, high, step),
+        epsilons=None if epsilons is None else epsilons.split(","),
+        sensitivity=1 if sensitivity is None else sensitivity,
+    )
+    if value is None:
+        raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
+    return Output(made.release(_true_value(value), clamp=clamp))
 
 
 def _words(text: str) -> list[str]:
@@ -341,65 +287,6 @@ def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sen
     if n is None and maker.name not in _OPEN:
         raise DiscreetError(f"Say how large the counts of {word} can be: give --n, for example --n 8.")
     return maker.make(n if n is not None else None if "step" in maker.takes else Grid(None, None), **given)
-
-
-def _same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()
-
-
-def _check_target(out: str | None, stored: str | None, overwrite: bool) -> None:
-    """Reports that are lost cannot be drawn again without a second price: no file is replaced but the one that is read."""
-    from ..errors import FileError
-
-    if out in (None, "-") or overwrite or (stored is not None and _same(out, stored)):
-        return
-    if Path(out).exists():
-        raise FileError(
-            f"{out} exists, and reports that it may hold would be lost; choose another -o, or say --overwrite.",
-            kind="missing",
-        )
-
-
-def _extended(
-    before: CascadeReports,
-    alpha: str | None,
-    epsilon: str | None,
-    value: str | None,
-    fingerprint: str | None,
-    clamp: bool,
-    out: str | None,
-) -> tuple[CascadeReports, list[str]]:
-    """Stored reports with one more level, and what that costs; as they are, without one."""
-    from ..errors import DiscreetError
-    from ..exact.arithmetic import show_above
-
-    if alpha is None and epsilon is None:
-        if any(x is not None for x in (value, fingerprint, out)) or clamp:
-            raise DiscreetError(
-                "Without --add or --add-epsilon stored reports are shown as they are; leave out --value, "
-                "--fingerprint, --clamp and -o, or say which level to add."
-            )
-        return before, []
-    if out is None:
-        raise DiscreetError(
-            "Without -o the new level would be lost, and drawn again it would tell more than its price: give -o, "
-            "the same file or another. Nothing was drawn."
-        )
-    price = before.price_of(alpha, epsilon=epsilon)
-    if price.alpha < 1 and (value is None or fingerprint is None):
-        raise DiscreetError(
-            "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
-            "--fingerprint that the reports were released with."
-        )
-    if price.alpha < 1:
-        assert value is not None
-        found = before.refine(alpha, _true_value(value), epsilon=epsilon, fingerprint=fingerprint, clamp=clamp)
-        return found, [f"the new level costs epsilon <= {show_above(price.epsilon)} more"]
-    if value is not None or fingerprint is not None:
-        raise DiscreetError(
-            "This level is drawn from the stored reports, at no cost; leave out --value and --fingerprint."
-        )
-    return before.add(alpha, epsilon=epsilon), ["the new level costs nothing"]
 
 
 def _true_value(text: str) -> Any:

@@ -15,8 +15,9 @@ from ..exact.grid import Grid
 from ..mechanism import Mechanism
 from ..present.words import csv_text
 from ..progress import tell
-from ..recovery.estimate import Estimate, group_intervals
+from ..recovery.estimate import Estimate
 from ..recovery.groups import GroupEstimates
+from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
 from .field_words import in_fields
 from .jobs import Promise, as_job, promised
