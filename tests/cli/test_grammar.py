@@ -269,7 +269,7 @@ def test_the_script_of_a_shell_knows_every_command(run, shell, tmp_path):  # noq
     told = run("completion", shell)
     assert (told.code, told.err) == (0, "")
     assert not [*tmp_path.iterdir()], "it is printed, and no file is written"
-    assert all(name in told.out for name in [*COMMANDS, "epsilon", "show-dropped", "overwrite"])
+    assert all(name in told.out for name in [*COMMANDS, "epsilon", "supersedes", "overwrite"])
     if shutil.which(shell):
         done = subprocess.run([shell, "-n"], input=told.out, capture_output=True, text=True, timeout=20, check=False)
         assert (done.returncode, done.stderr) == (0, "")
@@ -284,7 +284,7 @@ def test_bash_completes_commands_options_and_choices(run, tmp_path):  # noqa: F8
     asked = {
         ("discreet", "che"): {"check", "check-release"},
         ("discreet", "ledger", "he"): {"head"},
-        ("discreet", "release", "people.csv", "--sho"): {"--show-dropped"},
+        ("discreet", "release", "people.csv", "--sup"): {"--supersedes"},
         ("discreet", "completion", "z"): {"zsh"},
     }
     for words, wanted in asked.items():

@@ -218,8 +218,8 @@ def test_what_was_not_read_is_said_beside_an_answer_for_machines(run, survey):  
     assert run("release", *survey).err == ""
     for form in ("--json", "--csv"):
         again = run("release", *survey, form)
-        assert again.err.endswith("was not read: this is the answer stored for version 1.\n")
-        assert "was not read" not in again.out
+        assert again.err.endswith("this is the answer stored for version 1, at no charge. A file is not read again.\n")
+        assert "not read again" not in again.out
 
 
 @pytest.mark.long

@@ -195,16 +195,6 @@ def test_a_release_reads_its_table_once(people, ledger, monkeypatch):
     assert len(opened) == 1
 
 
-def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledger):
-    asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
-    made = release(people, ledger=ledger, **asked)
-    assert made.dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
-    again = release(people, ledger=ledger, **asked)  # a stored answer, counted anew
-    assert (again.rows(), again.dropped) == (made.rows(), made.dropped)
-    assert "dropped" not in str(made.to_dict()) + made.to_html() + str(made)
-    assert pickle.loads(pickle.dumps(made)).dropped is None  # no part of the release
-
-
 def test_several_counts_divide_the_level(people, ledger):
     made = bits(people, ledger, count={"ill": "sick = 'yes'", "well": "sick = 'no'"}, margins=["age"])
     assert made.record["epsilon_charged"] == "1/2"

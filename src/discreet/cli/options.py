@@ -172,7 +172,6 @@ Check = Annotated[
         "group; pay nothing. Exit code 1 where something looks like a mistake, or too little is left."
     ),
 ]
-ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
 Yes = Annotated[bool, switch("Compare, and pay without being asked; only a terminal asks.")]
 Supersedes = Annotated[str | None, Parameter(help=meaning(RELEASE, "supersedes"))]
 Reason = Annotated[str | None, Parameter(help=meaning(RELEASE, "reason"))]

@@ -27,7 +27,6 @@ from .options import (
     PresentationOptions,
     Reason,
     RhoText,
-    ShowDropped,
     Supersedes,
     Table,
     Yes,
@@ -62,7 +61,6 @@ def release(
     reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
-    show_dropped: ShowDropped = False,
     out: Annotated[
         str | None, target("The CSV to write, with .json and .html beside it; - for the CSV alone on standard output.")
     ] = None,
@@ -135,7 +133,7 @@ def release(
                 return _not_paid(error)
             made = presented.applied(made)
             _write(dict.fromkeys(places, made), old, bom, overwrite)
-    _show(made, places, out, show_dropped, json, csv)
+    _show(made, places, out, json, csv)
     return 0
 
 
@@ -155,7 +153,6 @@ def release_to(
     reason: Reason = None,
     check: Check = False,
     yes: Yes = False,
-    show_dropped: ShowDropped = False,
     out: Annotated[
         str | None,
         target(
@@ -216,7 +213,7 @@ def release_to(
                 return _not_paid(error)
             releases = map(presented.applied, made.audiences.values())
             _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
-    _show(made, places, out, show_dropped, json, False)
+    _show(made, places, out, json, False)
     return 0
 
 
@@ -350,25 +347,13 @@ def _write(each: dict[Path, Release], old: list[Path], bom: bool, overwrite: boo
         ) from None
 
 
-def _show(
-    made: Release | Audiences, places: list[Path], out: str | None, show_dropped: bool, json: bool, csv: bool
-) -> None:
-    from rich.console import Console
-
+def _show(made: Release | Audiences, places: list[Path], out: str | None, json: bool, csv: bool) -> None:
     from ..tables.draw.audiences import Audiences
     from ..tables.saved.release_files import outputs
     from . import terminal
 
-    if show_dropped:
-        lost = made.dropped
-        told = (
-            f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups or max_rows)"
-            if lost is not None
-            else "this is a stored answer, and no row was looked at"
-        )
-        Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
     if json or csv:
-        _tell_unread(made)
+        _tell_repeated(made)
     if json:
         print(dump(made.to_dict()))
     elif csv:
@@ -386,14 +371,14 @@ def _show(
             console.print(f"Written: {written}{more}, with the record and a page for people beside it.", markup=False)
 
 
-def _tell_unread(made: Release | Audiences) -> None:
-    """What was not read for a stored answer, where standard output holds the answer alone."""
+def _tell_repeated(made: Release | Audiences) -> None:
+    """That an answer is a stored one, where standard output holds the answer alone."""
     from ..tables.draw.audiences import Audiences
-    from ..tables.publish.released import unread_note
+    from ..tables.publish.released import repeated_words
 
     first = next(iter(made.audiences.values())) if isinstance(made, Audiences) else made
-    for note in unread_note(made.unread, first.record):
-        print(note, file=sys.stderr)
+    if first.record["repeated"]:
+        print(repeated_words(first.record), file=sys.stderr)
 
 
 def _rows_of(made: Any) -> str:

@@ -36,7 +36,6 @@ from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
-from .count.admitting import Profile, operator_report
 from .count.question_check import QuestionCheck, question_findings
 from .count.true_numbers import (
     TrueNumbers,
@@ -87,8 +86,8 @@ def release(
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
     one person is added or removed: give `max_count`, the largest possible count, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
-    admitted as this `version` (`admit`); a table in memory is admitted by this call, and `operator` of the result has the report,
-    which is not for publication. `preview` says beforehand what error to expect.
+    admitted as this `version` (`admit`); a table in memory is admitted by this call. `preview` says beforehand what error to
+    expect, and with `check=True` what is counted in no group.
 
         rho         what is spent instead of an epsilon, where the data set's terms are concentrated: Gaussian noise
         version     your name for this version of the data
@@ -116,7 +115,7 @@ def release(
     coverage = Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
-    return walk.releases[0].for_operator(walk.operator, walk.dropped, walk.unread)
+    return walk.releases[0]
 
 
 def release_to(
@@ -163,7 +162,7 @@ def release_to(
     coverage = Confidence.of(confidence, simultaneous)
     corrects = Correction.of(supersedes, reason, version, part)
     walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
-    return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped, walk.unread)
+    return handed_out(walk.releases, asked, walk.charged)
 
 
 def preview(
@@ -243,13 +242,10 @@ def _is_unsaid(value: Any, default: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Walk:
-    """The result of a walk: a release at each level, what was charged for all of them, and what is for the operator alone."""
+    """The result of a walk: a release at each level, and what was charged for all of them."""
 
     releases: list[Release]
     charged: Fraction
-    operator: Profile | None = None  # of a table in memory
-    dropped: int | None = None  # rows in no group; None where no row was read
-    unread: str | None = None  # the file that was given, where a stored answer needs none
 
 
 def _walked(
@@ -268,11 +264,9 @@ def _walked(
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, corrects, dates)
         if allowed.answer is not None and allowed.spelling is not None:
-            file = Path(table)
-            check_file(file)  # it need not be read, but one that is not there was mistyped
+            check_file(Path(table))  # it need not be read, but one that is not there was mistyped
             _note_correction(book, asked, allowed)
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, confidence)
-            walk = replace(walk, unread=file.name)
         else:
             table = whole_table(table)
             ready = _counted(table, book, asked, allowed, confidence, progress)
@@ -340,7 +334,6 @@ class _Ready:
     cascades: tuple[dict[int, Cascade], ...]  # of each measure, where there are several levels
     numbers: TrueNumbers
     spelling: Spelling
-    operator: Profile | None
     data: str  # what identifies the data: the digest of a file, or that of the rows of another table
     admission: Admission | None  # of what is known by its bytes
 
@@ -366,7 +359,6 @@ def _counted(
         cascades,
         numbers,
         spelling,
-        operator_report(table, terms, question, numbers, reading or Reading()) if file is None else None,
         spelling.fingerprint(numbers.each) if file is None else file.digest(),
         admission,
     )
@@ -415,10 +407,9 @@ def _drawn(
 ) -> _Walk:
     """Charge, draw and store, in this order; or the answer that was stored before."""
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
-    operator, dropped = ready.operator, ready.numbers.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
         releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
-        return _Walk(releases, Fraction(0), operator, dropped)
+        return _Walk(releases, Fraction(0))
     heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
@@ -436,8 +427,7 @@ def _drawn(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(begun, asked, allowed, spelling, first.confidence)
-        return _Walk(again.releases, again.charged, operator, dropped)
+        return _repeated(begun, asked, allowed, spelling, first.confidence)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
@@ -445,7 +435,7 @@ def _drawn(
     releases = [
         sheet.filled(cells, totals, answer.totals, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)
     ]
-    return _Walk(releases, first.charge, operator, dropped)
+    return _Walk(releases, first.charge)
 
 
 def _repeated(

@@ -8,7 +8,7 @@ be read but looks like a mistake is a finding, and a serious one keeps a file fr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,12 +21,11 @@ from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show
-from ...ledger.ledger import Admission, Ledger, Terms, opened_ledger
+from ...ledger.ledger import Admission, Ledger, opened_ledger
 from ...present.views import Result, View
 from ...progress import Progress
 from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ...questions.predicate import find_column, unknown_column
-from ...questions.question import Question
 from ...questions.statistic import SumOf, read_sums
 from .column_profiles import MOST_VALUES, proposed_keys, seen_columns
 from .findings import (
@@ -40,10 +39,8 @@ from .findings import (
     about_sums,
     places_of,
 )
-from .true_numbers import TrueNumbers
 
 ALONE = "For you alone, not for publication."
-_FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +56,6 @@ class Profile(Result):
     keys: tuple[
         tuple[str, tuple[Any, ...]], ...
     ]  # of columns with few different values; no mapping, which a release would take
-    first: bool = False  # only the first rows were looked at
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,15 +77,10 @@ class Profile(Result):
             "columns": {name: list(keys) for name, keys in self.keys},
         }
 
-    def with_dropped(self, rows: int) -> Profile:
-        """The same, with the number of rows in none of a question's groups."""
-        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with pool_other")
-        return replace(self, findings=(*self.findings, *([lost] if rows else [])))
-
     def _title(self) -> str:
         rows = f"{self.size} row{'' if self.size == 1 else 's'}"
         columns = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
-        return f"{self.name}: {'the first ' if self.first else ''}{rows}, {columns}. {ALONE}"
+        return f"{self.name}: {rows}, {columns}. {ALONE}"
 
     def view(self) -> View:
         rows = [
@@ -271,11 +262,10 @@ def examined(
     domain: Any,
     unit: str | None,
     progress: Progress | None = None,
-    only: Set[str] | None = None,
     sums: Mapping[str, SumOf] = MappingProxyType({}),
     codes: Sequence[str] = (),
 ) -> Profile:
-    """The same for a reading that was made before, of all columns, or of the first rows of a few."""
+    """The same for a reading that was made before, of all columns."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
@@ -291,10 +281,8 @@ def examined(
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
     dates = _columns_of_dates(source, reading, person)
     texts = _columns_of_codes(names, [*codes, *([] if unit is None else [unit])], domain)
-    wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
-    most = None if only is None else _FIRST
     with Guarded(_unreadable):
-        size, columns, ids = seen_columns(source, wanted, person, progress, most, dates)
+        size, columns, ids = seen_columns(source, names, person, progress, dates)
     cells = file is not None and file.kind == EXCEL
     groups = {} if domain is None else declared_columns(domain)
     declared = {name: Domain.of({name: keys}) for name, keys in groups.items()}
@@ -327,27 +315,7 @@ def examined(
         tuple(findings),
         reading,
         tuple((name, values) for name, values in keys.items() if values),
-        most is not None and size >= most,
     )
-
-
-def operator_report(
-    table: Any, terms: Terms, question: Question, numbers: TrueNumbers, reading: Reading
-) -> Profile | None:
-    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
-
-    A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
-    """
-    used = {
-        *question.by,
-        *([terms.unit] if terms.unit else []),
-        *([question.counted_column] if question.counted_column else []),
-        *(name for names in numbers.columns.values() for name in names),
-    }
-    try:
-        return examined(table, reading, None, terms.unit, only=used).with_dropped(numbers.dropped)
-    except Exception:  # in whatever library, for whatever value
-        return None
 
 
 def _unreadable() -> TableInputError:

@@ -205,10 +205,9 @@ def seen_columns(
     wanted: Sequence[str],
     unit: str | None,
     progress: Progress | None,
-    most: int | None = None,
     dates: Mapping[str, str] | None = None,
 ) -> tuple[int, list[Column], Counter[Any]]:
-    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows.
+    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs.
 
     `dates` has the forms of columns that the source hands over as texts, so that texts which are no dates can be counted.
     """
@@ -223,8 +222,6 @@ def seen_columns(
             column.add(array, numbers, own, other)
             if column.name == unit:
                 ids.update(_plain(array.drop_null()))
-        if most is not None and rows >= most:
-            break
     return rows, columns, ids
 
 

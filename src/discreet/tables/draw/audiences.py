@@ -28,7 +28,7 @@ from ...present.views import Result, View, one_line
 from ...sharing.cascades import Cascade
 from ..ask.asked import Asked, audience_levels
 from ..publish.readings import members
-from ..publish.released import Release, amount, asked_in_words, unread_note
+from ..publish.released import Release, amount, asked_in_words, repeated_words
 from .answers import Document
 from .measures import Measure
 
@@ -58,31 +58,6 @@ class Audiences(Result):
     def __iter__(self) -> Iterator[str]:
         return iter(self.audiences)
 
-    @property
-    def operator(self) -> Any:
-        """For a table in memory, its profile at admission: for you alone, and in none of the releases."""
-        return getattr(self, "_operator", None)
-
-    @property
-    def dropped(self) -> int | None:
-        """How many rows are in none of the groups: for you alone, and in none of the releases. None where a stored answer was
-        given without reading the file."""
-        return getattr(self, "_dropped", None)
-
-    @property
-    def unread(self) -> str | None:
-        """The name of the file that was given and not read, where these are stored answers; in none of the releases."""
-        return getattr(self, "_unread", None)
-
-    def for_operator(self, operator: Any, dropped: int | None, unread: str | None = None) -> Audiences:
-        """The same with what whoever holds the data may know."""
-        for name, value in (("_operator", operator), ("_dropped", dropped), ("_unread", unread)):
-            object.__setattr__(self, name, value)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"audiences": dict(self.audiences)}
-
     def view(self) -> View:
         """A line for each audience, and what all of it cost."""
         records = [release.record for release in self.audiences.values()]
@@ -97,18 +72,11 @@ class Audiences(Result):
             for (name, release), record in zip(self.audiences.items(), records, strict=True)
         ]
         title = one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences")
-        paid = (
-            "The same question was asked before: these are the stored answers, at no charge."
-            if first["repeated"]
-            else (f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")
-        )
-        return replace(
-            View.of("\n".join([*unread_note(self.unread, first), title]), lines),
-            notes=(
-                paid,
-                "Give each audience its own release alone: together they reveal what the least private one reveals.",
-            ),
-        )
+        paid = f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them."
+        if first["repeated"]:
+            title, paid = f"{repeated_words(first)}\n{title}", "These are stored answers, at no charge."
+        alone = "Give each audience its own release alone: together they reveal what the least private one reveals."
+        return replace(View.of(title, lines), notes=(paid, alone))
 
     def to_dict(self) -> dict[str, Any]:
         """What each audience's release holds, by its name; together as sensitive as the least private."""

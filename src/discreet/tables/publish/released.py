@@ -41,8 +41,6 @@ _FOR_STATISTICIANS = (
 )  # columns that are not printed: beside them, `published` is the one number to read
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
-_OF_OPERATOR = ("_operator", "_dropped", "_unread")  # what a release knows and does not hold
-_NOT_KEPT = (*_OF_OPERATOR, "_places")
 _PRINTED = 30  # rows of each table that print shows
 
 
@@ -110,38 +108,8 @@ class Release(Result):
     margins: Mapping[str, list[dict[str, Any]]]
     record: Mapping[str, Any]
 
-    @property
-    def operator(self) -> Any:
-        """For a table in memory, its profile at admission (a Profile): for you alone, not for publication.
-
-        It is not part of the release: it is neither shown nor written, nor pickled with it.
-        """
-        return getattr(self, "_operator", None)
-
-    @property
-    def dropped(self) -> int | None:
-        """How many rows are in none of the groups: for whoever holds the data alone, outside the guarantee.
-
-        None where a stored answer was given without reading the file. Like `operator` it is not part of the release.
-        """
-        return getattr(self, "_dropped", None)
-
-    @property
-    def unread(self) -> str | None:
-        """The name of the file that was given and not read, where this is a stored answer; None where the data were read.
-
-        Like `operator` it is not part of the release: `print` tells it to whoever asked, and no file has it.
-        """
-        return getattr(self, "_unread", None)
-
-    def for_operator(self, operator: Any, dropped: int | None, unread: str | None = None) -> Release:
-        """The same release with what whoever holds the data may know beside it."""
-        for name, value in zip(_OF_OPERATOR, (operator, dropped, unread), strict=True):
-            object.__setattr__(self, name, value)
-        return self
-
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
+        return {name: value for name, value in vars(self).items() if name != "_places"}
 
     @property
     def size(self) -> int:
@@ -218,9 +186,7 @@ class Release(Result):
         decimal    the decimal mark of the CSVs, and of the numbers on the page. "." or ","
         """
         asked = Presentation.of(labelled(self.record), **words)
-        return replace(self, record={**self.record, "presentation": asked.to_dict()}).for_operator(
-            self.operator, self.dropped, self.unread
-        )
+        return replace(self, record={**self.record, "presentation": asked.to_dict()})
 
     def _csv(self) -> str:
         marks = self.presentation
@@ -293,7 +259,7 @@ class Release(Result):
         what = asked_in_words(self.record)
         by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
         title = one_line(f"{self.record['dataset']}: {what}{by}; {self.size} report{'' if self.size == 1 else 's'}")
-        return "\n".join([*unread_note(self.unread, self.record), title])
+        return f"{repeated_words(self.record)}\n{title}" if self.record["repeated"] else title
 
     def view(self) -> View:
         """The first rows in the columns for people, the totals, what protects them and what they cost."""
@@ -345,8 +311,8 @@ class Release(Result):
         if audience is not None:
             own, charged = amount(audience["epsilon"]), amount(audience["charged"])
             cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
-        repeated = "The same question was asked before: this is the stored answer, at no charge."
-        notes.append(repeated if record["repeated"] else cost)
+        if not record["repeated"]:
+            notes.append(cost)
         spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
         whose = record["dataset"] if record["part"] is None else f"part {record['part']} of {record['dataset']}"
         most = ", in the part that has spent most" if record["parts"] and record["part"] is None else ""
@@ -359,11 +325,10 @@ class Release(Result):
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
 
 
-def unread_note(name: str | None, record: Mapping[str, Any]) -> tuple[str, ...]:
-    """What was not read for a stored answer: whoever gives a newer file under an old version must not take it for counted."""
-    if name is None:
-        return ()
-    return (one_line(f"{name} was not read: this is the answer stored for version {record['version']}."),)
+def repeated_words(record: Mapping[str, Any]) -> str:
+    """That an answer is a stored one: whoever gives a newer file under an old version must not take it for counted."""
+    stored = f"the answer stored for version {one_line(str(record['version']))}"
+    return f"The same question was asked before: this is {stored}, at no charge. A file is not read again."
 
 
 def checked_words(record: Mapping[str, Any]) -> list[str]:
