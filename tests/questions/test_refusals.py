@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError, ReleaseError
+from discreet.questions.predicate import parse
 from discreet.questions.question import QuestionParts
 
 
@@ -159,3 +160,18 @@ def test_a_wrong_word_is_named_where_a_question_is_asked(tmp_path):
         dt.release(table, dt.Question(), bounds=(0, 9), epsilon=1, **beside)
     with pytest.raises(ReleaseError, match=r'audiences={"ministry"'):
         dt.release_to(table, audiences={"a": 1}, alpha="1/2", **beside)
+
+
+def test_no_refusal_has_a_name_that_may_be_somebody_s(caplog):
+    """The first line of a text file may be a person's, where the names of columns are missing."""
+    columns = ["Anna Planted", "a"]
+    for text in ("Anna = 1", "planted = 1", 'a = "Anna Plante"', "b IS NULL", "a > ", "a IN (b)", "lower(a) = 1"):
+        with pytest.raises(DiscreetError) as caught:
+            parse(text, columns, quotable=False)
+        error = caught.value
+        shown = [str(error), repr(error), *map(repr, error.args), repr(vars(error)), caplog.text]
+        assert not any("Anna Planted" in part for part in shown)
+        assert error.__cause__ is None
+        assert error.__context__ is None or error.__suppress_context__
+    with pytest.raises(DiscreetError, match="Anna Planted"):  # a typed table's names are its schema
+        parse("b = 1", columns)

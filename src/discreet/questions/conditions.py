@@ -22,11 +22,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from .predicate import Node, Predicate, check_types, family, iso_time, literal, number_text, quoted
+from .predicate import WHOLE, Node, Predicate, check_types, family, iso_time, literal, number_text, quoted
 
-_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
-RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in _BITS.items()} | {
-    f"U{name}": (0, 2**bits - 1) for name, bits in _BITS.items()
+RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for name, bits in WHOLE.items()} | {
+    f"U{name}": (0, 2**bits - 1) for name, bits in WHOLE.items()
 }
 _WIDEST = 38  # digits of the engine's decimals
 _NULL = "NULL::BOOLEAN"

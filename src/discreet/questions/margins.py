@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import show
 from ..exact.written import by_name, did_you_mean
 from ..mechanism import Mechanism
 from .domain import Domain
+from .statistic import weight_of
 
 if TYPE_CHECKING:
     from .question import Question
@@ -123,7 +124,7 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
             "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
         )
     if weights is not None:
-        numbers = [*map(_weight, others.values()), _weight(rest)]
+        numbers = [*map(weight_of, others.values()), weight_of(rest)]
         if len(margins) < len(names):
             raise ReleaseError("Two of the totals to measure are the same; name each once.")
         return tuple((margin, number / sum(numbers)) for margin, number in zip(margins, numbers, strict=False))
@@ -194,12 +195,3 @@ def largest_moves(place: Indices, most: int) -> tuple[int, ...]:
         if not left:
             break
     return tuple(moves)
-
-
-def _weight(given: Any) -> Fraction:
-    number = parse_exact(given)
-    if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
-        raise ReleaseError(
-            f"measure_totals has the weight {show(given)}; a weight must be a positive number of at most six digits."
-        )
-    return number

@@ -67,18 +67,13 @@ _REFUSED = {
 }
 _ALLOWED = "Allowed are columns, constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL."
 
-_NUMBERS = {
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "FLOAT",
-    "DOUBLE",
-}
+WHOLE = {
+    "TINYINT": 8,
+    "SMALLINT": 16,
+    "INTEGER": 32,
+    "BIGINT": 64,
+}  # bits of signed types; unsigned ones are called UTINYINT ...
+_NUMBERS = {*WHOLE, *(f"U{name}" for name in WHOLE), "FLOAT", "DOUBLE"}
 
 
 @dataclass(frozen=True)

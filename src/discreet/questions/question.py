@@ -23,7 +23,7 @@ from ..exact.written import did_you_mean
 from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain, key_lists, read_hierarchies, read_labels
-from .margins import Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
+from .margins import OF_TOTALS, Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
 from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
 from .statistic import KINDS, ROWS, UNITS, Statistic, statistics_of
@@ -48,26 +48,16 @@ _RIGHT = {
     ),
 }  # what people say elsewhere, and what to write here
 _MOST = 20  # parts that are named in words; the others are counted
-RESERVED = frozenset(
-    [
-        "published",
-        "report",
-        "low",
-        "high",
-        "estimate",
-        "standard_error",
-        "n",
-        "mechanism",
-        "digest",
-        "epsilon",
-        "rho",
-        "count",
-        "fitted",
-        "total",
-        "interval_by",
-    ]
-)
-ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
+ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # names of columns where there is more than counts
+RESERVED = frozenset(OF_TOTALS) - ALSO_RESERVED | {
+    "published",
+    "estimate",
+    "standard_error",
+    "epsilon",
+    "rho",
+    "count",
+    "fitted",
+}
 Conditions = str | Sequence[str] | Mapping[str, str] | None
 Values = str | Sequence[str] | Mapping[str, str | Grid] | None
 

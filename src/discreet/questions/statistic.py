@@ -239,17 +239,20 @@ def _weighed(statistics: Sequence[Statistic], weights: Any) -> tuple[Statistic, 
     unknown = [name for name in given if not isinstance(name, str) or name not in names]
     if unknown:
         raise ReleaseError(f"weights name {show(unknown[0])}, but the statistics are named {', '.join(names)}.")
-    numbers = [_weight(given.get(name, 1)) for name in names]
+    numbers = [weight_of(given.get(name, 1)) for name in names]
     total = sum(numbers, Fraction(0))
     return tuple(
         replace(statistic, weight=number / total) for statistic, number in zip(statistics, numbers, strict=True)
     )
 
 
-def _weight(given: Any) -> Fraction:
+def weight_of(given: Any) -> Fraction:
+    """A weight, as an exact number."""
     number = parse_exact(given)
     if number is None or number <= 0 or max(number.as_integer_ratio()) > _LARGEST:
-        raise ReleaseError("A weight must be a positive number of at most six digits, such as 3 or 1/2.")
+        raise ReleaseError(
+            f"The weight {show(given)} must be a positive number of at most six digits, such as 3 or 1/2."
+        )
     return number
 
 
