@@ -45,7 +45,6 @@ from .sharing.composition import Composition as Composition
 from .sharing.composition import Recalibration as Recalibration
 from .sharing.lifetimes import Lifetime as Lifetime
 from .sharing.promises import Approximate as Approximate
-from .sharing.shuffling import Shuffled as Shuffled
 from .tables.count.admitting import Profile as Profile
 from .tables.count.question_check import QuestionCheck as QuestionCheck
 from .tables.draw.audiences import Audiences as Audiences

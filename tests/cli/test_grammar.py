@@ -31,7 +31,6 @@ from discreet.cli.options import (
     PROFILE,
     QUESTION,
     RELEASE,
-    SHUFFLED,
     meaning,
     parameters,
 )
@@ -44,7 +43,7 @@ MEANINGS = {
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 5,  # of all intervals, of each of a difference, of a bound, of an error of one report, and of tables
     "--counts": 2,
-    "--delta": 6,  # of terms for good, of a plan, of what is checked, is composed, is mixed, is asked again
+    "--delta": 5,  # of terms for good, of a plan, of what is checked, is composed, is asked again
     "--epsilon": 2,  # of the level; compose asks for its delta
     "--k": 2,  # users who collude, reports that compose
     "--low": 2,  # end of a grid, of a record
@@ -56,7 +55,6 @@ MEANINGS = {
     "--epsilons": 2,  # levels of a cascade, of questions
     "--out": 8,
     "--part": 2,  # what is counted and charged, what is only charged
-    "--reports": 2,  # how many there are, how many are mixed
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--rho": 4,  # the whole budget, what a release costs, what a mechanism keeps, what is checked
     "--sensitivity": 2,
@@ -201,7 +199,6 @@ def test_help_is_what_the_library_says():
         (PROFILE, dt.profile),
         (QUESTION, dt.Question),
         (RELEASE, dt.release),
-        (SHUFFLED, dt.sharing.shuffled),
     ):
         known = parameters(place)
         assert known, place

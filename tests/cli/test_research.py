@@ -34,7 +34,7 @@ def test_where_the_frame_prints_csv_it_prints_latex():
     """Commands that present an Output have both; those that write files of rows themselves have CSV alone."""
     known = {name: options(command) for name, command in ALL.items()}
     both = {name for name, found in known.items() if "--latex" in found}
-    assert {"compare", "collude", "compose", "plan-error", "plan-tables", "lifetime", "shuffled", "show"} <= both
+    assert {"compare", "collude", "compose", "plan-error", "plan-tables", "lifetime", "show"} <= both
     assert set(FORMATS) == {"json", "csv", "latex"}
     assert app["make"].default_command is not None
     assert "--latex" not in known["make"]

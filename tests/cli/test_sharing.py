@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-import discreet as dt
 from tests.cli.test_cli import NEXT_MOVE, assert_one_good_error, run  # noqa: F401
 
 ASKED = ["cascade", "--alphas", "3/10,1/2,4/5", "--n", 100]
@@ -48,16 +47,6 @@ def test_what_is_wrong_is_one_sentence_without_the_true_value(run, words):  # no
     assert_one_good_error(told)
     assert NEXT_MOVE.search(told.err)
     assert "57" not in told.err
-
-
-def test_what_mixed_reports_tell_is_what_the_library_says(run):  # noqa: F811
-    run("make", "randomized-response", "--n", 9, "--epsilon", 1, "-o", "rr.json")
-    told = json.loads(run("shuffled", "rr.json", "--reports", 10_000, "--delta", "1e-6", "--json").out)
-    found = dt.sharing.shuffled(dt.load("rr.json"), reports=10_000, delta="1e-6")
-    assert told == found.to_dict()
-    assert "10000 mixed reports" in run("shuffled", "rr.json", "--reports", 10_000, "--delta", "1e-6").out
-    for words in (["rr.json", "--epsilon", 1], ["--delta", "1e-6"]):
-        assert_one_good_error(run("shuffled", "--reports", 10, "--delta", "1e-6", *words))
 
 
 @pytest.mark.parametrize(

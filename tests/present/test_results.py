@@ -188,8 +188,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a promise with a delta": lambda: dt.sharing.approximate_dp(epsilon=1, delta="1e-6"),
     "normal noise, as a promise": lambda: dt.sharing.approximate_dp(dt.noise.gauss(3)),
     "a recalibration": lambda: dt.sharing.recalibrate(5, alpha="1/2", n=8),
-    "mixed reports": lambda: dt.sharing.shuffled(dt.randomized_response(9, epsilon=1), reports=1000, delta="1e-6"),
-    "mixed reports that are few": lambda: dt.sharing.shuffled(epsilon=1, reports=3, delta="1e-6"),
     "a year of reports": lambda: dt.sharing.lifetime({"brand": 1, "hours": "1/2"}, times=52, most=3, permanent=2),
     "a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),

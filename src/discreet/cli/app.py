@@ -57,7 +57,6 @@ KINDS = {
     "For a team that collects reports": {
         "plan-reports": "designs",
         "lifetime": "sharing",
-        "shuffled": "sharing",
         "perturb": "collecting",
         "tally": "collecting",
         "recover": "recovery",

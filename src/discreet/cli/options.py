@@ -96,7 +96,6 @@ PLAN_TABLES = "planning.many_tables:plan_tables"
 PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
 RELEASE = "tables.release:release"
-SHUFFLED = "sharing.shuffling:shuffled"
 
 # Levels, values and what is wanted of them
 N = Annotated[Number | None, described(DESIGN, "n")]

@@ -1,4 +1,4 @@
-"""Commands about several reports: of one count (collude, compose, cascade), of many people (shuffled), of one (lifetime)."""
+"""Commands about several reports: of one count (collude, compose, cascade), of one person (lifetime)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .options import (
     LIFETIME,
     LOW,
     SEED,
-    SHUFFLED,
     STEP,
     Alpha,
     Clamp,
@@ -148,37 +147,6 @@ def compose(
     with terminal.progress("composing") as progress:
         found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
         return Output(document=found.to_dict(deltas, epsilons), view=found.view(deltas, epsilons))
-
-
-@command("json", "csv")
-def shuffled(
-    mechanism: Annotated[
-        str | None, entry("The file of the mechanism by which each person reports; without it, give the local level.")
-    ] = None,
-    /,
-    *,
-    reports: Annotated[Number, described(SHUFFLED, "reports")],
-    delta: Annotated[Number, described(SHUFFLED, "delta")],
-    alpha: Alpha = None,
-    epsilon: EpsilonText = None,
-) -> Output:
-    """Tell what reports give away once they are mixed.
-
-    As (epsilon, delta) for one person, never below the truth. It counts people who follow the protocol, with one fresh report
-    each that nothing links to them.
-
-    It is analysis: no release, level or charge rests on it.
-
-    Example: discreet shuffled g.json --reports 100000 --delta 1e-6
-
-    Example: discreet shuffled --epsilon 1 --reports 100000 --delta 1e-6
-    """
-    from ..sharing.shuffling import shuffled as make
-    from . import terminal
-
-    m = None if mechanism is None else load_procedure(mechanism)
-    with terminal.progress("mixing") as progress:
-        return Output(make(m, reports=reports, delta=delta, alpha=alpha, epsilon=epsilon, progress=progress))
 
 
 @command("json", "csv")

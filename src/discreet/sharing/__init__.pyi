@@ -4,4 +4,3 @@ from .composition import compose as compose
 from .composition import recalibrate as recalibrate
 from .lifetimes import lifetime as lifetime
 from .promises import approximate_dp as approximate_dp
-from .shuffling import shuffled as shuffled
