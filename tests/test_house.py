@@ -218,11 +218,11 @@ def test_modules_import_each_other_in_no_circle_but_the_listed_ones():
 
 
 def test_circles_are_found_where_imports_stand_inside_functions():
-    lazy = "def f():\n    from .settling import Source\nasync def g():\n    from . import reading\n"
-    assert imports_of(lazy, ["engines", "sources"]) == [("engines.reading", RUNNING), ("engines.settling", RUNNING)]
-    typed = "if TYPE_CHECKING:\n    from .settling import Source\nelse:\n    from . import reading\n"
+    lazy = "def f():\n    from .guard import Guarded\nasync def g():\n    from . import reading\n"
+    assert imports_of(lazy, ["engines", "sources"]) == [("engines.reading", RUNNING), ("engines.guard", RUNNING)]
+    typed = "if TYPE_CHECKING:\n    from .guard import Guarded\nelse:\n    from . import reading\n"
     assert set(imports_of(typed, ["engines", "sources"])) == {
-        ("engines.settling", TYPING),
+        ("engines.guard", TYPING),
         ("engines.reading", LOADING),
     }
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == {"a", "b", "c"}

@@ -16,12 +16,11 @@ import pytest
 
 import discreet as dt
 from discreet.cli import main
-from discreet.collect.batches import perturb_batches
 from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest
 from discreet.errors import DiscreetError, PrivacyWarning, ReleaseError
 from discreet.present.views import Result
-from discreet.randomness.source import FROM_SEED, is_marked, marked, simulation
+from discreet.randomness.source import FROM_SEED, is_marked, simulation
 
 G = dt.geometric(20, epsilon=1)
 TABLE = pa.table({"age": [3, 4, 4, 20]})
@@ -98,7 +97,7 @@ def results(source: Any) -> dict[str, Any]:
     asked = PerturbRequest.of(column="age", mechanism=numbers, source=source)
     found: dict[str, Any] = {"perturb_summary": perturb_summary(table, asked)}
     for name, answers, mechanism in (("numbers", table, numbers), ("names", named, words)):
-        drawn = dt.perturb(answers, "age", mechanism, rows=True, keep=["sex"], source=source)
+        drawn = dt.perturb(answers, "age", mechanism, rows=True, by="sex", source=source)
         found[name] = alone = dt.recover(dt.tally(drawn, "age", mechanism), mechanism)
         found[f"{name} by group"] = groups = dt.recover(
             dt.tally(drawn, "age", mechanism, by="sex"), mechanism, by="sex"
@@ -209,13 +208,13 @@ def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
         assert is_marked(told) is kept
         secure = dt.perturb(ages, "age", G)
         frame = made.to_pandas()
-        batches = perturb_batches(ages.to_batches(), "age", G, source)
+        rows = dt.perturb(ages, "age", G, rows=True, source=source)
         for one in (
             made,
             tmp_path / "a.parquet",
             tmp_path / "a.arrow",
             frame,
-            pa.RecordBatchReader.from_batches(ages.schema if source is None else marked(ages.schema), batches),
+            rows.to_reader(),
             [secure, made],
             [made, secure],
         ):
@@ -226,8 +225,7 @@ def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
             main(["recover", str(tmp_path / "a.arrow"), "--column", "age", "--mechanism", str(tmp_path / "g.json")])
         assert (FROM_SEED in capsys.readouterr().out) is kept
     with pytest.warns(PrivacyWarning, match="seed") as seen:
-        [batch] = perturb_batches(ages.to_batches(), "age", G, dt.insecure_source(1))
-    assert is_marked(batch)
+        assert is_marked(dt.perturb(ages, "age", G, rows=True, source=dt.insecure_source(1)))
     assert seen[0].filename == __file__
 
 

@@ -47,9 +47,12 @@ def test_perturb_tally_recover(run, ages):  # noqa: F811
     assert together["reports"] == 1800
     rows = json.loads(run("perturb", *ages, "--json").out)
     assert sum(n for _, n in rows["tally"]) == rows["reports"] == 900
-    kept = run("perturb", *ages, "-o", "kept.arrow", "--rows", "--keep", "town")
-    assert "order of the rows" in kept.out
-    assert kept.err == ""
+    grouped = run("perturb", *ages, "-o", "by.arrow", "--rows", "--by", "town")
+    assert "must be public" in grouped.out
+    assert grouped.err == ""
+    shown = json.loads(run("perturb", *ages, "--by", "town", "--json").out)
+    assert sum(n for *_, n in shown["tally"]) == 900
+    assert {len(row) for row in shown["tally"]} == {3}
     shown = run("perturb", "ages.csv", *ages[1:], "--on-bad", "drop")
     assert "not private" in shown.out
 
@@ -75,7 +78,7 @@ def test_a_ledger_is_charged_and_repeats(run, ages):  # noqa: F811
         ["-o", "x.txt"],
         ["-o", "no/folder.csv"],
         ["--on-bad", "forget"],
-        ["--keep", "town", "-o", "x.csv"],
+        ["--by", "nowhere"],
         ["--json", "--csv"],
         ["--dataset", "s"],
         ["--column", "nobody"],
@@ -133,7 +136,7 @@ def test_names_from_a_code_list_to_a_table_by_groups(run, monkeypatch):  # noqa:
     assert_says(missing, "is missing")
     assert "--on-bad map=NAME" in missing.err
     assert "clamp" not in missing.err
-    assert run("perturb", *asked, "--on-bad", "map=Alfa Romeo", "--rows", "--keep", "g", "-o", "r.csv").code == 0
+    assert run("perturb", *asked, "--on-bad", "map=Alfa Romeo", "--rows", "--by", "g", "-o", "r.csv").code == 0
     counted = run("tally", "r.csv", "--column", "brand", "-m", "m.json", "--by", "g", "--csv")
     rows = {(r["g"], r["brand"]): int(r["count"]) for r in csv.DictReader(counted.out.splitlines())}
     assert rows == {
@@ -211,7 +214,7 @@ def test_files_say_which_mechanism_drew_them(run, suffix):  # noqa: F811
     rows, noisy, summed = (f"{name}.{suffix}" for name in ("rows", "noisy", "summed"))
     asked = ["perturb", "t.csv", "--column", "x", "-m", "left.json"]
     assert run(*asked, "-o", noisy).code == 0
-    assert run(*asked, "--rows", "--keep", "g", "-o", rows).code == 0
+    assert run(*asked, "--rows", "--by", "g", "-o", rows).code == 0
     assert run("tally", noisy, "--column", "x", "-m", "left.json", "-o", summed).code == 0
     for name in (rows, noisy, summed):
         assert run("recover", name, "--column", "x", "-m", "left.json").code == 0

@@ -15,6 +15,7 @@ from discreet.collect import work
 from discreet.collect.account import FirstRows, cost
 from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest, ReportLevels
+from discreet.engines.plain import plain
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 
 G = dt.geometric(100, epsilon="ln(2)/10")
@@ -111,7 +112,7 @@ def test_what_no_charge_covers_is_refused(book):
     more = table().append_column("town", pa.array(["x"] * 1000))
     refused = {
         "number of people": {"dataset": "who"},
-        "Kept columns": {"rows": True, "keep": ["town"]},
+        "Which group": {"by": ["town"]},
         "Leaving out a value": {"on_bad": "drop"},
         "any two values": {"mechanism": dt.geometric(dt.Grid(None, None), epsilon=1)},
         "leave source out": {"source": dt.insecure_source(1)},
@@ -202,7 +203,7 @@ def test_ids_of_the_wrong_kind_and_any_number_of_rows(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", 10**40, unit="id")
         asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
-        with pytest.raises(ReleaseError, match="cannot serve as ids"):
+        with pytest.raises(TableInputError, match="has type list, which identifies nobody"):
             dt.perturb(pa.table({"id": [[1], [1]], "age": [1, 2]}), "age", **asked)
         assert dt.perturb(pa.table({"id": [1, 1], "age": [1, 2]}), "age", max_rows=10**30, **asked).num_rows == 2
         assert book.balance("visits").spent == 4500 * 10**30
@@ -223,4 +224,4 @@ def test_first_rows_against_plain_counting():
 
 def test_a_row_whose_index_is_missing_is_nobody_s():
     ids = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0]), pa.array(["a", "b"]))
-    assert FirstRows(1).stay(ids).tolist() == [True, False, True, False]
+    assert FirstRows(1).stay(plain(ids, as_id=True)).tolist() == [True, False, True, False]

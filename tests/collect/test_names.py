@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files
-from discreet.collect.batches import perturb_batches, report_array
 from discreet.collect.placing import BadValueError, BadValueRule, places_of
+from discreet.collect.report_files import report_array
 from discreet.collect.reporter import RefusedError, Reporter
+from discreet.engines.plain import plain
 from discreet.errors import OutOfRangeError, ReleaseError, TableInputError
 
 from .test_reporter import assert_is_the_law, every_choice, law_of
@@ -89,11 +90,11 @@ def test_every_type_of_text_is_read_as_the_reference_does(m, rule):
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(wanted, int):
             with pytest.raises(BadValueError) as caught:
-                places_of(m.inputs, column, BadValueRule.of(rule, m.inputs), start=10)
+                places_of(m.inputs, plain(column), BadValueRule.of(rule, m.inputs), start=10)
             assert caught.value.row == wanted + 10, name
             assert not any(text in str(caught.value) for text in ("fiat", "Citroe\u0308n", "\u00eb"))
         else:
-            places, _ = places_of(m.inputs, column, BadValueRule.of(rule, m.inputs))
+            places, _ = places_of(m.inputs, plain(column), BadValueRule.of(rule, m.inputs))
             assert [m.inputs.names[k] for k in places] == wanted, name
 
 
@@ -144,7 +145,7 @@ def test_files_give_the_tally_of_the_reference(ending, tmp_path):
     out = tmp_path / f"reports.{ending}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dt.perturb(path, column="brand", mechanism=BOTH, on_bad="map=08", rows=True, keep="g", out=out)
+        dt.perturb(path, column="brand", mechanism=BOTH, on_bad="map=08", rows=True, by="g", out=out)
     by = dt.tally(out, "brand", BOTH, by="g").to_pydict()
     assert list(by) == ["g", "brand", "count"]
     found = {(g, b): n for g, b, n in zip(*by.values(), strict=True)}
@@ -155,20 +156,15 @@ def test_files_give_the_tally_of_the_reference(ending, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Drawn from a seed")
-def test_reports_have_the_width_of_the_column_and_are_drawn_by_the_channel():
+def test_reports_of_names_are_texts_and_are_drawn_by_the_channel():
     """From the same words, the reports of names are those of their positions."""
     m, same = dt.randomized_response(NAMES, epsilon=1), dt.randomized_response(4, epsilon=1)
     places = np.arange(200) % 5
-    for kind, made in (
-        (pa.string(), pa.string()),
-        (pa.large_string(), pa.large_string()),
-        (pa.string_view(), pa.large_string()),
-    ):
-        batch = pa.record_batch({"b": pa.array([NAMES[k] for k in places], kind)})
-        numbers = pa.record_batch({"b": pa.array(places)})
-        [drawn] = perturb_batches([batch], "b", m, dt.insecure_source(5))
-        [again] = perturb_batches([numbers], "b", same, dt.insecure_source(5))
-        assert drawn.column("b").type == made
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        texts, numbers = pa.table({"b": pa.array([NAMES[k] for k in places], kind)}), pa.table({"b": pa.array(places)})
+        drawn = dt.perturb(texts, "b", m, rows=True, source=dt.insecure_source(5))
+        again = dt.perturb(numbers, "b", same, rows=True, source=dt.insecure_source(5))
+        assert drawn.column("b").type == pa.string()
         assert drawn.column("b").to_pylist() == [NAMES[k] for k in again.column("b").to_pylist()]
     assert report_array(m.outputs, np.array([4, 0]), pa.null()).to_pylist() == ["08", "Fiat"]
 
@@ -194,8 +190,8 @@ def test_what_are_no_texts_and_what_are_no_rules_is_said():
     damaged = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe")]
     )
-    places, _ = places_of(BOTH.inputs, damaged, BadValueRule.of("error", BOTH.inputs))
-    assert places.tolist() == [5]
+    with pytest.raises(BadValueError, match="is missing"):  # and no answer that is not declared
+        places_of(BOTH.inputs, plain(damaged), BadValueRule.of("error", BOTH.inputs))
     with pytest.raises(BadValueError, match="is missing") as missing:  # and no way that names do not have is offered
         dt.perturb(pa.table({"b": ["Fiat", None]}), column="b", mechanism=BOTH)
     assert missing.value.is_missing

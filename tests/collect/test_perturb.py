@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -61,20 +63,19 @@ def test_a_tally_is_the_counts_of_the_rows(small_batches):
     ],
     ids=["geometric", "response", "wave", "projective", "open"],
 )
-@pytest.mark.parametrize("way", ["tally", "kept"])
+@pytest.mark.parametrize("way", ["tally", "groups"])
 def test_reports_follow_the_law_of_the_truth(m, way):
     """Both ways of drawing, against n p C of the exact entries; chi-squared beyond 10 standard deviations is no chance, and
     the law of another truth is far beyond it."""
     truth, size = np.repeat([1, 4, 9], [50_000, 30_000, 20_000]), 100_000
-    table = pa.table({"age": truth, "id": np.arange(size)})
+    table = pa.table({"age": truth, "town": np.arange(size) % 7})
     if way == "tally":
         made = dt.perturb(table, "age", m, source=simulation(5))
         seen = dict(zip(rows_of(made), rows_of(made, "count"), strict=True))
     else:
-        with pytest.warns(PrivacyWarning):
-            kept = dt.perturb(table, "age", m, rows=True, keep=["id"], source=simulation(5))
-        assert rows_of(kept, "id") == list(range(size))
-        seen = dict(zip(*(part.tolist() for part in np.unique(rows_of(kept), return_counts=True)), strict=True))
+        made = dt.perturb(table, "age", m, rows=True, by="town", source=simulation(5))
+        assert rows_of(made, "town") == sorted(rows_of(table, "town"))
+        seen = dict(zip(*(part.tolist() for part in np.unique(rows_of(made), return_counts=True)), strict=True))
     closed = m if m.inputs.size else m.truncate(-30, 40)
 
     def distance(shares: dict[int, int]) -> float:
@@ -122,10 +123,9 @@ def test_the_result_is_an_arrow_table_whatever_came_in(kind):
 @pytest.mark.parametrize("kind", [".parquet", ".csv", ".arrow"])
 def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
     source = tmp_path / f"ages{kind}"
-    with pytest.warns(PrivacyWarning, match="order of the rows"):
-        kept = dt.perturb(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), "age", SURE, out=source, keep=["town"])
+    tally = dt.perturb(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), "age", SURE, out=source, by=["town"])
     counts = np.bincount(AGES).tolist()
-    assert kept.column("count").to_pylist() == counts
+    assert tally.column("count").to_pylist() == counts
     out = tmp_path / f"noisy{kind}"
     for rows in (False, True):
         request = PerturbRequest.of(column="age", mechanism=SURE, rows=rows)
@@ -232,7 +232,7 @@ def test_a_refusal_proposes_what_helps(value, rule, helps):
     with pytest.raises(dt.errors.OutOfRangeError, match="map=VALUE") as refused:
         dt.perturb(pa.table({"age": [value]}), "age", SURE, on_bad=rule)
     assert ('"clamp",' in str(refused.value)) == helps
-    assert ("column of numbers" in str(refused.value)) == (not helps and value is not None)
+    assert ("column of numbers" in str(refused.value)) == (value == "x")
 
 
 def test_a_text_file_names_the_line_and_no_value(tmp_path):
@@ -250,9 +250,10 @@ def test_a_text_file_names_the_line_and_no_value(tmp_path):
     "ask",
     [
         {"column": "nothing"},
-        {"keep": ["town"]},
-        {"rows": True, "keep": ["age"]},
-        {"rows": True, "keep": ["nothing"]},
+        {"by": ["age"]},
+        {"by": ["day"]},
+        {"by": ["nothing"]},
+        {"by": [3]},
         {"on_bad": "ignore"},
         {"on_bad": "map=200"},
         {"on_bad": None},
@@ -283,17 +284,15 @@ def test_plain_values_are_no_table_and_the_refusal_says_what_is():
 
 def test_a_request_is_checked_once_and_cannot_change():
     """Named parts that a type checker sees, so that no two of them can be swapped."""
-    request = PerturbRequest.of(column="age", mechanism=SURE, rows=True, keep="town", on_bad="clamp, map=7")
-    assert (request.keep, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
+    request = PerturbRequest.of(column="age", mechanism=SURE, rows=True, by="town", on_bad="clamp, map=7")
+    assert (request.by, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
     with pytest.raises(dataclasses.FrozenInstanceError):
         request.rows = False  # type: ignore[misc]
-    with pytest.raises(TableInputError, match="cannot hold kept columns"):
-        dataclasses.replace(request, rows=False)
     with pytest.raises(TypeError):
         PerturbRequest.of("age", SURE)  # type: ignore[misc]
-    with pytest.raises(dt.errors.ReleaseError, match="Kept columns"):
+    with pytest.raises(dt.errors.ReleaseError, match="no charge covers"):
         PerturbRequest.of(
-            column="age", mechanism=SURE, rows=True, keep=["town"], dataset="d", ledger="b.db", on_bad="map=0"
+            column="age", mechanism=SURE, rows=True, by=["town"], dataset="d", ledger="b.db", on_bad="map=0"
         )
 
 
@@ -361,7 +360,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
 import os, resource, signal, warnings, discreet as dt
 os.chdir({str(tmp_path)!r}); warnings.simplefilter("ignore"); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try: dt.perturb("ages.parquet", "age", dt.uniform(100), out="noisy.{kind}", keep=["town"])
+try: dt.perturb("ages.parquet", "age", dt.uniform(100), out="noisy.{kind}", by=["town"])
 except dt.errors.FileError as error: print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -432,28 +431,34 @@ def test_a_table_of_nobody():
     nobody = pa.table({"age": pa.array([], pa.uint8()), "town": pa.array([], pa.string())})
     assert dt.perturb(nobody, "age", SURE).to_pydict() == {"age": [], "count": []}
     assert dt.perturb(nobody, "age", SURE, rows=True).to_pydict() == {"age": []}
-    with pytest.warns(PrivacyWarning):
-        assert dt.perturb(nobody, "age", SURE, rows=True, keep=["town"]).to_pydict() == {"age": [], "town": []}
+    assert dt.perturb(nobody, "age", SURE, rows=True, by=["town"]).to_pydict() == {"age": [], "town": []}
+    assert dt.perturb(nobody, "age", SURE, by=["town"]).to_pydict() == {"age": [], "town": [], "count": []}
     assert dt.tally(pa.table({"age": pa.array([], pa.int64())}), "age").num_rows == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "kept"),
-    [(pa.string(), pa.string()), (pa.large_string(), pa.large_string()), (pa.string_view(), pa.large_string())],
-    ids=str,
-)
-def test_the_type_of_kept_texts_is_no_matter_of_what_they_are(tmp_path, kind, kept):
-    """A Parquet file has few different texts as a list and codes, and many as they are."""
-    seen = []
-    for different, size in ((3, 30_000), (30_000, 30_000), (1, 0)):
-        towns = pa.array([f"a long name of a street {k % different}" for k in range(size)], pa.string()).cast(kind)
-        path = tmp_path / f"{different}.parquet"
-        pq.write_table(pa.table({"age": pa.array(np.arange(size) % 101), "town": towns}), path)
-        with pytest.warns(PrivacyWarning):
-            made = dt.perturb(path, "age", SURE, rows=True, keep=["town"])
-        assert made["town"].to_pylist() == towns.to_pylist()
-        seen.append(made.schema.field("town").type)
-    assert seen == [kept] * 3
+@pytest.mark.parametrize("rule", ["map=0", "drop"])
+def test_groups_stand_beside_the_reports_of_their_own_rows(tmp_path, rule, small_batches):
+    """Against counting each group by itself: by one column, by two, with missing groups, from a file of codes and of texts."""
+    rng = np.random.default_rng(8)
+    towns = [None if k == 3 else f"town {k}" for k in rng.integers(0, 5, 5000).tolist()]
+    ages = [None if k == 7 else k for k in rng.integers(0, 101, 5000).tolist()]
+    table = pa.table({"age": ages, "town": towns, "sex": rng.integers(0, 2, 5000).astype(bool)})
+    pq.write_table(table, tmp_path / "people.parquet")
+    pq.write_table(table, tmp_path / "texts.parquet", use_dictionary=False)
+    for by in (["town"], ["sex", "town"]):
+        rows = zip(*(table[name].to_pylist() for name in [*by, "age"]), strict=True)
+        expected = Counter((*group, age or 0) for *group, age in rows if age is not None or rule == "map=0")
+        for given in (table, tmp_path / "people.parquet", tmp_path / "texts.parquet"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PrivacyWarning)
+                tally = dt.perturb(given, "age", SURE, by=by, on_bad=rule)
+                made = dt.perturb(given, "age", SURE, by=by, on_bad=rule, rows=True)
+            assert {tuple(row[:-1]): row[-1] for row in zip(*tally.to_pydict().values(), strict=True)} == expected
+            assert tally.column_names == [*by, "age", "count"]
+            listed = [tuple(row) for row in zip(*made.to_pydict().values(), strict=True)]
+            assert Counter(listed) == expected
+            assert listed == sorted(listed, key=lambda row: [(x is None, x) for x in row])
+            assert dt.tally(made, "age", SURE, by=by).to_pydict() == tally.to_pydict()
 
 
 def test_floats_stand_for_the_values_that_they_are_nearest_to():

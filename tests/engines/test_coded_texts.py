@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import settling, sources
+from discreet.engines import sources
 from discreet.engines.duckdb import count_each
 from discreet.engines.sources import open_table
 from discreet.questions.domain import Domain
@@ -98,41 +98,6 @@ def test_many_texts_and_other_columns_are_read_as_they_are(tmp_path):
     source = open_table(tmp_path / "plain.parquet", again=False)
     source.bind(["few", "many"])
     assert not source.coded
-
-
-def handed_over(table: pa.Table) -> list[pa.RecordBatch]:
-    source = open_table(table, again=False)
-    source.bind(table.column_names)
-    return list(pa.RecordBatchReader.from_stream(source))
-
-
-def test_long_texts_are_handed_over_a_few_at_a_time(monkeypatch):
-    """However many rows share them: their words take little room, each time."""
-    monkeypatch.setattr(settling, "_AT_ONCE", 5000)
-    words = pa.array([f"{k}" * 100 for k in range(10, 90)])
-    codes = pa.array(DRAW.integers(0, 80, 3000).astype(np.int32), mask=DRAW.random(3000) < 0.1)
-    table = pa.table({"town": pa.DictionaryArray.from_arrays(codes, words), "n": range(3000)})
-    batches = handed_over(table)
-    assert len(batches) > 60
-    for batch in batches:
-        batch.validate(full=True)
-        assert batch.column("town").dictionary.nbytes < 2 * 5000
-    assert pa.Table.from_batches(batches)["town"].to_pylist() == table["town"].to_pylist()
-    # negative control: 200 bytes in each of the rows that the engine writes out at a time are 409,600, and all words 16,000;
-    # then codes are handed over at once, and the same texts without codes, 540,000 bytes, are not
-    monkeypatch.setattr(settling, "_AT_ONCE", 450_000)
-    assert len(handed_over(table)) == 1
-    assert len(handed_over(table.set_column(0, "town", table["town"].cast(pa.string())))) == 2
-
-
-def test_few_long_texts_are_written_out_for_a_few_rows_at_a_time():
-    """All words take little room, but the engine writes them out again for each of its rows."""
-    words = pa.array([letter * LONGEST_TEXT for letter in "abcdefghijkl"])
-    assert words.nbytes < settling._AT_ONCE
-    codes = pa.array(DRAW.integers(0, len(words), 400).astype(np.int32))
-    batches = handed_over(pa.table({"town": pa.DictionaryArray.from_arrays(codes, words)}))
-    assert sum(batch.num_rows for batch in batches) == 400
-    assert max(batch.num_rows for batch in batches) * LONGEST_TEXT <= settling._AT_ONCE
 
 
 def test_codes_that_give_way_to_texts_by_their_differences_are_counted():

@@ -248,7 +248,6 @@ KINDS = {
             pa.decimal256(76, 38),
             pa.decimal256(76, 76),
             pa.decimal256(50, -30),
-            pa.decimal256(10, -300),
         )
     },
     **{str(k): floats(k) for k in (pa.float16(), pa.float32(), pa.float64())},
@@ -476,7 +475,7 @@ def test_the_comparison_sees_an_answer_that_is_wrong_by_one_row(monkeypatch):
 
 def test_texts_of_a_file_without_types_are_read_as_what_they_are_compared_with(tmp_path):
     """Numbers as Python reads them; whatever else stands there is missing, and stops nothing."""
-    numbers = ["0", "-1", "40", "0.1", "1e3", " 7 ", "-0.0", "1e-400", "123456789012345678901234567890", "9" * 60_000]
+    numbers = ["0", "-1", "40", "0.1", "1e3", " 7 ", "-0.0", "1e-400", "123456789012345678901234567890", "9" * 4_000]
     others = ["abc", "--", "1.2.3", "nan", "tr\u00fce", "1e", "+", "'", "\u0660"]
     path = tmp_path / "t.csv"
     path.write_text("row,x\n" + "".join(f"{k},{text}\n" for k, text in enumerate([*numbers, *others])))

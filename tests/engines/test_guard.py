@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import discreet as dt
-from discreet.engines import settling
-from discreet.engines.settling import Guarded
+from discreet.engines import table_source
+from discreet.engines.guard import Guarded
 from discreet.errors import DiscreetError, TableInputError
 from discreet.questions.domain import Domain
 from discreet.tables.release import release
@@ -204,19 +204,19 @@ def test_long_ids_and_texts_take_no_room():
 
 
 def test_nobody_can_write_what_anothers_id_becomes():
-    from discreet.engines.settling import settled
+    from discreet.engines.plain import LONGEST_TEXT, plain
 
     ids = pa.array(["x" * 65, "x" * 64, "x" * 66])
-    became = settled(ids, as_id=True).values.to_pylist()
+    became = plain(ids, as_id=True).to_pylist()
     assert became[1] == "x" * 64
-    forged = settled(pa.array([became[0], became[0].removeprefix("sha256:")]), as_id=True).values.to_pylist()
+    forged = plain(pa.array([became[0], became[0].removeprefix("sha256:")]), as_id=True).to_pylist()
     assert len({*became, *forged}) == 5
     texts = pa.array(["\u20ac" * 30_000, "\u20ac" * 30_001, "x" + "\u20ac" * 30_000])
-    short = settled(texts).values
+    short = plain(texts)
     short.validate(full=True)
     assert len({*short.to_pylist()}) == 3
-    assert all(len(value.encode()) > 2**16 for value in short.to_pylist())
-    assert set(settled(pa.array(short.to_pylist())).values.to_pylist()).isdisjoint(short.to_pylist())
+    assert all(len(value.encode()) > LONGEST_TEXT for value in short.to_pylist())
+    assert set(plain(pa.array(short.to_pylist())).to_pylist()).isdisjoint(short.to_pylist())
 
 
 def test_the_least_decimal_stops_nothing():
@@ -272,7 +272,7 @@ def test_ctrl_c_while_rows_are_handed_over_is_ctrl_c(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(settling, "settled_rows", pressed)
+        patch.setattr(table_source, "plain", pressed)
         with pytest.raises(KeyboardInterrupt) as caught:
             count_groups(table, **asked)
     assert caught.value.__cause__ is caught.value.__context__ is None

@@ -126,4 +126,6 @@ def test_no_value_makes_a_question_fail(tmp_path, kind):
         for there in (table, made["parquet"]):
             c = count_groups(there, predicate=None, by=["x"], domain=Domain.of({"x": ["1970-01-01"]}))
             assert c.sizes.tolist() == [1]
-            assert count_groups(there, predicate=None, by=[], domain=Domain.of({}), unit="x").sizes.tolist() == [1]
+            assert count_groups(there, predicate=None, by=[], domain=Domain.of({}), unit="x").sizes.tolist() == [
+                len(column.drop_null())  # as ids they are exact
+            ]

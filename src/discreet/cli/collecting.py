@@ -29,7 +29,6 @@ from .options import (
     ReadingOptions,
     Table,
     entry,
-    listed,
     mechanism_option,
     switch,
     target,
@@ -49,9 +48,7 @@ def perturb(
     out: OutTable = None,
     overwrite: Overwrite = False,
     rows: Annotated[bool, switch("Write the reports themselves, sorted, instead of their tally.")] = False,
-    keep: Annotated[
-        str, Parameter(help="With --rows: columns to keep, separated by commas. They may tell who is who.")
-    ] = "",
+    by: By = None,
     on_bad: Annotated[
         str,
         Parameter(
@@ -84,13 +81,13 @@ def perturb(
 
     if out == "-":
         out, csv = None, not json
-    if out is None and (rows or keep):
+    if out is None and rows:
         raise FileError("Rows are written to a file; name it with -o, for example -o noisy.parquet.", kind="missing")
     request = PerturbRequest.of(
         column=column,
         mechanism=load_mechanism(mechanism),
         rows=rows,
-        keep=listed(keep),
+        by=columns_of(by),
         on_bad=on_bad,
         dataset=dataset,
         ledger=ledger,
@@ -132,7 +129,7 @@ def tally(
 
     Example: discreet tally noisy.parquet --column age
     """
-    from ..collect.batches import check_out, write_batches
+    from ..collect.report_files import check_out, write_batches
     from ..collect.tallying import tally as run
     from ..errors import TableInputError
     from . import terminal

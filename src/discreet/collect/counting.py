@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.plain import Flags, decoded
 from ..errors import SizeError
 
 Indices = NDArray[np.int64]
+Group = tuple[Any, ...]  # the values of the columns of groups; empty: all together
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -82,6 +84,36 @@ def counted(places: Indices) -> tuple[Indices, Indices]:
         return at + low, often[at].astype(np.int64, copy=False)
     at, numbers = np.unique(places, return_counts=True)
     return at, numbers.astype(np.int64, copy=False)
+
+
+def rows_by_group(columns: Sequence[Any], codes: Any, times: Any = None) -> Iterator[tuple[Group, int, int]]:
+    """How often each code stands in each group of some rows, or the sum of a number that each row has."""
+    import pyarrow as pa
+
+    keys = [*map(str, range(len(columns) + 1))]
+    times = pa.repeat(1, len(codes)) if times is None else times
+    table = pa.table([*map(decoded, columns), codes, times], names=[*keys, "n"])
+    for batch in table.group_by(keys, use_threads=False).aggregate([("n", "sum")]).to_batches():
+        *groups, codes, sums = (batch.column(name).to_pylist() for name in [*keys, "n_sum"])
+        for *group, code, number in zip(*groups, codes, sums, strict=True):
+            yield tuple(group), code, int(number)
+
+
+def counted_by(columns: Sequence[Any], places: Indices, rows: Flags | None) -> dict[Group, tuple[Indices, Indices]]:
+    """Such counts for each group; `rows` are those that the places are of, where these are not all."""
+    import pyarrow as pa
+
+    columns = columns if rows is None else [column.filter(pa.array(rows)) for column in columns]
+    found: dict[Group, list[tuple[int, int]]] = {}
+    for group, place, often in rows_by_group(columns, pa.array(places)):
+        found.setdefault(group, []).append((place, often))
+    parts = ((group, np.array(pairs, dtype=np.int64)) for group, pairs in found.items())
+    return {group: (pairs[:, 0], pairs[:, 1]) for group, pairs in parts}
+
+
+def ordered(groups: Mapping[Group, Any]) -> list[Group]:
+    """Groups in their order, missing values last."""
+    return sorted(groups, key=lambda group: tuple((value is None, value) for value in group))
 
 
 def in_order(work: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:

@@ -14,7 +14,7 @@ from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism
 from ..progress import Progress
 from ..randomness.source import Source
-from .batches import check_out
+from .report_files import check_out
 from .request import PerturbRequest, PerturbSummary, check_tally_name
 from .work import Work
 
@@ -30,7 +30,7 @@ def perturb(
     mechanism: Mechanism,
     *,
     rows: bool = False,
-    keep: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     on_bad: str = "error",
@@ -52,8 +52,8 @@ def perturb(
     """The reports of a column as an Arrow table: their tally (report, count), which is all that recovery needs.
 
     With `rows` the reports themselves, sorted, so that their order tells nothing. With `out` these rows are written to a file
-    (.parquet, .csv, .arrow) in constant memory, which appears whole or not at all, and the tally is returned. Other columns
-    stay beside rows only where `keep` names them, with a warning: then rows stand in the table's order.
+    (.parquet, .csv, .arrow) in constant memory, which appears whole or not at all, and the tally is returned. With `by`, the
+    columns of public groups, such as a region, stand before the reports, which are drawn and sorted group by group.
 
     `on_bad` says what happens to missing values, to what is not a number, and to numbers that are not on the grid: "error"
     (with the row's number), "clamp" (numbers to the nearest value), "map=VALUE", "clamp,map=VALUE", or "drop", which is not
@@ -72,12 +72,12 @@ def perturb(
     6.93
     """
     if out is not None:
-        check_tally_name(column)
+        check_tally_name(column, *([by] if isinstance(by, str) else by))
     request = PerturbRequest.of(
         column=column,
         mechanism=mechanism,
         rows=rows or out is not None,
-        keep=keep,
+        by=by,
         on_bad=on_bad,
         dataset=dataset,
         ledger=ledger,
@@ -122,9 +122,10 @@ def perturb_summary(
         if out is not None and target is not None:
             work.write(target, overwrite)
             return work.summary(os.fspath(out))
-        places, often = work.reports().pairs()
-        values = [request.mechanism.outputs.value(place) for place in places.tolist()]
-        return replace(work.summary(), tally=tuple(zip(values, often.tolist(), strict=True)))
+        value = request.mechanism.outputs.value
+        pairs = ((group, zip(*counts.pairs(), strict=True)) for group, counts in work.reports().items())
+        tally = tuple((*group, value(int(place)), int(often)) for group, found in pairs for place, often in found)
+        return replace(work.summary(), by=request.by, tally=tally)
 
     return _done(table, request, progress, result)
 

@@ -7,29 +7,15 @@ names, a column of texts is looked up as it is; a true value that is not declare
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.arrow_columns import (
-    Flags,
-    Indices,
-    as_bytes,
-    different,
-    fixed,
-    is_number,
-    is_text,
-    kind_name,
-    missing,
-    plain_type,
-    stored,
-    validated_words,
-)
+from ..engines.plain import Flags, Indices, different, is_number, numbers
+from ..engines.table_source import TableSource
 from ..errors import OutOfRangeError, TableInputError
 from ..exact.arithmetic import parse_entry, parse_value, show
 from ..exact.grid import Grid
@@ -67,7 +53,7 @@ class BadValueError(OutOfRangeError):
 
     @classmethod
     def at(cls, row: int, why: str, where: str = "") -> BadValueError:
-        """In the words `why`; those for a name are told by them too, since workers hand on nothing else."""
+        """In the words `why`; those for a name are told by them too."""
         correct, ways = "Correct it", 'on_bad="map=VALUE",'
         if why.startswith(_WORDS[_OFF_GRID]):
             ways = 'on_bad="clamp", "map=VALUE",'  # nothing but a number has a nearest value
@@ -133,16 +119,11 @@ class BadValueRule:
 def places_of(
     grid: Grid, column: Any, rule: BadValueRule, decimal: str = ".", start: int = 0
 ) -> tuple[Indices, Flags | None]:
-    """The positions of an Arrow column's values, and which rows stay (None: all of them). `start` is its first row's number."""
-    check_type(column.type, grid=grid)
-    words, codes = validated_words(column)
+    """The positions of a column's plain values, and which rows stay (None: all of them). `start` is its first row's number."""
     if isinstance(grid, Names):
-        places, flaws = _read_names(grid, words, rule.other)
+        places, flaws = _read_names(grid, column, rule.other)
     else:
-        places, flaws = _read(grid, words, rule.clamp, decimal)
-    if codes is not None:  # the last word is for rows that have none
-        places = np.append(places, _NOWHERE)[codes]
-        flaws = np.append(np.zeros(len(words), np.uint8) if flaws is None else flaws, np.uint8(_MISSING))[codes]
+        places, flaws = _read(grid, column, rule.clamp, decimal)
     if flaws is None or not flaws.any():
         return places, None
     bad = flaws != 0
@@ -156,72 +137,68 @@ def places_of(
     raise BadValueError.at(row + start, f"{why} {grid}" if flaws[row] == _OFF_GRID else why)
 
 
-def can_hold_numbers(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
-    inner = plain_type(kind)
-    return bool(is_number(inner) or is_text(inner) or kinds.is_decimal(inner) or kinds.is_null(inner))
-
-
-def check_type(kind: Any, name: str | None = None, grid: Grid | None = None) -> None:
+def check_type(source: TableSource, name: str, grid: Grid | None = None) -> None:
     """Refuse a column that cannot hold numbers, or texts where answers are names, by its type alone."""
     import pyarrow.types as kinds
 
-    names, plain = isinstance(grid, Names), plain_type(kind)
-    if not (is_text(plain) or kinds.is_null(plain) if names else can_hold_numbers(kind)):
-        which = "The column" if name is None else f"The column {show(name)}"
+    kind, names = source.kind(name), isinstance(grid, Names)
+    fits = kinds.is_string(kind) or (not names and (is_number(kind) or kinds.is_decimal(kind)))
+    if name in source.flags or not fits:
         what = "texts, and names are" if names else "numbers"
         choose = "choose a column of texts, or turn it into one" if names else "choose a column of numbers"
-        raise TableInputError(f"{which} holds {kind_name(kind)}, not {what}; {choose}.")
+        held = source.flags.get(name, kind)
+        raise TableInputError(f"The column {show(name)} holds {held}, not {what}; {choose}.")
 
 
-def _read_names(names: Names, words: Any, other: int | None) -> tuple[Indices, Flaws | None]:
-    """The positions of texts among names, and what is wrong with each; an empty text is a missing one."""
+def check_group(source: TableSource, name: str) -> str:
+    """What a column of groups holds; others are refused, by their types alone."""
     import pyarrow.types as kinds
 
-    if kinds.is_null(words.type):
-        return np.full(len(words), _NOWHERE), np.full(len(words), _MISSING, np.uint8)
-    given, codes = different(as_bytes(words))
+    kind = source.kind(name)
+    if name not in source.flags:
+        if kinds.is_string(kind):
+            return "texts"
+        if kinds.is_integer(kind) or kinds.is_boolean(kind):
+            return "whole numbers" if kinds.is_integer(kind) else "booleans"
+    held = source.flags.get(name, kind)
+    raise TableInputError(f"The column {show(name)} holds {held}; groups are texts, whole numbers or booleans.")
+
+
+def _read_names(names: Names, column: Any, other: int | None) -> tuple[Indices, Flaws | None]:
+    """The positions of texts among names, and what is wrong with each; an empty text is a missing one."""
+    given, codes = different(column)
     unknown = -1 if other is None else other
-    each = np.array([*(names.encoded.get(word, unknown) for word in given), _NOWHERE], dtype=np.int64)
+    each = np.array([*(names.places.get(word, unknown) for word in given), _NOWHERE], dtype=np.int64)
     flaws = np.where(each < 0, np.uint8(_NO_NAME), np.uint8(0))
     flaws[[k for k, word in enumerate(given) if not word] + [len(given)]] = _MISSING
     return np.maximum(each, _NOWHERE)[codes], flaws[codes]
 
 
-def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, Flaws | None]:
-    """The positions of plain words, and what is wrong with each (None: nothing with any)."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    kind = words.type
-    if kinds.is_null(kind):
-        return np.full(len(words), _NOWHERE), np.full(len(words), _MISSING, np.uint8)
-    if is_number(kind):
-        places, flaws = _numbers(grid, stored(words.cast(pa.uint8()) if kinds.is_boolean(kind) else words), clamp)
-        absent = missing(words)
+def _read(grid: Grid, column: Any, clamp: bool, decimal: str) -> tuple[Indices, Flaws | None]:
+    """The positions of plain values, and what is wrong with each (None: nothing with any)."""
+    if is_number(column.type):
+        values, absent = numbers(column)
+        places, flaws = _numbers(grid, values, clamp)
         if absent is not None:
             flaws = np.where(absent, np.uint8(_MISSING), np.uint8(0) if flaws is None else flaws)
         return places, flaws
-    values, codes = _written(words, decimal)
-    placed = [*(_place(grid, value, clamp) for value in values), (_NOWHERE, _MISSING)]
+    given, codes = different(column)
+    placed = [*(_place(grid, _entry(value, decimal), clamp) for value in given), (_NOWHERE, _MISSING)]
     each = np.array([place for place, _ in placed], dtype=np.int64)
     return each[codes], np.array([flaw for _, flaw in placed], dtype=np.uint8)[codes]
 
 
 def _numbers(grid: Grid, values: NDArray[Any], clamp: bool) -> tuple[Indices, Flaws | None]:
-    """The same for numbers in an array."""
+    """The same for numbers in an array, none of them NaN."""
     low, high = grid.whole_reach
     if values.dtype.kind == "f":
-        nan = np.isnan(values)
-        filled = np.where(nan, values.dtype.type(0), values)
-        places = positions(grid, filled, clamp=True)
+        places = positions(grid, values, clamp=True)
         if clamp:
-            return places, _flaws(nan, _NO_NUMBER)  # infinities too have a nearest value
+            return places, None  # infinities too have a nearest value
         with np.errstate(over="ignore"):  # the nearest narrow float of a far value of the grid may be infinite
-            stands = values_at(grid, places).astype(values.dtype) == filled
-        bad = nan | np.isinf(values) | ~np.asarray(stands)
-        return places, np.where(nan, np.uint8(_NO_NUMBER), _flaws(bad, _OFF_GRID)) if bad.any() else None
+            stands = values_at(grid, places).astype(values.dtype) == values
+        bad = np.isinf(values) | ~np.asarray(stands)
+        return places, _flaws(bad, _OFF_GRID) if bad.any() else None
     if clamp or not values.size:
         return positions(grid, values, clamp=True), None
     if low > high:  # no plain grid of whole numbers
@@ -241,56 +218,23 @@ def _flaws(bad: Flags, flaw: int) -> Flaws:
 
 
 def numbers_of(column: Any, decimal: str = ".") -> tuple[list[Fraction | None], Indices]:
-    """The different values of a column as exact numbers, None for what is none, and which one stands in each row: -1 where it
-    is missing. Some may stand nowhere."""
+    """The different plain values of a column as exact numbers, None for what is none, and which one stands in each row: -1 where
+    it is missing. Some may stand nowhere."""
     import pyarrow as pa
-    import pyarrow.types as kinds
 
-    check_type(column.type)
-    words, codes = validated_words(column)
-    if kinds.is_null(words.type):
-        numbers, inner = list[Fraction | None](), np.full(len(words), -1, dtype=np.int64)
-    elif is_number(words.type):
-        values = stored(words.cast(pa.uint8()) if kinds.is_boolean(words.type) else words)
-        each, inner = np.unique(values, return_inverse=True)
-        numbers, absent = [parse_entry(value) for value in each.tolist()], missing(words)
-        inner = inner if absent is None else np.where(absent, -1, inner)
-    else:
-        texts, inner = _written(words, decimal)
-        numbers = [None if text is None else parse_entry(text) for text in texts]
-    return numbers, inner if codes is None else np.append(inner, -1)[codes]
+    given, codes = different(column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column)
+    return [None if value is None else parse_entry(_entry(value, decimal)) for value in given], codes
 
 
-def _written(words: Any, decimal: str) -> tuple[list[str | Decimal | None], Indices]:
-    """The different texts or decimals, None for what is neither, and which one stands in each row."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    if kinds.is_decimal(words.type):
-        given, codes = different(fixed(words, pa.binary(words.type.bit_width // 8)))
-        return [_decimal(words.type, word) for word in given], codes
-    given, codes = different(as_bytes(words))
-    return [_text(word, decimal) for word in given], codes
-
-
-def _decimal(kind: Any, word: bytes) -> Decimal | None:
-    """A decimal from its bytes; None for one of more digits than its type has."""
-    number = int.from_bytes(word, sys.byteorder, signed=True)
-    if abs(number) >= 10**kind.precision:
-        return None
-    return Decimal(f"{number}E{-kind.scale}") if number else Decimal(0)
-
-
-def _text(word: bytes, decimal: str) -> str | None:
-    """What stands in a text field; None where it is no text, or has a point that is none."""
-    try:
-        text = word.decode().strip()
-    except UnicodeDecodeError:
-        return None
+def _entry(value: Any, decimal: str) -> Any:
+    """A number as it is, or what stands in a text field; None where that has a point that is none."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
     return text if decimal != "," else None if "." in text else text.replace(",", ".")
 
 
-def _place(grid: Grid, value: str | Decimal | None, clamp: bool) -> tuple[int, int]:
+def _place(grid: Grid, value: Any, clamp: bool) -> tuple[int, int]:
     """The position of one text or decimal, and what is wrong with it, or 0."""
     number = None if value is None else parse_value(value)
     if value is None or number is None:

@@ -15,7 +15,7 @@ from typing import Any
 from ..engines.reading import Reading
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show_above
+from ..exact.arithmetic import show, show_above
 from ..exact.given import whole
 from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
@@ -60,7 +60,8 @@ class PerturbSummary(Result):
     left: Fraction | None = None
     repeated: bool = False
     written: str | None = None
-    tally: tuple[tuple[Any, int], ...] = ()
+    by: tuple[str, ...] = ()
+    tally: tuple[tuple[Any, ...], ...] = ()
     insecure: bool = False  # drawn from a seed
     left_in: str = "epsilon"  # or rho, under concentrated terms
 
@@ -73,11 +74,11 @@ class PerturbSummary(Result):
             cost = "The stored answer, free of charge" if self.repeated else f"Charged: epsilon {self.charged}"
             paid = (f"{cost}; left: {'rho ' if self.left_in == 'rho' else ''}{self.left}.",)
         written = () if self.written is None else (f"Written: {self.written}",)
-        columns = (self.column, "count") if self.tally else ()
+        columns = (*self.by, self.column, "count") if self.tally else ()
         return View(self._title(), columns, self.tally, (str(self.levels), *self.notes, *paid, *written))
 
     def to_dict(self) -> dict[str, Any]:
-        tally = [[value if isinstance(value, int) else str(value), n] for value, n in self.tally]
+        tally = [[*group, value if isinstance(value, int) else str(value), n] for *group, value, n in self.tally]
         return {**self.facts(), "tally": tally}
 
     def facts(self) -> dict[str, Any]:
@@ -117,7 +118,7 @@ class PerturbRequest:
     column: str
     mechanism: Mechanism
     rows: bool
-    keep: tuple[str, ...]
+    by: tuple[str, ...]
     rule: BadValueRule
     levels: ReportLevels
     charged: ChargedDataset | None
@@ -131,7 +132,7 @@ class PerturbRequest:
         column: str,
         mechanism: Mechanism,
         rows: bool = False,
-        keep: str | Sequence[str] = (),
+        by: str | Sequence[str] = (),
         on_bad: str = "error",
         dataset: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -157,7 +158,7 @@ class PerturbRequest:
             column=column,
             mechanism=mechanism,
             rows=rows,
-            keep=tuple([keep] if isinstance(keep, str) else keep),
+            by=tuple([by] if isinstance(by, str) else by),
             rule=BadValueRule.of(on_bad, mechanism.inputs),
             levels=ReportLevels.of(mechanism),
             charged=charged,
@@ -166,19 +167,19 @@ class PerturbRequest:
         )
 
     def __post_init__(self) -> None:
-        if self.keep and not self.rows:
-            raise TableInputError("A tally cannot hold kept columns; set rows=True, or leave keep out.")
+        if not all(isinstance(name, str) for name in self.by):
+            raise TableInputError(f'by = {show(self.by)} names no columns; write for example by="sex".')
         if not self.rows:
-            check_tally_name(self.column)
+            check_tally_name(self.column, *self.by)
         if self.charged is not None:
             self._check_chargeable()
 
     def _check_chargeable(self) -> None:
         """Refuse what no charge to a ledger covers."""
-        if self.keep:
+        if self.by:
             raise ReleaseError(
-                "Kept columns link reports to people, and the order of rows reveals more, which no charge covers; for a "
-                "data set with a ledger leave keep out. Nothing was charged."
+                "Which group a report is of is shown as it is, which no charge covers; for a data set with a ledger leave by out. "
+                "Nothing was charged."
             )
         if not self.rule.never_fails:
             problem = "Leaving out a value" if self.rule.drop else "A refusal"
@@ -203,7 +204,7 @@ class PerturbRequest:
             )
 
 
-def check_tally_name(column: str) -> None:
-    """Refuse a column that a tally's second column would hide."""
-    if column == "count":
-        raise TableInputError('The second column of a tally is named "count"; rename the column that is perturbed.')
+def check_tally_name(*columns: str) -> None:
+    """Refuse a column that the counts of a tally would hide."""
+    if "count" in columns:
+        raise TableInputError('The last column of a tally is named "count"; rename the column of that name.')

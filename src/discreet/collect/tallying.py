@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engines.arrow_columns import Indices, is_boolean, is_text, kind_name, plain_type
+from ..engines.guard import without_values
 from ..engines.held_file import held, table_files
+from ..engines.plain import Indices
 from ..engines.reading import Reading
-from ..engines.settling import without_values
 from ..engines.sources import open_table
+from ..engines.table_source import TableSource
 from ..errors import MissingExtraError, RecoveryError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
@@ -26,13 +26,13 @@ from ..mechanism import Procedure, procedure_of
 from ..progress import Progress, tell
 from ..randomness.provenance import check_drawn_by, drawn_by, one_digest, says
 from ..randomness.source import is_marked, marked
-from .batches import handed_on
+from .counting import Group, ordered, rows_by_group
 from .placing import (
     DAMAGED,
     UNREADABLE,
     BadValueError,
     BadValueRule,
-    can_hold_numbers,
+    check_group,
     check_type,
     numbers_of,
     places_of,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _LISTED = 2**20  # reports that need not be looked for
 Report = Any  # a whole number, a Fraction or a name
-Group = tuple[Any, ...]  # the values of the columns by which reports are counted; empty: all together
 
 
 class ReportCounts(Counter[Report]):
@@ -102,8 +101,7 @@ def tally(
     import pyarrow as pa  # _tallied says what to install where it is missing
 
     listed = None if mechanism is None or not isinstance(mechanism.outputs, Names) else mechanism.outputs
-    ordered = sorted(found, key=_in_order)
-    rows = [(*group, *pair) for group in ordered for pair in _histogram(found[group], column, listed)]
+    rows = [(*group, *pair) for group in ordered(found) for pair in _histogram(found[group], column, listed)]
     names = [*groups, column, "count"]
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     whole = all(isinstance(report, int) for report in columns[-2])
@@ -125,10 +123,6 @@ def _group_array(values: Sequence[Any], name: str) -> Any:
         raise TableInputError(
             f"The column {show(name)} has groups beyond 2^63, which no table holds; write them as texts."
         ) from None
-
-
-def _in_order(group: Group) -> tuple[Any, ...]:
-    return tuple((value is None, value) for value in group)
 
 
 def _histogram(counted: ReportCounts, column: str, names: Names | None) -> list[tuple[Any, int]]:
@@ -226,18 +220,22 @@ def _read(
     often = counts if counts not in (column, *by) and counts in source.names else None
     without_values(lambda: source.bind([column, *by, *([] if often is None else [often])]), UNREADABLE)
     source.at_once = 2**20
-    check_type(source.declared.field(column).type, column, grid)
+    check_type(source, column, grid)
     for name in by:
-        _check_group(source.declared.field(name).type, name, kinds)
+        _check_group(source, name, kinds)
+    if often is not None:
+        check_type(source, often)
     insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
     said = drawn_by(table, column) or drawn_by(getattr(source, "whole", None), column)
     if said is not None and mechanism is not None:
         check_drawn_by(said, mechanism.digest, TableInputError, where)
-    batches, rows = without_values(lambda: iter(source.batches()), DAMAGED), 0
+    batches, rows = without_values(lambda: iter(source.plain_batches()), DAMAGED), 0
     while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
-        count = partial(_counted, batch, column, by, often, grid, source.decimal, rows, where)
-        for group, report, number in without_values(count, DAMAGED):
-            found.setdefault(group, ReportCounts())[report] += number
+        count = partial(_reports, batch.column(column), grid, source.decimal, rows, f"the column {show(column)}{where}")
+        reports, codes = without_values(count, DAMAGED)
+        times = None if often is None else _counts(batch, often, source.decimal, rows, where)
+        for group, code, number in rows_by_group([batch.column(name) for name in by], codes, times):
+            found.setdefault(group, ReportCounts())[reports[code]] += number
         rows += batch.num_rows
         tell(progress, f"{rows:,} rows", min(source.done / source.total, 1.0) if source.total else None)
     for counted in found.values():
@@ -245,74 +243,14 @@ def _read(
     return said
 
 
-def _check_group(kind: Any, name: str, known: dict[str, str]) -> None:
+def _check_group(source: TableSource, name: str, known: dict[str, str]) -> None:
     """Refuse a column of groups that holds something else, or something else than in the tables before."""
-    import pyarrow.types as kinds
-
-    plain = plain_type(kind)
-    if kinds.is_null(plain):
-        return
-    if not (is_text(plain) or kinds.is_integer(plain) or kinds.is_boolean(plain)):
-        raise TableInputError(
-            f"The column {show(name)} holds {kind_name(kind)}; groups are texts, whole numbers or booleans."
-        )
-    here = "texts" if is_text(plain) else "booleans" if kinds.is_boolean(plain) else "whole numbers"
-    before = known.setdefault(name, here)
+    here = check_group(source, name)
+    before = here if name in source.empty else known.setdefault(name, here)
     if before != here:  # 1 and True would be one group
         raise TableInputError(
             f"The column {show(name)} holds {before} in one table and {here} in another; write groups alike in all."
         )
-
-
-def _counted(
-    batch: Any,
-    column: str,
-    by: Sequence[str],
-    often: str | None,
-    grid: Grid | None,
-    decimal: str,
-    start: int,
-    where: str,
-) -> list[tuple[Group, Report, int]]:
-    """How often each report stands in each group of some rows, of which the first has the number `start`."""
-    reports, codes = _reports(batch.column(column), grid, decimal, start, f"the column {show(column)}{where}")
-    groups = [_groups(batch.column(name)) for name in by]
-    sizes = [*(len(words) for words, _ in groups), len(reports)]
-    if math.prod(sizes) >= 2**62:
-        raise TableInputError("There are too many groups to count; count by fewer columns.")
-    keys = codes
-    for k, (_, inner) in enumerate(groups):
-        keys = keys + inner * math.prod(sizes[k + 1 :])
-    found: tuple[Any, Any]
-    if often is None:
-        found = np.unique(keys, return_counts=True) if math.prod(sizes) > 2**20 else _often(keys)
-    else:
-        found = np.unique(keys, return_inverse=True)
-        numbers = [0] * len(found[0])
-        counts = _counts(batch.column(often), decimal, start, f"the column {show(often)}{where}")
-        for place, count in zip(found[1].tolist(), counts, strict=True):
-            numbers[place] += count
-        found = found[0], np.array(numbers, dtype=object)
-    return [
-        (tuple(words[i] for (words, _), i in zip(groups, key, strict=False)), reports[key[-1]], int(number))
-        for key, number in zip(zip(*np.unravel_index(found[0], sizes), strict=True), found[1].tolist(), strict=True)
-    ]
-
-
-def _often(keys: Indices) -> tuple[Indices, Indices]:
-    """Small numbers that occur, and how often each does."""
-    often = np.bincount(keys)
-    return np.flatnonzero(often), often[often > 0]
-
-
-def _groups(column: Any) -> tuple[list[Any], Indices]:
-    """The different values of a column of groups, None for missing ones, and which one stands in each row."""
-    import pyarrow as pa
-
-    plain = handed_on(column)
-    coded = (pa.nulls(len(plain), pa.string()) if pa.types.is_null(plain.type) else plain).dictionary_encode()
-    codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-    return [*coded.dictionary.to_pylist(), None], codes.astype(np.int64)
 
 
 def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[Sequence[Report], Indices]:
@@ -340,21 +278,22 @@ def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: st
     return [grid.value(place) for place in at.tolist()], codes
 
 
-def _counts(column: Any, decimal: str, start: int, where: str) -> list[int]:
+def _counts(batch: Any, name: str, decimal: str, start: int, where: str) -> Any:
     """A count for each row."""
-    fits = can_hold_numbers(column.type) and not is_boolean(column.type)
-    numbers, codes = numbers_of(column, decimal) if fits else ([], np.full(len(column), -1))
-    whole = [None if x is None or x.denominator != 1 or x < 0 else int(x) for x in [*numbers, None]]
-    counts: list[int] = []
-    for row, code in enumerate(codes.tolist()):
-        count = whole[code]
-        if count is None:
-            raise TableInputError(
-                f"The value in row {start + row + 1} of {where} is not a count (a whole number of 0 or more); set "
-                "counts=None where each row is one report."
-            )
-        counts.append(count)
-    return counts
+    import pyarrow as pa
+
+    column = batch.column(name)
+    numbers, codes = numbers_of(column, decimal)
+    whole = [None if x is None or x.denominator != 1 or not 0 <= x < 2**63 else int(x) for x in [*numbers, None]]
+    bad = np.array([count is None for count in whole])[codes]
+    if bad.any():
+        raise TableInputError(
+            f"The value in row {start + int(np.flatnonzero(bad)[0]) + 1} of the column {show(name)}{where} is not a count (a whole "
+            "number from 0 to below 2^63); set counts=None where each row is one report."
+        )
+    return pa.array([count or 0 for count in whole], pa.decimal128(38, 0)).take(
+        pa.array(codes)
+    )  # sums of these never wrap
 
 
 def _tidy(number: Fraction) -> int | Fraction:

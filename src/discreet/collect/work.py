@@ -1,9 +1,9 @@
-"""The work of one perturbation in this process, from the opened table to what comes out.
+"""The work of one perturbation, from the opened table to what comes out.
 
-The tally needs no order. So the truth is counted first, which also finds every bad value before anything is drawn; then
-each of the people counted at a value gets a report of their own, from the exact distribution; then the reports are counted.
-Rows are the tally written out, in the order of the reports: nothing is sorted. Only rows with kept columns go
-batch by batch.
+The tally needs no order. So the truth is counted first, which also finds every bad value before anything is drawn; then each of
+the people counted at a value gets a report of their own, from the exact distribution; then the reports are counted. Rows are
+the tally written out, in the order of the reports: nothing is sorted. Where public groups stand beside the reports, this is
+done group by group.
 """
 
 from __future__ import annotations
@@ -11,38 +11,40 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from ..engines.guard import without_values
 from ..engines.held_file import HeldFile, held
 from ..engines.reading import Reading
-from ..engines.settling import without_values
-from ..engines.sources import TableSource as Table
 from ..engines.sources import open_table
+from ..engines.table_source import TableSource
 from ..errors import PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
 from ..randomness.provenance import says
-from ..randomness.source import FROM_SEED, marked, warn_of_seed
-from .account import DatasetCharge, FirstRows, check_ids, stored_tally
-from .batches import Drawing, check_kept, handed_on, report_array, report_type, write_batches
-from .counting import TASK, Indices, PositionCounts, counted, in_order
-from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
+from ..randomness.source import FROM_SEED, Source, marked, warn_of_seed
+from ..sampling import checked_source, draw_chain
+from .account import DatasetCharge, FirstRows, stored_tally
+from .counting import Group, Indices, PositionCounts, counted, counted_by, in_order, ordered
+from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_group, check_type, places_of
+from .report_files import report_array, report_type, write_batches
 from .request import PerturbRequest, PerturbSummary
 
 T = TypeVar("T")
+Groups = dict[Group, PositionCounts]
 
 BATCH = 2**18  # rows read at a time
+_HELD = 2**24  # bytes, more than a batch takes: giving memory back and asking for it again took a third of the time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
-LINKED = (
-    "Kept columns may link a report to a person, and the order of the rows is that of the table, which may do so too."
-)
+PUBLIC = "The groups stand beside the reports as they are: they must be public."
 
 
 @dataclass
@@ -50,21 +52,21 @@ class Work:
     """One perturbation: everything checked; then done once."""
 
     request: PerturbRequest
-    source: Table
-    drawing: Drawing
+    source: TableSource
+    words: Source
     charge: DatasetCharge | None
     progress: Progress | None
     file: HeldFile | None
     threads: int
     reading: Reading  # as it was asked for, or as the file was admitted
-    reported: PositionCounts = field(default_factory=PositionCounts)  # what was drawn, once it was
+    reported: Groups = field(default_factory=dict)  # what was drawn, once it was
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
         """The work that is asked for, with everything checked that can be before a row is read."""
-        charge, reading, column = None, request.reading, request.column
+        charge, reading = None, request.reading
         table = held(table)
         if request.charged is not None:
             book = stack.enter_context(opened_ledger(request.charged.ledger))
@@ -73,26 +75,23 @@ class Work:
                 if reading != Reading():
                     raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
                 reading = charge.reading
-        opened = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
-        unit = None if charge is None else charge.terms.unit
-        _bind(opened, [column, *request.keep, *([] if unit is None else [unit])])
-        check_type(opened.declared.field(column).type, column, request.mechanism.inputs)
-        for name in request.keep:
-            check_kept(opened.declared.field(name).type, name)
-        if unit is not None:
-            check_ids(opened.declared.field(unit).type, unit)
-        drawing = Drawing.of(column, request.mechanism, request.source, request.keep, request.rule, opened.decimal)
-        threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
+        source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
+        _bind(source, request, None if charge is None else charge.terms.unit)
+        words = checked_source(request.source)
+        threads = 1 if words.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
+        np.empty(
+            _HELD, dtype=np.uint8
+        )  # freed at once: glibc then keeps what is freed up to this size for what is next
         file = table if isinstance(table, HeldFile) else None
-        return cls(request, opened, drawing, charge, progress, file, threads, reading)
+        return cls(request, source, words, charge, progress, file, threads, reading)
 
     def notes(self) -> tuple[str, ...]:
         """The notes that go with the result."""
         notes = [HOLDER]
-        if self.drawing.source.insecure:
+        if self.words.insecure:
             notes.append(FROM_SEED)
-        if self.request.keep:
-            notes.append(LINKED)
+        if self.request.by:
+            notes.append(PUBLIC)
         if self.request.rule.drop:
             notes.append(f"Bad values were left out, which is {NOT_PRIVATE}.")
         if self.charge is not None and self.charge.terms.unit is None and self.charge.max_rows == 1:
@@ -101,9 +100,9 @@ class Work:
 
     def warn(self, stacklevel: int) -> None:
         """The notes that are warnings, for the caller `stacklevel` calls up."""
-        warn_of_seed(self.drawing.source, stacklevel=stacklevel + 2)
+        warn_of_seed(self.words, stacklevel=stacklevel + 2)
         for note in self.notes()[1:]:
-            if note == LINKED or note.endswith(f"{NOT_PRIVATE}."):
+            if note.endswith(f"{NOT_PRIVATE}."):
                 warnings.warn(note, PrivacyWarning, stacklevel=stacklevel + 1)
 
     def summary(self, written: str | None = None) -> PerturbSummary:
@@ -111,11 +110,11 @@ class Work:
         summary = PerturbSummary(
             column=self.request.column,
             mechanism=self.request.mechanism,
-            reports=self.reported.total,
+            reports=sum(counts.total for counts in self.reported.values()),
             levels=self.request.levels,
             notes=self.notes(),
             written=written,
-            insecure=self.drawing.source.insecure,
+            insecure=self.words.insecure,
         )
         if self.charge is None:
             return summary
@@ -124,14 +123,13 @@ class Work:
 
     # Reading
 
-    def items(self, read: float) -> Iterator[tuple[Any, int]]:
-        """The batches of the table with their first rows' numbers; reading is the first `read` part of the work."""
-        batches, start = without_values(lambda: iter(self.source.batches()), DAMAGED), 0
+    def items(self) -> Iterator[tuple[Any, int]]:
+        """The batches of the table in plain values, with their first rows' numbers; reading is half of the work."""
+        batches, start = without_values(lambda: iter(self.source.plain_batches()), DAMAGED), 0
         while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
             yield batch, start
             start += batch.num_rows
-            done = self.source.done / self.source.total if self.source.total else None
-            self.tell(start, None if done is None else read * min(done, 1.0))
+            self.tell(start, min(self.source.done / self.source.total, 1.0) / 2 if self.source.total else None)
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -155,82 +153,66 @@ class Work:
 
     # Drawing
 
-    def truth(self) -> PositionCounts:
-        """How often each true position occurs, among the rows that count."""
+    def truth(self) -> Groups:
+        """How often each true position occurs in each group, among the rows that count."""
         unit = None if self.charge is None else self.charge.terms.unit
         first = None if unit is None or self.charge is None else FirstRows(self.charge.max_rows)
 
         def items() -> Iterator[tuple[Any, int, Any]]:
-            for batch, start in self.items(0.5):
-                stay = None if first is None else without_values(partial(first.stay, batch.column(unit)), DAMAGED)
-                yield batch, start, stay
+            for batch, start in self.items():
+                yield batch, start, None if first is None else first.stay(batch.column(self.source.ids))
 
-        def count(item: tuple[Any, int, Any]) -> tuple[Indices, Indices]:
-            batch, start, stay = item
-            places, _ = self.drawing.places(batch, start)
-            return counted(places if stay is None else places[stay])
+        found: Groups = {} if self.request.by else {(): PositionCounts()}
+        for part in self.named(in_order(self._counted, items(), self.threads)):
+            for group, counts in part.items():
+                found.setdefault(group, PositionCounts()).add(counts)
+        return found
 
-        return PositionCounts.added(self.named(in_order(count, items(), self.threads)))
+    def _counted(self, item: tuple[Any, int, Any]) -> dict[Group, tuple[Indices, Indices]]:
+        """The same in one batch, of which some rows stay."""
+        batch, start, stay = item
+        request, column = self.request, batch.column(self.request.column)
+        find = partial(places_of, request.mechanism.inputs, column, request.rule, self.source.decimal, start)
+        places, kept = without_values(find, DAMAGED)
+        places = places if stay is None else places[stay]
+        if not request.by:
+            return {(): counted(places)}
+        return counted_by([batch.column(name) for name in request.by], places, kept)
 
-    def reports(self) -> PositionCounts:
+    def reports(self) -> Groups:
         """How often each report was drawn; charged before, and stored, where there is a ledger."""
+        truth = self.truth()
         if self.charge is None:
-            self.reported = self.drawn(self.truth())
+            self.reported = self.drawn(truth)
         else:
-            truth = self.truth()
-            asked = self.charge.begin(truth)
+            asked = self.charge.begin(truth[()])
             if isinstance(asked, Answer):
-                self.repeated, self.reported = True, stored_tally(asked)
+                self.repeated, self.reported = True, {(): stored_tally(asked)}
             else:
                 self.reported = self.drawn(truth)
-                self.charge.finish(asked, self.reported)
-        self.tell(self.reported.total, 1.0)
+                self.charge.finish(asked, self.reported[()])
+        self.tell(sum(counts.total for counts in self.reported.values()), 1.0)
         return self.reported
 
-    def drawn(self, truth: PositionCounts) -> PositionCounts:
-        """A report for each person, value by value."""
-        reports, total = PositionCounts(), max(truth.total, 1)
-        parts = in_order(lambda places: counted(self.drawing.drawn(places)), truth.runs(), self.threads)
-        for k, part in enumerate(parts, 1):
-            reports.add(part)
-            self.tell(min(k * TASK, total), 0.5 + 0.5 * min(k * TASK / total, 1.0))
+    def drawn(self, truth: Groups) -> Groups:
+        """A report for each person, group by group and value by value."""
+        reports: Groups = {group: PositionCounts() for group in ordered(truth)}
+        total, done = max(sum(counts.total for counts in truth.values()), 1), 0
+        runs = ((group, places) for group in reports for places in truth[group].runs())
+        for group, part in in_order(lambda run: (run[0], counted(self._drawn(run[1]))), runs, self.threads):
+            reports[group].add(part)
+            done += int(part[1].sum())
+            self.tell(done, 0.5 + 0.5 * done / total)
+        return reports
+
+    def _drawn(self, places: Indices) -> Indices:
+        (reports,) = draw_chain((self.request.mechanism.channel,), len(places), lambda a, b: places[a:b], self.words)
         return reports
 
     # What comes out
 
-    def batches(self) -> tuple[Any, Iterator[Any]]:
-        """The schema of the result, and its batches, made as they are asked for."""
-        import pyarrow as pa
-
-        name, outputs, declared = self.request.column, self.request.mechanism.outputs, self.source.declared
-        kind = declared.field(name).type
-        report = report_type(outputs, kind)
-        if self.request.keep:
-            batches = self._kept()
-            first = next(batches, None)
-            if first is not None:
-                return first.schema, chain([first], batches)
-            fields = [(f, report if f == name else handed_on(pa.nulls(0, k)).type) for f, k in self.source.fields()]
-            return pa.schema(fields), batches
-        reports = self.reports()
-        if self.request.rows:
-            return pa.schema([(name, report)]), (
-                pa.record_batch({name: report_array(outputs, places, kind)}) for places in reports.runs()
-            )
-        tally = self.tally()
-        return tally.schema, iter(tally.to_batches())
-
-    def _kept(self) -> Iterator[Any]:
-        def draw(item: tuple[Any, int]) -> tuple[Any, tuple[Indices, Indices]]:
-            batch, places = self.drawing.reports(item)
-            return batch, counted(places)
-
-        for batch, part in self.named(in_order(draw, self.items(1.0), self.threads)):
-            self.reported.add(part)
-            yield batch
-
     def write(self, target: str | Path, overwrite: bool) -> None:
-        """Write into a file, whole or not at all."""
+        """Write the result into a file, whole or not at all."""
         schema, batches = self.batches()
         drawn = {"column": self.request.column, "mechanism": self.request.mechanism.digest}  # for others that is enough
         write_batches(Path(target), says(self._marked(schema), drawn), batches, overwrite)
@@ -242,14 +224,41 @@ class Work:
         schema, batches = self.batches()
         return pa.Table.from_batches(list(batches), schema)
 
+    def batches(self) -> tuple[Any, Iterator[Any]]:
+        """The schema of the result, and its batches, made as they are asked for."""
+        import pyarrow as pa
+
+        reports, (*by, column) = self.reports(), (*self.request.by, self.request.column)
+        if not self.request.rows:
+            tally = self.tally()
+            return tally.schema, iter(tally.to_batches())
+        kind = report_type(self.request.mechanism.outputs, self.source.kind(column))
+        schema = pa.schema([*((name, self.source.kind(name)) for name in by), (column, kind)])
+
+        def rows() -> Iterator[Any]:
+            for group, counts in reports.items():
+                for places in counts.runs():
+                    beside = [
+                        pa.repeat(pa.scalar(value, schema.field(k).type), len(places)) for k, value in enumerate(group)
+                    ]
+                    yield pa.record_batch([*beside, self._values(places)], schema=schema)
+
+        return schema, rows()
+
     def tally(self) -> Any:
         """The tally of what was drawn, as an Arrow table."""
         import pyarrow as pa
 
-        name = self.request.column
-        places, often = self.reported.pairs()
-        values = report_array(self.request.mechanism.outputs, places, self.source.declared.field(name).type)
-        return pa.table({name: values, "count": pa.array(often)})
+        pairs = [(group, *counts.pairs()) for group, counts in self.reported.items()]
+        places, often = (np.concatenate([np.zeros(0, np.int64), *(pair[k] for pair in pairs)]) for k in (1, 2))
+        columns = {
+            name: pa.array([group[k] for group, at, _ in pairs for _ in at], self.source.kind(name))
+            for k, name in enumerate(self.request.by)
+        }
+        return pa.table({**columns, self.request.column: self._values(places), "count": pa.array(often)})
+
+    def _values(self, places: Indices) -> Any:
+        return report_array(self.request.mechanism.outputs, places, self.source.kind(self.request.column))
 
     def described(self, table: Any, written: str | None = None) -> Any:
         """An Arrow table with the summary of this work in its schema, and the mark of a seed."""
@@ -258,10 +267,10 @@ class Work:
 
     def _marked(self, schema: Any) -> Any:
         """A schema that says that its rows are drawn from a seed, where they are."""
-        return marked(schema) if self.drawing.source.insecure else schema
+        return marked(schema) if self.words.insecure else schema
 
 
-def line_of(source: Table, row: int) -> str | None:
+def line_of(source: TableSource, row: int) -> str | None:
     """The line of a text file in which a row stands, for people."""
     for numbers, _ in source.numbered():
         if row < len(numbers):
@@ -270,16 +279,20 @@ def line_of(source: Table, row: int) -> str | None:
     return None
 
 
-def _bind(opened: Table, used: Sequence[str]) -> None:
-    """Choose the columns that are read."""
+def _bind(source: TableSource, request: PerturbRequest, unit: str | None) -> None:
+    """Choose the columns that are read, and refuse those whose types do not fit."""
+    used = [request.column, *request.by, *([] if unit is None else [unit])]
     for name in used:
-        if name not in opened.names:
-            listed = f"the columns are {', '.join(map(str, opened.names))}"
-            advice = listed if opened.quotable else "check its name in the first line"
+        if name not in source.names:
+            listed = f"the columns are {', '.join(map(str, source.names))}"
+            advice = listed if source.quotable else "check its name in the first line"
             raise TableInputError(f"There is no column {show(name)}; {advice}. Nothing was drawn.")
     if len({*used}) < len(used):
         raise TableInputError(
-            "Each column has one role: it is perturbed, kept, or holds the ids; name each once. Nothing was drawn."
+            "Each column has one role: it is perturbed, names groups, or holds the ids; name each once. Nothing was drawn."
         )
-    without_values(lambda: opened.bind([name for name in opened.names if name in used]), UNREADABLE)
-    opened.at_once = BATCH
+    without_values(lambda: source.bind([name for name in source.names if name in used], unit), UNREADABLE)
+    check_type(source, request.column, request.mechanism.inputs)
+    for name in request.by:
+        check_group(source, name)
+    source.at_once = BATCH

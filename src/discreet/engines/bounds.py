@@ -15,10 +15,11 @@ from ..questions.predicate import parse, quoted
 from ..questions.statistic import SumOf
 from .adding import SumSql
 from .duckdb import bind, names_in
+from .guard import Guarded
 from .locked_engine import LockedEngine
 from .reading import Reading
-from .settling import Guarded, TableSource, unlike
 from .sources import open_table
+from .table_source import TableSource, unlike
 
 _MOST_PLACES = 5
 _MEMORY_MB = 1024

@@ -23,13 +23,10 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class KeyMatch:
-    """How rows find their declared group: SQL of what is picked from each row, and of what must equal the declared keys.
-
-    Where all keys are whole numbers, also SQL of these, from what is picked, and the declared ones, column by column."""
+    """How rows find their declared group: SQL of what is picked from each row, and of what must equal the declared keys."""
 
     picked: list[str]
     same: list[str]
-    whole: list[tuple[str, Indices]] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -174,17 +171,6 @@ class CountQuery:
             f"SELECT coalesce(d.i, {self.size}) AS i, {', '.join(asked)} "
             f"FROM ({together}) LEFT JOIN declared d ON {same} GROUP BY 1"
         )
-
-    def row_by_row(self, elsewhere: Sequence[int]) -> str:
-        """Every row: its keys, whole numbers, k0, k1, ... (`elsewhere` has one for those that are missing); for each condition
-        whether it counts (c0), for each sum whether it is meant (w0) and its steps (v0)."""
-        read = [
-            f"coalesce({sql}, {key}) AS k{k}"
-            for k, ((sql, _), key) in enumerate(zip(self.groups.whole or [], elsewhere, strict=True))
-        ]
-        flags = [*(f"c{k}" for k in range(len(self.conditions))), *(f"w{j}" for j in self.meant)]
-        read += [f"coalesce({name}, FALSE)::UTINYINT AS {name}" for name in flags]
-        return f"SELECT {', '.join([*read, *(f'v{one.number}' for one in self.adding)])} FROM {self.rows()}"
 
     def content(self) -> str:
         """All rows: how many, about how many people, and the sums of the halves of their digests."""

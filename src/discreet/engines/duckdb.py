@@ -11,7 +11,7 @@ Nothing is written to a disk, whatever the size: the engine holds the declared g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from contextlib import suppress
@@ -45,23 +45,21 @@ from ..questions.predicate import (
 )
 from ..questions.recoding import missing_sql
 from ..questions.statistic import ROWS, UNITS, SumOf
-from .adding import WHOLE_BITS, SumSql
+from .adding import SumSql
 from .count_people import count_people
 from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql, row_digest
 from .count_sql import Counts as Counts
+from .guard import Guarded
 from .held_file import HeldFile, held
-from .key_places import KeyPlaces, NotHeldError, count_by_place
 from .locked_engine import LockedEngine
 from .reading import Reading
-from .settling import Guarded, TableSource
 from .sources import open_table
+from .table_source import TableSource
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _asked = itemgetter(
     "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
 )
-_BATCH = 2**17  # rows that the engine hands on at a time
-_MANY = 10_000  # groups, from which on the engine's own table of them is the slower one
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 
@@ -180,10 +178,6 @@ def seen_in(
     with Guarded(broken), engine as connection:
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
-        if person is not None and family(ids) == "other" and ids != "BLOB":
-            raise TableInputError(
-                f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
-            )
         if item is not None and family(types[item]) == "other" and types[item] != "BLOB":
             raise TableInputError(
                 f"Column {show(item)} has type {types[item]}, whose values cannot be told apart; count numbers or texts."
@@ -277,7 +271,7 @@ def _register(
             f"the columns to group by are {show(list(names))}."
         )
     columns: dict[str, Any] = {"i": np.argsort(order)}
-    picked, same, whole = [], [], []
+    picked, same = [], []
     for k in range(len(names)):
         name, values = str(declared[k]), tuple([key[k] for key in domain.keys])
         recoding = domain.recodings[k] if domain.recodings else None
@@ -290,8 +284,6 @@ def _register(
         if None not in values:
             columns[f"d{k}"], reading = _reading(values, name, types[name], f"k{k}")
             same.append(f"{reading} = d{k}")
-            if types[name] in WHOLE_BITS:
-                whole.append((reading, columns[f"d{k}"].to_numpy()))
             continue
         given = [value for value in values if value is not None]
         array, reading = (
@@ -308,7 +300,7 @@ def _register(
         if len(set(moments)) != len(domain):
             raise TableInputError("Two declared keys are the same day or time; declare each once.")
     connection.register("declared", pa.table(columns))
-    return KeyMatch(picked, same, whole if whole and len(whole) == len(names) else None)
+    return KeyMatch(picked, same)
 
 
 def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tuple[Any, str]:
@@ -365,12 +357,6 @@ class _EngineRun:
             self.shown = percent
             tell(self.progress, "counting", percent / 100)
 
-    def batches(self, sql: str) -> Iterator[Any]:
-        """The rows of an answer as Arrow batches, as the engine finds them; tells meanwhile how much of the source was read."""
-        for batch in self.connection.sql(sql).to_arrow_reader(_BATCH):
-            yield batch
-            self.tell(min(self._read, 0.99))
-
     @property
     def _read(self) -> float:
         """The share of the source that was read."""
@@ -398,24 +384,11 @@ class _EngineRun:
                 raise
 
 
-def _by_place(run: _EngineRun, query: CountQuery) -> dict[str, NDArray[Any]] | None:
-    """What is found where many keys are whole numbers that lie close together, and nobody needs digests of rows; else None."""
-    whole = query.groups.whole
-    if whole is None or query.size < _MANY or query.digests or not run.source.is_repeatable:
-        return None
-    places = KeyPlaces.of([keys for _, keys in whole])
-    if places is None:
-        return None
-    with suppress(NotHeldError):
-        return count_by_place(run.batches(query.row_by_row([first - 1 for first, _ in places.ends])), query, places)
-    return None
-
-
 def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     import duckdb
 
-    seen = _by_place(run, query)
-    if seen is None and run.source.is_repeatable:
+    seen = None
+    if run.source.is_repeatable:
         with suppress(duckdb.OutOfMemoryException):  # of keys that nobody declared there may be any number
             seen = run.ask(query.by_rows_of_keys(), 0.0, 1.0)
     if seen is None:

@@ -1,7 +1,7 @@
 """Tables of every kind opened as sources: text files, sheets, Parquet, Arrow files and streams, DuckDB's relations, data frames.
 
 Nothing is guessed: types come from a schema, and a text file declares none. How the values of each type are handed over is the
-matter of settling.py; what another library says on the way never leaves this house (`Guarded`, there too). What a column of
+matter of plain.py; what another library says on the way never leaves this house (`Guarded`). What a column of
 objects holds is read value by value, so that none can break the rest.
 """
 
@@ -26,11 +26,12 @@ import numpy as np
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
 from ..progress import Progress, tell
-from .arrow_columns import is_text, plain_type
+from .guard import Guarded
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
+from .plain import is_text
 from .reading import Reading, check_wide, has_mark, likely_encodings, read_lines, skip_to_header
-from .settling import Guarded, distinct
-from .settling import TableSource as TableSource
+from .table_source import TableSource as TableSource
+from .table_source import distinct
 
 _FEW_TEXTS = 2**16  # bytes of a Parquet file's list of different texts, as they are packed, up to which they are few
 _CODED = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})  # what Arrow reads as codes
@@ -317,37 +318,28 @@ class _Parquet(TableSource):
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.whole.field(name).type) for name in self.used]
 
-    def _is_coded(self, name: str, kind: Any) -> bool:
-        """Has each row group a list of few different texts? What a file says of this decides how it is read, and no more."""
-        if super()._is_coded(name, kind):
-            return True
+    def _held_type(self, name: str, kind: Any) -> Any:
+        """Has each row group a list of few different texts? Arrow reads them as codes of short ones. What a file says of this
+        decides how it is read, and no more."""
+        import pyarrow as pa
+
         if not is_text(kind) or self.paths.count(name) != 1:
-            return False
+            return kind
         place = self.paths.index(name)
         chunks = (self.metadata.row_group(k).column(place) for k in range(self.metadata.num_row_groups))
-        return all(
+        is_coded = all(
             chunk.has_dictionary_page
             and _CODED.issuperset(chunk.encodings)
             and 0 < chunk.data_page_offset - chunk.dictionary_page_offset <= _FEW_TEXTS
             for chunk in chunks
         )
+        return pa.dictionary(pa.int32(), pa.string()) if is_coded else kind
 
     def batches(self) -> Iterator[Any]:
         with self._opened() as file:
             for batch in file.iter_batches(self.at_once, columns=self.used):
-                yield self._in_own_types(batch)
+                yield batch
                 self.done += batch.num_rows
-
-    def _in_own_types(self, batch: Any) -> Any:
-        """The codes of texts of the type that the file says: Arrow reads large texts and views as codes of short ones."""
-        import pyarrow as pa
-
-        for name in self._read_as_codes():
-            column, kind = batch.column(name), plain_type(self.whole.field(name).type)
-            if column.type.value_type != kind:
-                words = pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind))
-                batch = batch.set_column(batch.schema.get_field_index(name), name, words)
-        return batch
 
 
 def open_parquet(file: Any, coded: Sequence[str] = ()) -> Any:
@@ -452,7 +444,7 @@ class _Frame(_ArrowTable):
         self.frame, self.names = frame, distinct(frame.collect_schema().names())
 
     def fields(self) -> list[tuple[str, Any]]:
-        self.table, untyped = as_arrow(self.frame, self.used)
+        self.table, untyped = as_arrow(self.frame, self.used, self.person)
         self.untyped, self.total = frozenset(untyped), self.table.num_rows
         return super().fields()
 
@@ -480,7 +472,7 @@ def recognised(table: Any) -> Any:
     return frame
 
 
-def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
+def as_arrow(frame: Any, used: Sequence[str], person: str | None = None) -> tuple[Any, set[str]]:
     """The used columns of a data frame as an Arrow table, and those that have no one type (pandas' objects)."""
     import narwhals as nw
     import pyarrow as pa
@@ -495,7 +487,9 @@ def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
             return picked.to_arrow(), set()
         native = picked.to_native()
         untyped = {name for name in used if _of_objects(native[name].dtype)}
-        arrays = {name: _texts(native[name]) if name in untyped else _typed(native[name]) for name in used}
+        arrays = {
+            name: _texts(native[name], name == person) if name in untyped else _typed(native[name]) for name in used
+        }
         return pa.table(arrays), untyped
     except Exception as error:  # whatever another library says may quote a value
         if error is objects:
@@ -518,15 +512,16 @@ def _typed(column: Any) -> Any:
         return _texts(column)
 
 
-def _texts(column: Any) -> Any:
+def _texts(column: Any, are_ids: bool = False) -> Any:
     """Python objects as texts, each by itself: the type of one must not decide how another is read."""
     import pyarrow as pa
 
-    return pa.array([_text_of(value) for value in column], type=pa.string())
+    return pa.array([_text_of(value, are_ids) for value in column], type=pa.string())
 
 
-def _text_of(value: Any) -> str | None:
-    """One object as a text, whole numbers and days the same however they are held; None for what has none."""
+def _text_of(value: Any, is_id: bool = False) -> str | None:
+    """One object as a text, whole numbers and days the same however they are held; None for what has none. An id is not rounded:
+    where a number is no float it is a fraction."""
     try:
         if isinstance(value, str):
             value.encode()
@@ -540,7 +535,8 @@ def _text_of(value: Any) -> str | None:
             return value.isoformat()
         number = parse_entry(value)
         if number is not None:
-            return str(number.numerator) if number.denominator == 1 else repr(float(number))
+            is_exact = number.denominator == 1 or (is_id and float(number) != number)
+            return str(number) if is_exact else repr(float(number))
     except Exception:  # an object of another library's making: what it says must not be seen
         return None
     return None

@@ -99,11 +99,6 @@ class Names(Grid):
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
-    def encoded(self) -> dict[bytes, int]:
-        """The same by the bytes of each name in UTF-8."""
-        return {name.encode(): place for name, place in self.places.items()}
-
-    @cached_property
     def array(self) -> NDArray[Any]:
         """The names as an array of Python's texts."""
         return frozen(np.array(self.names, dtype=object))

@@ -9,7 +9,7 @@ on every row, by itself:
   a column to one of 64 bits;
 - times count in microseconds, and one without a zone is one of UTC.
 
-A missing value makes a comparison NULL. NaN is a missing value (engines/settling.py); infinities are beyond all numbers.
+A missing value makes a comparison NULL. NaN is a missing value (engines/plain.py); infinities are beyond all numbers.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from ..exact.written import did_you_mean, misread, unambiguous
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
 
-LONGEST_TEXT = 2**16  # bytes of a text that is compared as it is; longer ones are cut before (engines/settling.py)
+LONGEST_TEXT = 2**12  # bytes of a text that is compared as it is; longer ones are cut before (engines/plain.py)
 _LONGEST = 10_000  # characters
 _DEEPEST = 100  # nested operators
 _PREFIX = "SELECT 1 FROM t WHERE "

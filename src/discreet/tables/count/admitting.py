@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ...engines.dates import Dates
+from ...engines.guard import Guarded
 from ...engines.held_file import EXCEL, HeldFile, held
 from ...engines.reading import Reading
-from ...engines.settling import Guarded
 from ...engines.sources import TableSource, open_table
 from ...errors import MissingExtraError, TableInputError
 from ...exact.arithmetic import show

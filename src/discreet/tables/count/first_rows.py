@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engines.guard import Guarded
 from ...engines.reading import Reading
-from ...engines.settling import Guarded
 from ...engines.sources import open_table
 from ...errors import DiscreetError, TableInputError
 from ...present.views import plain

@@ -1,4 +1,4 @@
-"""The one reader of Arrow columns: whatever a column is wrapped in, the words and which one stands in each row."""
+"""The border: whatever a column is wrapped in, its plain values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import ctypes
 import hashlib
 import uuid
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.arrow_columns import plain_type, unwrapped, validated_words
-from discreet.engines.settling import LONGEST_TEXT, settled, shortened
+from discreet.engines.plain import LONGEST_TEXT, decoded, inner_type, plain, plain_type, shortened
 
 WORDS = pa.array(["a", None, "b", "a"])
 
@@ -61,53 +59,36 @@ WRAPPED = {
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_every_wrapping_comes_off(name):
-    """Against the values written beside it, by the reader itself and by both of its callers."""
+    """Against the values written beside it."""
     column, expected = WRAPPED[name]
-    for words, codes in (unwrapped(column), validated_words(column)):
-        assert words.type == plain_type(column.type) == pa.string()
-        listed = [*words.to_pylist(), None]
-        assert (listed[:-1] if codes is None else [listed[code] for code in codes.tolist()]) == expected
-        assert (codes is None) == (name in ("plain", "a slice", "a name"))
-    assert settled(column).rows(0, len(expected)).to_pylist() == expected
+    assert inner_type(column.type) == pa.string()
+    assert plain(column).type == plain_type("x", column.type)
+    assert decoded(plain(column)).to_pylist() == plain(column, as_id=True).to_pylist() == expected
 
 
 def test_an_index_that_names_no_word_is_a_missing_value():
     for indices, kind in (([0, 5, -1, 0], pa.int8()), ([0, 2**64 - 1, 2**63, 0], pa.uint64())):
         buffers = pa.array(indices, kind).buffers()
         column = pa.DictionaryArray.from_buffers(pa.dictionary(kind, pa.string()), 4, buffers, WORDS)
-        _, codes = unwrapped(column)
-        assert codes is not None
-        assert codes.tolist() == [0, -1, -1, 0]
-        assert settled(column).rows(0, 4).to_pylist() == ["a", None, None, "a"]
+        assert decoded(plain(column)).to_pylist() == ["a", None, None, "a"]
 
 
-def test_types_that_a_caller_reads_itself_stay():
-    ids = pa.array([uuid.UUID(int=1).bytes, None], pa.binary(16))
-    column = pa.ExtensionArray.from_storage(pa.uuid(), ids)
-    for wrapped in (column, by_dictionary(column, 0, 1)):
-        assert unwrapped(wrapped)[0].type == plain_type(wrapped.type) == pa.binary(16)
-        assert unwrapped(wrapped, ["arrow.uuid"])[0].type == plain_type(wrapped.type, ["arrow.uuid"]) == pa.uuid()
-        assert settled(wrapped).rows(0, 2).type == pa.uuid()
-
-
-def test_booleans_in_bytes_are_booleans():
-    column = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([2, 0, None], pa.int8()))
-    for wrapped in (column, by_dictionary(column, 0, 1, 2)):
-        words, _ = unwrapped(wrapped)
-        assert words.type == plain_type(wrapped.type) == pa.bool_()
-        assert words.to_pylist() == [True, False, None]
+def test_uuids_stay_and_booleans_in_bytes_are_booleans():
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([uuid.UUID(int=1).bytes, None], pa.binary(16)))
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([2, 0, None], pa.int8()))
+    for column, kind in ((ids, pa.uuid()), (flags, pa.bool_())):
+        for wrapped in (column, by_dictionary(column, *range(len(column)))):
+            assert plain(wrapped).type == inner_type(wrapped.type) == kind
+    assert plain(flags).to_pylist() == [True, False, None]
 
 
 def test_of_a_large_dictionary_only_what_stands_in_the_rows_is_looked_at():
     words = pa.array([f"word {k}" for k in range(1000)])
-    column = by_dictionary(words, 999, None, 7, 999, kind=pa.int32())
-    made = settled(column)
-    assert made.rows(0, 4).to_pylist() == ["word 999", None, "word 7", "word 999"]
-    assert len(made.values) == 3
-    assert made.weights() is not None
-    assert np.asarray(made.weights()).tolist() == [8, 0, 6, 8]
+    made = plain(by_dictionary(words, 999, None, 7, 999, kind=pa.int32()))
+    assert decoded(made).to_pylist() == ["word 999", None, "word 7", "word 999"]
+    assert len(made.dictionary) == 3  # of which one is missing
     lists = by_dictionary(pa.array([[k] for k in range(9)]), 8, None)  # never compared, so never picked from
-    assert settled(lists).rows(0, 2).to_pylist() == [True, None]
+    assert plain(lists).to_pylist() == [True, None]
 
 
 def lengthened(column: pa.Array, size: int) -> pa.Array:
@@ -118,16 +99,9 @@ def lengthened(column: pa.Array, size: int) -> pa.Array:
     return pa.Array._import_from_c(ctypes.addressof(array), ctypes.addressof(schema))
 
 
-def test_rows_beyond_the_last_run_are_missing_and_refused_where_columns_are_validated():
-    runs = lengthened(by_runs(WORDS, 1, 2, 5, 6), 8)
-    _, codes = unwrapped(runs)
-    assert codes is not None
-    assert codes.tolist() == [0, 1, 2, 2, 2, 3, -1, -1]
-    assert settled(runs).rows(0, 8).to_pylist() == ["a", None, "b", "b", "b", "a", None, None]
+def test_a_column_that_is_shorter_than_it_says_is_refused():
     with pytest.raises(pa.ArrowInvalid):
-        validated_words(runs)
-    with pytest.raises(pa.ArrowInvalid):
-        validated_words(by_dictionary(runs, 0))  # the column within it too
+        plain(lengthened(by_runs(WORDS, 1, 2, 5, 6), 8))
 
 
 @pytest.mark.parametrize("character", ["a", "é", "€", "😀"])
@@ -139,4 +113,4 @@ def test_a_long_text_is_cut_between_two_characters(character, shift):
     kept = max(k for k in range(LONGEST_TEXT - 4, LONGEST_TEXT + 1) if len(whole[:k].encode()) <= LONGEST_TEXT)
     assert shortened(whole.encode(), False).decode() == whole[:kept] + digest
     assert shortened(whole.encode(), True).decode() == digest
-    assert settled(pa.array([whole, None, "short"])).values.to_pylist() == [whole[:kept] + digest, None, "short"]
+    assert plain(pa.array([whole, None, "short"])).to_pylist() == [whole[:kept] + digest, None, "short"]
