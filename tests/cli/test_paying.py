@@ -263,3 +263,27 @@ def test_a_bar_makes_room_for_a_question(monkeypatch):
             assert not bar.shown.is_alive()
         assert bar.shown.is_alive()
     assert not bar.shown.is_alive()
+
+
+@pytest.mark.parametrize("budget", [("--rho", "1/5", "--delta", "0.5"), ("--rho", "1e9", "--delta", "1e-9")])
+def test_terms_that_hardly_protect_are_named_before_they_are_fixed(run, typed, budget):  # noqa: F811
+    words = ["ledger", "create", "wide", *budget, "--relation", "add-remove", "--ledger", "p.db"]
+    typed("n\n")
+    told = run(*words)
+    assert told.code == 2
+    assert "Fix these terms for good? [y/N]" in told.err
+    is_delta = budget[-1] == "0.5"
+    assert ("Delta 0.5 is large" in told.err) is is_delta
+    assert ("promises hardly anything: epsilon " in told.err) is not is_delta
+    assert not Path("p.db").exists()
+    typed("y\n")
+    assert run(*words).code == 0
+    assert dt.Ledger.existing("p.db").terms("wide").delta in (Fraction(1, 2), Fraction(1, 10**9))
+
+
+def test_terms_that_protect_are_fixed_without_a_question(run, typed):  # noqa: F811
+    typed("")
+    at = ["--relation", "add-remove", "--ledger", "p.db"]
+    for name, *budget in (("a", "--budget", "6"), ("b", "--rho", "1/5", "--delta", "1e-9")):
+        told = run("ledger", "create", name, *budget, *at)
+        assert (told.code, told.err) == (0, "")

@@ -69,17 +69,31 @@ def create(
 ) -> Output:
     """Open a data set's account: what is protected in it, and its budget.
 
-    Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
+    Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year. A delta above 1e-5, or a
+    budget that promises an epsilon above 20, is named, and on a terminal must be confirmed.
 
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
 
     Example: discreet ledger create census --ledger budget.db --rho 1/5 --delta 1e-9 --relation add-remove
     """
+    import sys
+    from fractions import Fraction
     from pathlib import Path
 
+    from ..errors import LedgerError
+    from ..ledger.chain import cautions
     from ..ledger.ledger import Ledger
+    from ..ledger.terms import terms_given
+    from . import terminal
 
+    columns = listed(public)
+    planned = terms_given(dataset, budget, relation, columns, unit, per or (), parts, rho, delta)
+    beware = cautions(Fraction(planned["budget"]), Fraction(planned["delta"]) if "delta" in planned else None)
+    if beware and terminal.is_interactive():
+        print(*beware, sep="\n", file=sys.stderr)
+        if not terminal.agrees("Fix these terms for good?"):
+            raise LedgerError("It was not confirmed: no data set was made.")
     is_new = "://" not in ledger and not Path(ledger).exists()
     with Ledger(ledger) as book:
         terms = book.create(
@@ -88,7 +102,7 @@ def create(
             rho=rho,
             delta=delta,
             relation=relation,
-            public=listed(public),
+            public=columns,
             unit=unit,
             per=per or (),
             parts=parts,

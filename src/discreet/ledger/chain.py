@@ -25,6 +25,7 @@ Relation = Literal["change-one", "add-remove"]
 
 STATED = "stated, unverified"  # the basis of a charge for what was drawn elsewhere
 SPENT = "drawn by a mechanism"  # of one for a single report
+_LARGE_DELTA, _LARGE_EPSILON = Fraction(1, 10**5), 20
 START = "0" * 64  # what the first entry follows
 
 
@@ -67,13 +68,13 @@ class Terms(Result):
 
     def words(self) -> str:
         """What was agreed, in one line."""
-        caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
+        caps = "".join(f", at most {self.rho}{cap} a {kind}" for kind, cap in self.per)
         parts = "" if self.parts is None else f", {parts_words(self.parts)}"
         protected = ", ".join(_protected(self.relation, self.public, self.unit))
         return f"budget {budget_words(self.budget, self.delta)}{caps}, {protected}{parts}"
 
     def view(self) -> View:
-        return View(f"{self.name}: {self.words()}")
+        return View(f"{self.name}: {self.words()}", notes=cautions(self.budget, self.delta))
 
     def to_dict(self) -> dict[str, Any]:
         """All that was agreed; the budget is an exact text."""
@@ -336,12 +337,14 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
         case "create":
-            caps = "".join(f", at most {amount_words(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items())
+            delta = rational(facts.get("delta"))
+            rho = "" if delta is None else "rho "
+            capped = (facts.get("per") or {}).items()
+            caps = "".join(f", at most {rho}{amount_words(cap)} a {kind}" for kind, cap in capped)
             protected = "; ".join(_protected(facts.get("relation"), facts.get("public") or (), facts.get("unit")))
             parts = f"; {parts_words(facts['parts'])}" if facts.get("parts") else ""
-            delta = rational(facts.get("delta"))
-            concentrated = "" if delta is None else f" of rho, delta {arithmetic.show_delta(delta)}"
-            return f"budget {amount_words(facts.get('budget'))}{concentrated}{caps}; {protected}{parts}"
+            failing = "" if delta is None else f", delta {arithmetic.show_delta(delta)}"
+            return f"budget {rho}{amount_words(facts.get('budget'))}{failing}{caps}; {protected}{parts}"
         case "admitted":
             return "a version that was removed with the data set" if version is None else f"version {version}"
         case "removed":
@@ -407,6 +410,27 @@ def budget_words(budget: Fraction, delta: Fraction | None) -> str:
         return str(budget)
     promised = arithmetic.show_above(float(epsilon_above(budget, delta)))
     return f"rho {arithmetic.show_amount(budget)} (epsilon <= {promised} at delta {arithmetic.show_delta(delta)})"
+
+
+def cautions(budget: Fraction, delta: Fraction | None) -> tuple[str, ...]:
+    """What whoever fixes such terms should know before: a budget that hardly protects, a delta that lets records out.
+
+    >>> cautions(Fraction(2), None), cautions(Fraction(1, 5), Fraction(1, 10**9))
+    ((), ())
+    """
+    found = []
+    if delta is not None and delta > _LARGE_DELTA:
+        found.append(
+            f"Delta {arithmetic.show_delta(delta)} is large: publishing the records of a random part of the people, as large "
+            "as delta, would keep this promise. Choose one far below 1 / (number of people), such as 1e-9."
+        )
+    promised = budget if delta is None else epsilon_above(budget, delta)
+    if promised > _LARGE_EPSILON:
+        found.append(
+            f"The whole budget promises hardly anything: epsilon {arithmetic.show_above(float(promised))} turns a suspicion "
+            "of 1 % into near certainty. Choose a smaller budget."
+        )
+    return tuple(found)
 
 
 def caps_of(facts: Mapping[str, Any]) -> Caps | None:

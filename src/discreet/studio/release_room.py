@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from ..errors import DiscreetError, TableInputError
 from ..exact.code_lists import read_code_list
 from ..exact.concentrated import epsilon_above
+from ..ledger.chain import cautions
 from ..ledger.ledger import Ledger
 from ..ledger.promise import TWICE, TWICE_RHO, Odds
 from ..ledger.terms import terms_given
@@ -381,6 +382,7 @@ def meaning(asked: MeaningForm) -> MeaningReply:
     told += "".join(
         f" {TWICE if rho is None else TWICE_RHO} These odds change by at most {row.words()}." for row in known
     )
+    told = " ".join([told, *cautions(budget, delta)])
     return MeaningReply(sentence=told, columns=columns, rows=rows)
 
 
