@@ -30,9 +30,10 @@ from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
 from discreet.tables.draw.measures import measures_for, tiers_for
 from discreet.tables.publish.page import release_page
+from discreet.tables.publish.rebuilding import Rebuilt, _asked, rebuild
 from discreet.tables.saved.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
 from discreet.tables.saved.release_files import contents_of, digest_of, outputs, record_text
-from discreet.tables.saved.saved_release import Rebuilt, Saved, _asked, rebuild
+from discreet.tables.saved.saved_release import Saved
 from tests import profiles
 
 from .asking import at, release_any

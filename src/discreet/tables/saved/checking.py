@@ -31,10 +31,11 @@ from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
 from ..draw.measures import Measure, family_of, measures_for, tiers_for
 from ..publish.page import release_page
+from ..publish.rebuilding import Rebuilt, number_in, rebuild
 from ..publish.released import charged_of, measure_of
 from ..publish.sheet import shown_answer
 from .release_files import body_digest, digest_of, outputs, written
-from .saved_release import Rebuilt, Saved, number_in, rebuild
+from .saved_release import Saved
 
 
 @dataclass(frozen=True)

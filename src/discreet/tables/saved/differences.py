@@ -32,8 +32,9 @@ from ...questions.question import Question
 from ...questions.statistic import ADDED
 from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
+from ..publish.rebuilding import Rebuilt, rebuild
 from ..publish.released import Release, key_for_people, totals_title
-from .saved_release import Rebuilt, Saved, rebuild
+from .saved_release import Saved
 
 _OF_DIFFERENCES = ("earlier", "later", "difference", "low", "high")
 

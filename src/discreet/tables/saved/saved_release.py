@@ -1,42 +1,22 @@
-"""A saved release: as it is found, read and not yet believed; and made again from the question and the answer in its record.
-
-What is made again is what it must say if it says the truth: by the code that releases, without the data.
-"""
+"""A saved release as it is found: read, and not yet believed."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import DiscreetError, FileError
-from ...exact.arithmetic import parse_exact, show
-from ...exact.level import Level
+from ...exact.arithmetic import show
 from ...files import file_name
-from ...ledger.chain import Totals
-from ...ledger.ledger import Answer, Head, Ledger, Terms
-from ...questions.margins import read_margins
+from ...ledger.ledger import Ledger
 from ...questions.question import Question
-from ..ask.asked import Asked, Correction, check_relation, spelling_of
-from ..draw.answers import head_text, recorded_document
-from ..draw.audiences import for_audience
-from ..publish.readings import Confidence
+from ..draw.answers import head_text
 from ..publish.record import record_of
-from ..publish.released import Release, charged_of
-from ..publish.sheet import Sheet, served
 from .release_files import MARK
-
-
-def number_in(value: Any) -> Fraction:
-    """A number of a record. Anybody may have written it: 1e999999999, which would fill the memory, is refused."""
-    found = parse_exact(value)
-    if found is None:
-        raise ValueError("not a number that a release can have")
-    return found
 
 
 @dataclass(frozen=True)
@@ -108,77 +88,6 @@ class Saved:
     def rows_name(self) -> str:
         """The name of the CSV with the rows."""
         return self.path.with_suffix(".csv").name
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """A saved release made again, and the sheet that made it."""
-
-    sheet: Sheet
-    release: Release
-
-
-def rebuild(record: Mapping[str, Any]) -> Rebuilt:
-    """Everything that a release consists of, from its record. What cannot be made is some ValueError, KeyError or DiscreetError."""
-    question = Question.from_dict(record["question"])
-    asked = _asked(record, question)
-    own = asked.level if record["alpha"] is None else Level(number_in(record["alpha"]))
-    public = (*question.by, *([question.counted_column] if question.counted_column else []))
-    terms = Terms(
-        record["dataset"],
-        number_in(record["budget"]["budget"]),
-        record["relation"],
-        public,
-        record["unit"],
-        "",
-        parts=record["parts"],
-        delta=None if record["delta"] is None else number_in(record["delta"]),
-    )
-    if terms.relation not in ("change-one", "add-remove"):
-        raise ValueError("the relation is neither change-one nor add-remove")
-    check_relation(asked, terms)
-    sheet, drawn = served(
-        recorded_document(record["answer"], question),
-        asked.at(own),
-        spelling_of(asked, record["table_columns"], terms),
-        terms,
-        number_in(charged_of(record)),
-        read_margins(record["margins"], question.by, question.domain),
-        Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
-    )
-    release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))
-    if asked.audiences:
-        release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
-    release = release.presented(**record["presentation"])
-    corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
-    said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
-    return Rebuilt(sheet, replace(release, record={**release.record, **said}))
-
-
-def _asked(record: Mapping[str, Any], question: Question) -> Asked:
-    """The question at the level that was charged for: of several audiences, whose names do not matter, at the least private."""
-    levels = {f"audience {k}": Level(number_in(alpha)) for k, alpha in enumerate(record["audiences"])}
-    if levels:
-        return Asked.of_audiences(question, record["dataset"], record["version"], levels, record["part"])
-    part = record["part"]
-    if record["alpha"] is None:
-        rho = number_in(record["rho"])
-        return Asked.at_level(question, record["dataset"], record["version"], None, None, part, rho)
-    alpha = number_in(record["alpha"])
-    return Asked.at_level(question, record["dataset"], record["version"], alpha, None, part)
-
-
-def _in_the_ledger(record: Mapping[str, Any]) -> tuple[Totals, Answer]:
-    """What the record says of its line."""
-    budget, head = record["budget"], record["ledger_head"]
-    answer = Answer(
-        "",
-        record["ledger_line"],
-        record["released"],
-        record["repeated"],
-        None if head is None else Head(head["count"], head["hash"]),
-    )
-    return Totals(number_in(budget["budget"]), number_in(budget["spent"])), answer
 
 
 def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
