@@ -81,14 +81,19 @@ NO_IDS = {
 }
 
 
+def has_coded_extension(kind: Any) -> bool:
+    """Are there codes of an extension's values? Arrow writes them into a file that it cannot open."""
+    if pa.types.is_run_end_encoded(kind):
+        return has_coded_extension(kind.value_type)
+    return pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType)
+
+
 def tables(column: Any, folder: Path) -> Iterator[Any]:
     """Each id twice, from memory, a reader and a file."""
     table = pa.table({"id": pa.chunked_array([column, column]), "x": [3] * (2 * len(column))})
     yield table
     yield table.to_reader()
-    if not isinstance(column, pa.DictionaryArray) or not isinstance(
-        column.dictionary, pa.ExtensionArray
-    ):  # not in files
+    if not has_coded_extension(column.type):
         with pa.ipc.new_file(str(folder / "ids.arrow"), table.schema) as file:
             file.write_table(table)
         yield folder / "ids.arrow"
