@@ -14,7 +14,7 @@ from discreet.channels import Projective
 from discreet.channels import projective as room
 from discreet.channels.projective import recurrence_of
 from discreet.channels.shares import Shares, Space, of_projective_response, prime_power
-from discreet.errors import FileError, GridError, TableError
+from discreet.errors import GridError, TableError
 from discreet.randomness.source import insecure_source
 
 from .. import reference
@@ -292,13 +292,13 @@ def test_standard_errors_come_from_the_sets_and_are_those_of_the_general_way() -
     e = dt.recover(counts, m, method="inverse", kind="histogram")
     cells = e._direct("cells")
     parts = [e._linear(block) for block in e._blocks(False)]
-    general = [np.concatenate(side) for side in zip(*parts, strict=True)]
-    for fast, slow in zip(cells, general, strict=True):
+    general = [np.concatenate(side) for side in zip(*(part[:-1] for part in parts), strict=True)]
+    for fast, slow in zip(cells[:-1], general, strict=True):
         assert fast == pytest.approx(slow, abs=1e-10)
     kept = dt.randomized_response(20, epsilon=1)
     e = dt.recover(rng.multinomial(5000, np.full(21, 1 / 21)), kept, method="inverse", kind="histogram")
-    slow = [np.concatenate(side) for side in zip(*[e._linear(b) for b in e._blocks(False)], strict=True)]
-    for fast, general_way in zip(e._direct("cells"), slow, strict=True):
+    slow = [np.concatenate(side) for side in zip(*[e._linear(b)[:-1] for b in e._blocks(False)], strict=True)]
+    for fast, general_way in zip(e._direct("cells")[:-1], slow, strict=True):
         assert fast == pytest.approx(general_way, abs=1e-10)
 
 
@@ -368,7 +368,7 @@ def test_a_file_with_another_polynomial_is_read_and_one_without_a_field_is_not()
     other = read_channel(part | {"recurrence": "1 2 1"})
     assert other.worst(9).alpha == Fraction(1, 3)
     assert other != read_channel(part)
-    with pytest.raises(FileError, match="primitive"):
+    with pytest.raises(TableError, match="primitive"):
         read_channel(part | {"recurrence": "2 0 1"})
 
 

@@ -118,7 +118,7 @@ def test_the_ledger_refutes_another_line(office, tmp_path):
     for line, holds in ((made.record["supersedes"]["line"], True), (made.record["ledger_line"], False), (1, False)):
         forged = dict(made.record) | {"supersedes": {**made.record["supersedes"], "line": line}}
         place = tmp_path / f"forged{line}.csv"
-        type(made)(made.columns, made.margins, forged, made.make_table).save(place)
+        type(made)(made.columns, made.margins, forged).save(place)
         assert dt.check_release(place.with_suffix(".json")).holds, "only the ledger can tell"
         assert dt.check_release(place.with_suffix(".json"), ledger=book).holds is holds
 
@@ -221,7 +221,7 @@ def test_a_record_of_a_correction_that_the_ledger_does_not_know_is_refuted(birth
     book, release = births
     made = release("2026-03")
     forged = dict(made.record) | {"supersedes": {"version": "2026-01", "reason": "x", "line": None}}
-    type(made)(made.columns, made.margins, forged, made.make_table).save(tmp_path / "forged.csv")
+    type(made)(made.columns, made.margins, forged).save(tmp_path / "forged.csv")
     said = dt.check_release(tmp_path / "forged.json", ledger=book)
     assert not said.holds
     assert "does not know that this version corrects another" in str(said)

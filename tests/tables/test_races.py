@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet import files
-from discreet.collect import batches as record_batches
+from discreet.collect import report_files
 from discreet.errors import FileError
 from discreet.tables.saved import release_files as saving
 from discreet.tables.saved.checking import Case, judged
@@ -127,6 +127,6 @@ def test_tables_too(tmp_path):
             yield from table.to_batches()
 
         with pytest.raises(FileError, match="somebody else"):
-            record_batches.write_batches(place, table.schema, batches(), overwrite=False)
+            report_files.write_batches(place, table.schema, batches(), overwrite=False)
         assert place.read_text() == "somebody else's"
     assert names(tmp_path) == {"reports.csv", "reports.parquet", "reports.arrow"}

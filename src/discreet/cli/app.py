@@ -288,14 +288,12 @@ _PHRASES = {
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
     "set overwrite=True": "say --overwrite",
-    "set rows=True": "say --rows",
     "set counts=None": "say --counts none",
     "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
     "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
-    "leave keep out": "leave out --keep",
     "(other=)": "(discreet make --other)",
     "leave out create": "leave out discreet ledger create",
     " or a Mechanism.": " or the file of a mechanism.",
