@@ -435,10 +435,25 @@ print("alive")
 """
 
 
+UNCHECKED = """
+from discreet.engines import plain
+plain._raw = lambda column: column.cast("large_binary") if "view" in str(column.type) else column
+"""
+
+
+def asked(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+
+
 def test_no_content_ends_the_process():
     """Offsets, lengths and buffers that are not there, kept, counted and recovered from: a sentence, each time."""
-    done = subprocess.run([sys.executable, "-c", ASKS], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    done = asked(ASKS)
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr[-2000:]
+
+
+def test_content_that_nobody_checks_ends_the_process():
+    """Negative control: the same without the look at where each value begins and ends."""
+    assert asked(UNCHECKED + ASKS).stdout == ""
 
 
 def test_an_admitted_file_with_one_broken_text_is_charged_and_answered(tmp_path):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.engines import plain, sources
 from discreet.engines.duckdb import count_each
 from discreet.questions.domain import Domain
 from tests.collect.test_hostile import coded, runs
@@ -150,6 +151,34 @@ def test_objects_of_pandas_are_told_apart_exactly(name, tmp_path):
     frame = pd.DataFrame({"id": pd.Series(values, dtype=object), "x": [1, 2, 3]})
     with dt.Ledger(tmp_path / "budget.db") as book:
         assert (released(frame), perturbed(frame, book, "people")) == (expected, expected)
+
+
+ROUNDED = ("one day in milliseconds", "one microsecond", "far seconds", "far milliseconds in a zone", "long bytes")
+
+
+@pytest.mark.parametrize("name", [*ROUNDED, "no UTF-8, large_string", "no UTF-8, string_view"])
+def test_a_border_that_rounds_ids_would_be_seen(name, tmp_path, monkeypatch):
+    """Negative control of both ways: ids are read as other values are, long bytes by their first 64, texts as their bytes."""
+    read = plain._plain_words
+    if name in ROUNDED:
+        monkeypatch.setattr(plain, "_plain_words", lambda column, as_id: read(column, False))
+        monkeypatch.setattr(plain, "shortened", lambda value, as_id: bytes(value[:64]))
+    else:
+        monkeypatch.setattr(
+            plain, "_texts", lambda raw: pa.array([raw.to_pylist().index(x) for x in raw.to_pylist()]).cast("string")
+        )
+    column, expected = IDS[name]
+    table = pa.table({"id": column, "x": [3] * len(column)})
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        assert released(table) != expected != perturbed(table, book, "people")
+
+
+def test_objects_that_are_rounded_would_be_seen(monkeypatch):
+    """Negative control: Decimals told apart as floats are one person fewer."""
+    read = sources._text_of
+    monkeypatch.setattr(sources, "_text_of", lambda value, is_id=False: read(value))
+    values, expected = OBJECTS["decimals"]
+    assert released(pd.DataFrame({"id": pd.Series(values, dtype=object), "x": [1, 2, 3]})) == expected - 1
 
 
 @pytest.mark.campaign
