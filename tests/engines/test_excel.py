@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
-import marshal
 import random
 import re
-import subprocess
-import sys
 import zipfile
 from xml.sax.saxutils import escape
 
@@ -16,7 +12,8 @@ import pyarrow
 import pytest
 
 import discreet as dt
-from discreet.engines import excel_child, sources
+from discreet.engines import excel
+from discreet.engines.excel import Excel
 from discreet.engines.held_file import HeldFile
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
@@ -53,7 +50,7 @@ def related(number, kind, target):
     return f'<Relationship Id="rId{number}" Type="{_REL}/{kind}" Target="{target}"/>'
 
 
-def workbook(path, **sheets):
+def workbook(path, encoding="utf-8", /, **sheets):
     """The smallest workbook that is read, written by hand: no library decides what stands in it."""
     links, kind = f"{_PACK}/relationships", "application/vnd.openxmlformats-officedocument.spreadsheetml"
     files = [f"worksheets/sheet{k}.xml" for k, _ in enumerate(sheets, 1)]
@@ -77,7 +74,10 @@ def workbook(path, **sheets):
     }
     for file, rows in zip(files, sheets.values(), strict=True):
         lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
-        parts[f"xl/{file}"] = part("worksheet", _MAIN, f"<sheetData>{lines}</sheetData>")
+        written = f'<?xml version="1.0" encoding="{encoding}"?>' + part(
+            "worksheet", _MAIN, f"<sheetData>{lines}</sheetData>"
+        )
+        parts[f"xl/{file}"] = written.encode(encoding)
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in parts.items():
             archive.writestr(name, text)
@@ -204,23 +204,36 @@ ROW = "</row><row r='1048576'>"
     "row",
     [
         [far("XFD1048576")],
+        [far("CV1048576")],
         [far("XFD3"), far("B1048576")],
         ["<c r='XFD1048576' t='str'><v>x</v></c>"],
         [far("XFD3") + ROW + "<c><v>3</v></c>"],  # below, by its row alone
         ["<c><v>3</v></c>" * 16384 + ROW + "<c><v>3</v></c>"],  # and to the right by those before it
         [far("xfd1048576").replace("<c ", "<c\ns='1' ")],
+        [far("XFD3") + "</row>" + "<row/>" * 10**5 + "<row><c><v>3</v></c>"],  # below, by the rows above it
     ],
-    ids=["corner", "two", "quotes", "row", "unplaced", "spelling"],
+    ids=["corner", "hundredth", "two", "quotes", "row", "unplaced", "spelling", "empty rows"],
 )
-def test_a_cell_far_from_the_table_is_a_sentence_and_not_the_end(tmp_path, row):
-    """The library would take 549 GB for the corner of a sheet."""
-    path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], row])
-    told = r"'t.xlsx' spans 1048576 rows and 16384 columns, up to .*(XFD|A1048576).*, and nearly all of it is empty; clear what"
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_cell_far_from_the_table_is_a_sentence_and_not_the_end(tmp_path, row, encoding):
+    """The library would take 549 GB for the corner of a sheet, and end the process; 3.2 GB for its hundredth column."""
+    path = workbook(tmp_path / "t.xlsx", encoding, people=[["x", "y"], [1.0, 2.0], row])
+    told = r"'t.xlsx' spans (1048576|100004) rows and (16384|100) columns, up to (XFD|CV)1\d+, which is more than 67108864 cells"
     with pytest.raises(TableInputError, match=told):
         dt.profile(path)
 
 
-def test_cells_that_only_have_a_style_may_stand_anywhere_and_others_not_too_far(tmp_path):
+def test_two_cells_in_a_small_file_end_nothing(tmp_path):
+    """As spreadsheets save them, packed, and with their farthest cells said; and as many cells as there may be are read."""
+    for place, size in (("XFD1048576", 1048576 * 16384), ("CV1048576", 1048576 * 100)):
+        path = workbook(tmp_path / "t.xlsx", people=[[far("A1"), far(place)]])
+        assert packed(path).stat().st_size < 2500
+        with pytest.raises(TableInputError, match="is more than 67108864 cells; clear what stands far"):
+            dt.profile(path)
+        assert excel._span(HeldFile(path), "people", None) == (1048576, size // 1048576)
+
+
+def test_cells_that_only_have_a_style_may_stand_anywhere(tmp_path):
     """Spreadsheets write such cells down to the last row."""
     empty = ['<c r="XFD3" s="1"/>', "</row><row r='1048576'><c r='A1048576' s='1'></c>"]
     assert dt.profile(workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], empty])).size == 1
@@ -229,77 +242,67 @@ def test_cells_that_only_have_a_style_may_stand_anywhere_and_others_not_too_far(
     assert (report.size, report.findings[0].places) == (2, (100000,))
 
 
-def spanned(text):
-    try:
-        return excel_child._span(io.BytesIO(text), io.BytesIO(text), "'t'")
-    except TableInputError as error:
-        return str(error)
+def test_as_many_cells_as_there_may_be_and_not_one_more(tmp_path, monkeypatch):
+    """Of another sheet it does not matter."""
+    monkeypatch.setattr(excel, "_CELLS", 200)
+    for row, held in ((100, True), (101, False)):
+        path = workbook(
+            tmp_path / "t.xlsx",
+            people=[[text("x", "A1"), text("y", "B1")], [far(f"B{row}")]],
+            more=[[far("XFD1048576")]],
+        )
+        if held:
+            assert dt.profile(path, sheet="people").size == 1
+        else:
+            with pytest.raises(
+                TableInputError, match="101 rows and 2 columns, up to B101, which is more than 200 cells"
+            ):
+                dt.profile(path, sheet="people")
 
 
 @pytest.mark.parametrize("block", [37, 500, 2**22])
-@pytest.mark.parametrize("placed", [True, False])
-def test_the_span_of_a_sheet_is_found_in_pieces(monkeypatch, block, placed):
-    """Whatever they are; where empty cells have their places, these count until it matters."""
-    monkeypatch.setattr(excel_child, "_BLOCK", block)
+@pytest.mark.parametrize("is_placed", [True, False])
+def test_the_span_of_a_sheet_is_what_the_library_makes_of_it(tmp_path, monkeypatch, block, is_placed):
+    """In whatever pieces it is looked at, from the first row and column to the farthest cell with something in it; and where all
+    have their places the quick look finds those too that have nothing."""
+    monkeypatch.setattr(excel, "_BLOCK", block)
     draw = random.Random(5)
     for _ in range(20):
-        height, width = draw.randrange(1, 30), draw.randrange(1, 40)
-        at = {(draw.randrange(height), draw.randrange(width)) for _ in range(draw.randrange(1, 30))}
         lines = []
-        for row in range(height):
+        for row in range(draw.randrange(1, 30)):
             cells = []
-            for column in range(width):
-                where = f' r="{excel_child._letters(column + 1)}{row + 1}"' if placed else ""
-                cells.append(f"<c{where}><v>1</v></c>" if (row, column) in at else f"<c{where}/>")
-            lines.append(f"<row>{''.join(cells)}</row>")
-        expected = (max(r for r, _ in at) + 1) * (max(c for _, c in at) + 1)
-        text = "".join(["<sheetData>", *lines, "</sheetData>"]).encode()
-        assert spanned(text) == (height * width if placed else expected)
-        with monkeypatch.context() as narrow:
-            narrow.setattr(excel_child, "_ANYWAY", expected)
-            narrow.setattr(excel_child, "_SPARSE", 0)
-            assert spanned(text) == expected
-            narrow.setattr(excel_child, "_ANYWAY", expected - 1)
-            assert "columns, up to" in spanned(text)
-
-
-def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):
-    """The limits to the cell: one more in the rectangle, or one fewer filled, is refused."""
-    monkeypatch.setattr(excel_child, "_ANYWAY", 10)
-    monkeypatch.setattr(excel_child, "_CELLS", 600)
-    monkeypatch.setattr(excel_child, "_SPARSE", 100)
-
-    def sheet(filled, height):
-        return "".join(f'<row><c r="A{k}"><v>1</v></c></row>' for k in [*range(1, filled), height]).encode()
-
-    assert [spanned(sheet(2, height)) for height in (200, 10)] == [200, 10]
-    assert "nearly all of it is empty" in spanned(sheet(2, 201))
-    assert spanned(sheet(7, 600)) == 600
-    assert "more than 600 cells; save it as CSV" in spanned(sheet(7, 601))
-
-
-@pytest.mark.parametrize("start", [b"<", b"a"])
-def test_a_sheet_without_an_end_of_anything_is_not_held_whole(monkeypatch, start):
-    """Sixteen blocks are waited for; one more byte is damage, and not a reason to read on."""
-    monkeypatch.setattr(excel_child, "_BLOCK", 10)
-    held = start + b"a" * 159
-    assert b"".join(excel_child._blocks(io.BytesIO(held))) == held
-    with pytest.raises(zipfile.BadZipFile):
-        list(excel_child._blocks(io.BytesIO(held + b"a")))
+            for column in range(draw.randrange(1, 40)):
+                where = f' r="{excel._letters(column + 1)}{row + 1}"' if is_placed or draw.random() < 0.1 else ""
+                cells.append(f"<c{where}><v>1</v></c>" if draw.random() < 0.1 else f"<c{where}/>")
+            lines.append(["".join(cells), *(["</row><row r='99'>"] if draw.random() < 0.03 else [])])
+        path = workbook(tmp_path / "t.xlsx", people=lines)
+        sheet = calamine.CalamineWorkbook.from_path(path).get_sheet_by_name("people")
+        with zipfile.ZipFile(path) as archive:
+            content = archive.read("xl/worksheets/sheet1.xml")
+        rows, columns = excel._Cells().span(io.BytesIO(content), None)
+        assert (rows, columns) == tuple(k + 1 for k in sheet.end or (-1, -1))
+        most = excel._most_span(io.BytesIO(content), None)
+        assert most is None or (most[0] >= rows and most[1] >= columns)
+        if is_placed:
+            places = re.findall(rb'r="([A-Z]+)(\d+)"', content)
+            assert most == (max(int(n) for _, n in places), max(excel._number(x.decode()) for x, _ in places))
 
 
 @pytest.mark.parametrize(
     ("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("AZ", 52), ("ZZ", 702), ("XFD", 16384)]
 )
 def test_columns_have_letters(letters, number):
-    assert excel_child._number(letters.encode()) == number
-    assert excel_child._letters(number) == letters
+    assert excel._number(letters) == number
+    assert excel._letters(number) == letters
 
 
 def packed(path, *parts):
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in parts:
-            archive.writestr(name, text)
+    """All of it packed, with some parts more."""
+    with zipfile.ZipFile(path) as archive:
+        before = [(name, archive.read(name)) for name in archive.namelist()]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in [*before, *parts]:
+            archive.writestr(name, content)
     return path
 
 
@@ -317,64 +320,8 @@ def test_a_part_that_is_there_twice_is_refused(tmp_path):
         dt.profile(packed(path, ("XL/worksheets\\sheet1.xml", "<worksheet/>")))
 
 
-@pytest.mark.parametrize(
-    "end", ["os.abort()", "os._exit(0)", "sys.stdout.write('x')", "marshal.dump(['x'], sys.stdout.buffer)", "1 / 0"]
-)
-@pytest.mark.parametrize("early", [False, True])
-def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end, early):
-    """Early: it is gone before it is asked."""
-    ask = sources._rows_of_sheet
-    monkeypatch.setattr(sources, "_CHILD", f"import os, sys, marshal\n{end}")
-    monkeypatch.setattr(
-        sources, "_rows_of_sheet", lambda child, *asked: (early and child.wait(), ask(child, *asked))[1]
-    )
-    with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
-        dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
-    assert told.value.__cause__ is None
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
-def test_the_reader_has_the_memory_of_its_table_and_no_more():
-    code = (
-        "import mmap; from discreet.engines.excel_child import _limit_memory; _limit_memory(2**30); mmap.mmap(-1, {})"
-    )
-    for size, status in ((2**31 + 2**29, 0), (2**31 + 2**30, 1)):
-        ran = subprocess.run([sys.executable, "-c", code.format(size)], capture_output=True, text=True)
-        assert ran.returncode == status, ran.stderr
-        assert status == 0 or "Cannot allocate memory" in ran.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
-def test_the_reader_has_so_many_seconds_of_work_and_no_more():
-    code = "from discreet.engines.excel_child import _limit_time; _limit_time({})\n{}"
-    for seconds, work, ended in ((1, "while True: pass", True), (600, "sum(range(10**6))", False)):
-        ran = subprocess.run([sys.executable, "-c", code.format(seconds, work)], capture_output=True, timeout=300)
-        assert (ran.returncode != 0) is ended
-
-
-@pytest.mark.parametrize("sent", [10, 100])
-def test_the_reader_ends_when_nobody_waits_for_it(sent):
-    """Also when whoever waited was killed: its end of the pipe is closed by the system. Before it has the file, and at work."""
-    given = {"path": sys.path, "size": 100, "shown": "t", "sheet": None, "decimal": None, "header_row": 1}
-    busy = "import time\nfrom discreet.engines import excel_child\nexcel_child._Read = lambda *_: time.sleep(600)\nserve(given)"
-    command = [sys.executable, "-I", "-c", sources._CHILD.replace("serve(given)", busy)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as child:
-        child.stdin.write(json.dumps(given).encode() + b"\n" + bytes(sent))
-        child.stdin.flush()
-        with pytest.raises(subprocess.TimeoutExpired):
-            child.wait(1)  # somebody waits
-        child.stdin.close()
-        try:
-            assert child.wait(60) == 1
-        finally:
-            child.kill()
-
-
-def test_reading_ends_where_it_is_told_to(tmp_path, monkeypatch):
+def test_reading_ends_where_it_is_told_to(tmp_path):
     """By whoever hears how far it is: the studio calls off what nobody waits for."""
-    monkeypatch.setattr(sources, "_CHILD", "import time; time.sleep(1000)")
     told = []
 
     def enough(line):
@@ -395,11 +342,12 @@ def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
         for row in sorted({row for row, _ in at}):
             cells = [f'<c r="{"ABCD"[c]}{row}"><v>{at[row, c]}</v></c>' for c in range(4) if (row, c) in at]
             lines.append(["".join(cells)])
-        found = sources.ExcelSheet(HeldFile(workbook(tmp_path / "t.xlsx", people=lines)), Reading())
-        (part,) = found.columns(["d", "a"], ())
+        found = Excel(HeldFile(workbook(tmp_path / "t.xlsx", people=lines)), Reading())
+        found.bind(["d", "a"])
+        ((numbers, columns),) = found.placed()
         rows = sorted({row for row, _ in at})
-        assert part[0].tolist() == rows
-        for column, place in zip(part[1], (3, 0), strict=True):
+        assert numbers.tolist() == rows
+        for column, place in zip(columns, (3, 0), strict=True):
             assert column.to_pylist() == [str(at[row, place]) if (row, place) in at else None for row in rows]
 
 
@@ -415,9 +363,8 @@ def damaged(draw, sheet):
     return sheet
 
 
-def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path, monkeypatch):
+def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path):
     """No other error leaves the reader, and what it reads are texts below the row of names, as many as there are names."""
-    monkeypatch.setattr(excel_child, "_limit", lambda what, own: None)  # of this process
     draw, path, ends = random.Random(28), tmp_path / "t.xlsx", {"read": 0, "refused": 0}
     rows = [["Residents", "", ""], ["", "", ""], ["town", "age"], ["a", 30.0], ["b", ""], ["b", 7.0]]
     placed = [[text(value, "ABC"[k] + str(n)) for k, value in enumerate(row)] for n, row in enumerate(rows, 1)]
@@ -431,16 +378,16 @@ def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path, monkeypatch):
                 archive.writestr(name, content)
         for row in (1, 3, 4, 7, 2**20):
             try:
-                sheet = excel_child._Read(path.read_bytes(), "t.xlsx", None, False, row)
+                sheet = Excel(HeldFile(path), Reading(header_row=row))
             except TableInputError:
                 ends["refused"] += 1
                 continue
             ends["read"] += 1
             assert all(isinstance(name, str) and name.strip() for name in sheet.header)
-            for numbers, *columns in map(marshal.loads, sheet.parts):
+            for numbers, columns in sheet.parts:
                 assert len(columns) == len(sheet.header)
                 assert min(numbers) > row
-                assert all(isinstance(cell, str) for column in columns for cell in column)
+                assert all(isinstance(cell, str) for column in columns for cell in column.to_pylist())
     assert min(ends.values()) > 5
 
 

@@ -8,16 +8,8 @@ objects holds is read value by value, so that none can break the rest.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
-import json
-import marshal
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any
 
@@ -25,7 +17,8 @@ import numpy as np
 
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import parse_entry, show
-from ..progress import Progress, tell
+from ..progress import Progress
+from .excel import Excel
 from .guard import Guarded
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
 from .plain import is_text
@@ -35,15 +28,6 @@ from .table_source import distinct
 
 _FEW_TEXTS = 2**16  # bytes of a Parquet file's list of different texts, as they are packed, up to which they are few
 _CODED = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})  # what Arrow reads as codes
-_LOOK = 0.2  # seconds between two looks at the reader
-# what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
-_CHILD = """
-import json, sys
-given = json.loads(sys.stdin.buffer.readline())
-sys.path[:] = given["path"]
-from discreet.engines.excel_child import serve
-serve(given)
-"""
 
 
 def open_table(
@@ -80,7 +64,7 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
     if isinstance(table, HeldFile):
         if table.kind == EXCEL:
             how.check_for("An Excel file", "decimal", "nulls", "sheet", "header_row", "dates")
-            return _Excel(table, how, progress)
+            return Excel(table, how, progress)
         if table.is_text:
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls", "header_row", "dates")
             return _Text(table, how)
@@ -169,128 +153,6 @@ class _Text(TableSource):
 
     def _advance(self, done: int) -> None:
         self.done = done
-
-
-class _Excel(TableSource):
-    """A sheet: no types, and names that nobody vouches for, as in a text file."""
-
-    quotable, has_iso_days = False, True
-
-    def __init__(self, file: HeldFile, reading: Reading, progress: Progress | None) -> None:
-        super().__init__()
-        self.sheet, self.nulls, self.decimal = (
-            ExcelSheet(file, reading, progress),
-            reading.nulls,
-            reading.decimal or ".",
-        )
-        self.names = distinct(self.sheet.header, quotable=False)
-        self.untyped = frozenset(self.names)
-
-    def fields(self) -> list[tuple[str, Any]]:
-        import pyarrow as pa
-
-        return [(name, pa.string()) for name in self.used]
-
-    def batches(self) -> Iterator[Any]:
-        import pyarrow as pa
-
-        for _, columns in self.placed():
-            yield pa.record_batch(columns, names=self.used)
-
-    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
-        return self.sheet.columns(self.used, self.nulls)
-
-
-class ExcelSheet:
-    """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, or in the one that the
-    reading says, and the rows below.
-
-    A sheet declares no types: its cells are read as a text file's fields are. Whole numbers below 2^53 are integers, days
-    and times are ISO texts, truth values true and false. Larger whole numbers are refused, since a sheet keeps 53 bits of
-    them and so may hold another number than was written. An error (#N/A), and a formula without a stored value, is an empty
-    cell, and an empty cell is a missing value. A row of empty cells is nobody's.
-
-    A process of its own reads the file (excel_child), within limits: a file that would take the machine's memory, or hours,
-    ends that process. It ends with whoever waits for it, in whatever way. It gets the bytes of the file, and gives what it
-    read, through pipes; nothing is written to disk.
-    """
-
-    def __init__(self, file: HeldFile, reading: Reading, progress: Progress | None = None) -> None:
-        if importlib.util.find_spec("python_calamine") is None:
-            raise MissingExtraError.needing("Excel files need python-calamine", "excel")
-        asked = {
-            "size": file.size,
-            "shown": show(file.name),
-            "sheet": reading.sheet,
-            "decimal": reading.decimal,
-            "header_row": reading.header_row,
-        }
-        self.header, self._parts = _read_sheet(file, {"path": sys.path, **asked}, progress)
-
-    def columns(self, wanted: list[str], nulls: tuple[str, ...]) -> Iterator[tuple[Any, list[Any]]]:
-        """Row numbers as the sheet shows them, and the wanted columns as Arrow texts, some rows at a time."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        places, missing = [self.header.index(name) for name in wanted], pa.array(["", *nulls], pa.string())
-        for numbers, *texts in self._parts:
-            columns = [texts[place] for place in places]
-            yield numbers, [pc.if_else(pc.is_in(text, missing), pa.scalar(None, pa.string()), text) for text in columns]
-
-
-def _read_sheet(file: HeldFile, asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], list[Any]]:
-    """The names and the rows, from a process that may end in any way. If `progress` raises, it ends too."""
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-c", _CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # Windows would show one
-        )
-    except (OSError, TypeError):
-        raise TableInputError(
-            "A process that reads Excel files cannot be started here; save the table as CSV."
-        ) from None
-    with child, ThreadPoolExecutor(1) as pool:  # closes its pipes, and waits for it
-        try:
-            received = pool.submit(_rows_of_sheet, child, file, asked)
-            while not wait([received], timeout=_LOOK).done:
-                tell(progress, "reading the sheet")
-            return received.result()
-        finally:
-            child.kill()
-            with suppress(OSError):  # the question may still be on its way to a child that is gone
-                if child.stdin is not None:
-                    child.stdin.close()
-
-
-def _rows_of_sheet(
-    child: subprocess.Popen[bytes], file: HeldFile, asked: dict[str, Any]
-) -> tuple[list[str], list[Any]]:
-    import pyarrow as pa
-
-    ended = TableInputError(
-        f"{asked['shown']} takes more memory or time than a table of its size does; save it anew, or as CSV."
-    )
-    try:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(json.dumps(asked).encode() + b"\n")
-        with file.opened() as content:
-            shutil.copyfileobj(content, child.stdin)
-        child.stdin.flush()
-        header, parts = marshal.load(child.stdout), []
-        if isinstance(header, tuple):
-            raise TableInputError(header[0], remedies=header[1])
-        while (part := marshal.load(child.stdout)) is not None:
-            numbers, *texts = part
-            parts.append([np.array(numbers), *(pa.array(text, pa.string()) for text in texts)])
-        return header, parts
-    except (OSError, EOFError, ValueError, TypeError) as error:
-        if isinstance(error, TableInputError):
-            raise
-        raise ended from None
 
 
 class _Parquet(TableSource):
