@@ -125,11 +125,11 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
             assert repeats.setdefault(number, charge) == charge  # always the same one
     paid = {charge for _, charge, _, _ in revealed}
     assert len(paid) <= charges
-    several = 1 + sum(facts["kind"] == "corrected" for facts in lines)  # parts of somebody whom each correction moved
-    assert balance.spent == (of_all + sum(sorted(of_part.values())[-several:])) * STEP
+    corrected = any("correction" in facts for facts in lines)  # then every charge is for all parts: here from the start
+    most = sum(of_part.values()) if corrected else max(of_part.values(), default=0)
+    assert balance.spent == (of_all + most) * STEP
     for part, count in of_part.items():
-        others = sorted(other for name, other in of_part.items() if name != part)
-        assert ledger.balance(name, part).spent == (of_all + count + sum(others[::-1][: several - 1])) * STEP
+        assert ledger.balance(name, part).spent == (of_all + (most if corrected else count)) * STEP
     assert balance.pending == charges - len(stored)
     return Killed(kills, charges, len(stored), len(revealed), sum(r[3] for r in revealed))
 

@@ -1860,45 +1860,24 @@ def _same(found: Any, must: Any, words: str) -> None:
 class _Spent:
     """Sums of charges: a charge without a part counts for every part, and the largest sum of a part is what is spent.
 
-    Corrections may move people: after k of them somebody is in k + 1 parts at most, and in each admitted file in one of them.
-    So the k + 1 largest sums count, or the largest one of each file with all that was asked of other data, if that is less."""
+    A version that corrects another may move people from part to part: from its line on every charge counts for every part."""
 
     def __init__(self) -> None:
-        self.every, self.most = Fraction(0), Fraction(0)
+        self.every = Fraction(0)
         self.parts: dict[str, Fraction] = {}
-        self.files: dict[Any, dict[str, Fraction]] = {}
-        self.other = Fraction(0)  # asked of single parts, but of no admitted file
-        self.corrected: set[str] = set()
 
-    def add(self, cost: Fraction, part: str | None, file: Any = None) -> Fraction:
+    def add(self, cost: Fraction, part: str | None, corrected: bool) -> Fraction:
         """One more charge; what is spent then."""
-        if part is None:
+        if part is None or corrected:
             self.every += cost
-            return self.every + self.most
-        self.parts[part] = self.parts.get(part, Fraction(0)) + cost
-        if file is None:
-            self.other += cost
         else:
-            sums = self.files.setdefault(file, {})
-            sums[part] = sums.get(part, Fraction(0)) + cost
-        self.most = max(self.most, self.of(part, file))
-        return self.every + self.most
+            self.parts[part] = self.parts.get(part, Fraction(0)) + cost
+        return self.of(None)
 
-    def correct(self, version: str) -> Fraction:
-        """One more version that supersedes another; what is spent then."""
-        self.corrected.add(version)
-        self.most = max(self.most, self.of(None))
-        return self.every + self.most
-
-    def of(self, part: str | None, file: Any = None) -> Fraction:
-        """What was charged at most for single parts that met somebody who is in this one (in a file), or in any."""
-        others = sorted((total for name, total in self.parts.items() if name != part), reverse=True)
-        several = [self.parts.get(part or "", Fraction(0)), *others[: len(self.corrected) + (part is None)]]
-        each = [
-            sums.get(part or "", Fraction(0)) if name == file else max(sums.values())
-            for name, sums in self.files.items()
-        ]
-        return min(sum(several, Fraction(0)), sum(each, self.other))
+    def of(self, part: str | None) -> Fraction:
+        """What counts for a part, or else for the one that has spent most."""
+        most = max(self.parts.values(), default=Fraction(0))
+        return self.every + (most if part is None else self.parts.get(part, Fraction(0)))
 
 
 class History:
@@ -1911,7 +1890,7 @@ class History:
         self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
         self.effort = Effort()
         self.caps: dict[str, Fraction] = {}
-        self.ever = _Spent()
+        self.ever, self.corrected = _Spent(), False
         self.in_period: dict[tuple[str, str], _Spent] = {}
         self.lines: list[dict[str, Any]] = []
         self.links: list[str] = []
@@ -1974,7 +1953,7 @@ class History:
         )
         self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
         _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
-        self.terms, self.there, self.ever = facts, True, _Spent()
+        self.terms, self.there, self.ever, self.corrected = facts, True, _Spent(), False
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
@@ -2001,12 +1980,12 @@ class History:
         file = facts.get("admission")
         known = type(file) is int and 0 < file < number and self.lines[file - 1]["kind"] == "admitted"
         _claim(file is None or known, f"Line {number} is of a file that no line admitted.")
-        self.spent = self.ever.add(cost, part, file)
+        self.spent = self.ever.add(cost, part, self.corrected)
         _need(_length(self.spent) <= AMOUNT_BITS, "too large", f"The sum after line {number} is too long a number.")
         _claim(self.spent <= self.budget, f"Line {number} charges more than the budget had left.")
         for kind, cap in self.caps.items():
             period = kind, _period(kind, self.before)
-            spent = self.in_period.setdefault(period, _Spent()).add(cost, part)
+            spent = self.in_period.setdefault(period, _Spent()).add(cost, part, self.corrected)
             _claim(spent <= cap, f"Line {number} charges more than the {kind} {period[1]} had left.")
         self.charges[number] = cost
         if facts.get("basis") == "stated, unverified":
@@ -2022,15 +2001,11 @@ class History:
             self.opened[charge] = _text(line["salt"], f"salt of line {number}")
 
     def _admitted(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
-        """A version of the data: nothing of it is known here."""
-
-    def _corrected(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
-        """A version that supersedes another: people may have moved from part to part."""
-        version = _text(facts["version"], f"version of line {number}")
-        new = "parts" in self.terms and version not in self.ever.corrected
-        _claim(new, f"Line {number} names a correction twice, or one of a data set without parts.")
-        self.spent = self.ever.correct(version)
-        _claim(self.spent <= self.budget, f"After the correction of line {number} more counts than the budget.")
+        """A version of the data: nothing of it is known here but whether it corrects another."""
+        _claim(
+            facts.get("correction", True) is True, f"Line {number} says neither that it is a correction nor that not."
+        )
+        self.corrected = self.corrected or "correction" in facts
 
     def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """Only what was never charged may go."""
@@ -2041,15 +2016,14 @@ class History:
         """What counted as spent after each line, of a part; of none, in the one that had spent most."""
         if part is None:
             return self.sums
-        again, found = _Spent(), list[Fraction]()
+        again, corrected, found = _Spent(), False, list[Fraction]()
         for number, facts in enumerate(self.lines, 1):
             if facts["kind"] == "create":
-                again = _Spent()
+                again, corrected = _Spent(), False
+            corrected = corrected or "correction" in facts
             if number in self.charges:
-                again.add(self.charges[number], facts.get("part"), facts.get("admission"))
-            elif facts["kind"] == "corrected":
-                again.correct(facts["version"])
-            found.append(again.every + again.of(part))
+                again.add(self.charges[number], facts.get("part"), corrected)
+            found.append(again.of(None if corrected else part))
         return found
 
     def has(self, count: Any, link: Any) -> bool:
@@ -2060,8 +2034,7 @@ class History:
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
     "create": ("name budget relation public unit version salt", "per parts delta"),
-    "admitted": ("fingerprint commitment", ""),
-    "corrected": ("version supersedes words", ""),
+    "admitted": ("fingerprint commitment", "correction"),
     "charge": ("question", "epsilon rho fingerprint admission words basis part"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
@@ -2651,7 +2624,6 @@ class Release:
         counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
         _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
         _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
-        _claim(None in (self.field("part"), self.field("supersedes")), "A correction is of all parts, not of one.")
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
@@ -3023,8 +2995,9 @@ class Release:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
             right = before is None or (type(before) is int and before < line and before in told.answers)
             _claim(right, "The line of the release that it corrects is no earlier charge that was answered.")
-            known = "parts" not in terms or len(told.ever.corrected) > 0
-            _claim(known, "The ledger has no line of a correction, and counts its parts as if nobody had moved.")
+            admitted = told.lines[line - 1].get("admission")
+            known = "parts" not in terms or (admitted is not None and "correction" in told.lines[admitted - 1])
+            _claim(known, "The ledger did not admit its data as a correction, and counts parts as if nobody had moved.")
         words = f"line {line} charged {paid} for it, and the head in the record is that of line {answered}"
         if line not in told.opened or self.shows_less:
             return f"{words}; the commitment to its reports was not opened"

@@ -10,8 +10,7 @@ import pytest
 
 import discreet as dt
 from discreet import verify
-from discreet.errors import BudgetError, ReleaseError
-from tests.ledger.test_moving import is_correction
+from discreet.errors import BudgetError, LedgerError, ReleaseError
 
 DOMAIN = {"district": ["north", "south"]}
 QUESTION = dt.Question(by="district", domain=DOMAIN, max_count=100)
@@ -139,28 +138,25 @@ def test_a_broken_correction_in_a_record_does_not_hold(office, tmp_path, written
 
 @pytest.fixture
 def births(tmp_path):
-    """Births of two months in a file of January, and one of March that moves five of them to February."""
+    """Births of two months in a file of January, and one of March that moves five of them to February, and corrects it."""
     book = dt.Ledger(tmp_path / "b.db")
     book.create("births", 2, relation="add-remove", parts="month")
     files = {}
-    for version, january in (("2026-01", 20), ("2026-03", 15)):
+    for version, january in (("2026-01", 20), ("2026-03", 15), ("2026-05", 14)):
         files[version] = tmp_path / f"{version}.csv"
         files[version].write_text("month\n" + "Jan\n" * january + "Feb\n" * (50 - january), encoding="utf-8")
-        dt.admit(files[version], dataset="births", ledger=book, version=version)
 
-    def release(version, part=None, epsilon="1/2", **more):
-        return dt.release(
-            files[version],
-            dt.Question(max_count=100),
-            dataset="births",
-            ledger=book,
-            epsilon=epsilon,
-            version=version,
-            part=part,
-            **more,
+    def admit(version, supersedes=None):
+        dt.admit(files[version], dataset="births", ledger=book, version=version, supersedes=supersedes)
+
+    def release(version, part=None, epsilon="1/2", call=dt.release, **more):
+        asked = dt.Question(max_count=100)
+        return call(
+            files[version], asked, dataset="births", ledger=book, epsilon=epsilon, version=version, part=part, **more
         )
 
-    return book, release
+    admit("2026-01")
+    return book, admit, release
 
 
 SAID = {"supersedes": "2026-01", "reason": "wrong dates"}
@@ -174,14 +170,15 @@ def _judged(path, book, *published) -> verify.Verdict:
 
 def test_whoever_was_moved_pays_for_both_parts(births, tmp_path):
     """The case that the ledger counted as two: January of the first file, the correction, February of the second."""
-    book, release = births
+    book, admit, release = births
     first = release("2026-01", "Jan")
+    admit("2026-03", "2026-01")
+    assert book.balance("births").spent == Fraction(1, 2)
     corrected = release("2026-03", **SAID)
     assert book.balance("births").spent == 1
-    last = release("2026-03", "Feb")
+    last = release("2026-03", "Feb", **SAID)
     assert book.balance("births").spent == Fraction(3, 2)
     assert last.record["budget"]["spent"] == "3/2"
-    assert [entry.kind for entry in book.history("births")].count("corrected") == 1
     for made, name in ((first, "first"), (corrected, "second"), (last, "third")):
         made.save(tmp_path / f"{name}.csv")
         assert dt.check_release(tmp_path / f"{name}.json", ledger=book).holds
@@ -189,36 +186,46 @@ def test_whoever_was_moved_pays_for_both_parts(births, tmp_path):
         assert all(finding.held for finding in verdict.findings), verdict
 
 
-def test_the_ledger_knows_before_a_stored_answer_is_called_a_correction(births):
-    book, release = births
-    release("2026-01", "Jan")
-    release("2026-01", "Feb")
-    made = release("2026-03")
-    assert book.balance("births").spent == 1
-    again = release("2026-03", **SAID)
-    assert (again.record["repeated"], again.columns) == (True, made.columns)
-    assert is_correction(book, "births", "2026-03")
-    assert book.balance("births").spent == 1  # both months are of one file, in which whoever moved is once
-    assert not is_correction(book, "births", "2026-01")
-
-
-def test_what_is_left_is_said_and_refused_as_it_will_be_counted(births):
-    book, release = births
-    table = pa.table({"month": ["Jan"] * 3})
-    asked = {"dataset": "births", "ledger": book, "max_count": 9}
-    for version, part in (("x", "Jan"), ("y", "Feb")):
-        dt.release(table, **asked, epsilon=1, version=version, part=part, confirm=lambda check: True)
+def test_a_refused_correction_costs_nothing_and_leaves_no_line(births):
+    book, admit, release = births
+    admit("2026-03", "2026-01")
+    release("2026-01", epsilon="7/4")
+    head = book.head("births")
+    with pytest.raises(BudgetError):
+        release("2026-03", **SAID)
     seen = []
-    release("2026-01", epsilon="1/4")
-    with pytest.raises(BudgetError, match="together 9/4 would count, more than the budget 2"):
-        release("2026-03", epsilon="1/4", confirm=lambda check: seen.append(check.left) or True, **SAID)
-    assert seen == [0]
-    assert not is_correction(book, "births", "2026-03")
+    with pytest.raises(ReleaseError, match="not confirmed"):
+        release("2026-03", epsilon="1/8", confirm=lambda check: bool(seen.append(check.left)), **SAID)
+    assert seen == [Fraction(1, 4)]
+    with pytest.raises(LedgerError, match="none can correct it"):
+        admit("2026-05", "2026-02")
+    assert book.head("births") == head
     book.verify("births")
 
 
+@pytest.mark.parametrize("call", [dt.release, dt.preview])
+def test_the_check_sees_what_the_release_will_see(births, call):
+    """A version that supersedes itself or a later one is refused, and one that the ledger does not know to be a correction."""
+    book, admit, release = births
+    admit("2026-03", "2026-01")
+    admit("2026-05")
+    head = book.head("births")
+    for version, supersedes, told in (
+        ("2026-03", "2026-03", "cannot supersede itself"),
+        ("2026-03", "2026-05", "which cannot correct it"),
+        ("2026-05", "2026-03", "declared when its data are admitted"),
+    ):
+        with pytest.raises(ReleaseError, match=told):
+            release(version, call=call, supersedes=supersedes, reason="wrong dates")
+    table = pa.table({"month": ["Jan"] * 3})
+    with pytest.raises(ReleaseError, match="declared when its data are admitted"):
+        call(table, dataset="births", ledger=book, max_count=9, epsilon=1, version="x", part="Jan", **SAID)
+    assert book.head("births") == head
+
+
 def test_a_record_of_a_correction_that_the_ledger_does_not_know_is_refuted(births, tmp_path):
-    book, release = births
+    book, admit, release = births
+    admit("2026-03")
     made = release("2026-03")
     forged = dict(made.record) | {"supersedes": {"version": "2026-01", "reason": "x", "line": None}}
     type(made)(made.columns, made.margins, forged).save(tmp_path / "forged.csv")
@@ -227,4 +234,4 @@ def test_a_record_of_a_correction_that_the_ledger_does_not_know_is_refuted(birth
     assert "does not know that this version corrects another" in str(said)
     wrong = [finding.words for finding in _judged(tmp_path / "forged.json", book).findings if not finding.held]
     assert len(wrong) == 1
-    assert "The ledger has no line of a correction" in wrong[0]
+    assert "did not admit its data as a correction" in wrong[0]

@@ -442,7 +442,7 @@ def test_what_is_refused_of_parts(births, tmp_path):
         dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part="")
     with pytest.raises(TableInputError, match="month"):
         dt.release(TABLE.drop(columns="month"), **ABOUT, ledger=births, epsilon=1, part="2026-01")
-    with pytest.raises(ReleaseError, match="may move people from one part to another"):
+    with pytest.raises(ReleaseError, match="may move people from one to another"):
         dt.release(TABLE, **ABOUT, ledger=births, epsilon=1, part="2026-01", supersedes="0", reason="late")
     assert births.balance("births").spent == births.balance("town").spent == 0
     TABLE.drop(columns="month").to_csv(tmp_path / "t.csv", index=False)

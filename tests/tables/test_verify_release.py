@@ -164,8 +164,8 @@ def test_empty_groups_of_shares_and_totals_by_containers_hold(tmp_path, relation
         assert failing(judged(tmp_path, resigned(document, record=record), exported))
 
 
-def test_a_correction_of_one_part_is_refused(tmp_path):
-    """It may move people between parts, so that it is of all of them."""
+def test_a_correction_that_no_line_declares_is_refused(tmp_path):
+    """It may move people between parts, so that it is declared when its data are admitted."""
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation="add-remove", parts="p")
         table = pandas.DataFrame({"p": ["a", "b"]})
@@ -177,10 +177,7 @@ def test_a_correction_of_one_part_is_refused(tmp_path):
     assert failing(judged(tmp_path, document, exported)) == []
     forged = {**document["record"], "supersedes": {"version": "0", "reason": "late", "line": 2}}
     found = failing(judged(tmp_path, resigned(document, record=forged), exported))
-    assert found == [
-        "A correction is of all parts, not of one.",
-        "The ledger has no line of a correction, and counts its parts as if nobody had moved.",
-    ]
+    assert found == ["The ledger did not admit its data as a correction, and counts parts as if nobody had moved."]
 
 
 # What verify.py does not look at, and says so: words for people, how the data were counted, what nobody but the asker knows.

@@ -17,6 +17,7 @@ from .options import (
     LedgerPlace,
     Overwrite,
     ReadingOptions,
+    Supersedes,
     Table,
     Unit,
     listed,
@@ -98,6 +99,7 @@ def admit(
     domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
+    supersedes: Supersedes = None,
 ) -> Output:
     """Admit a table, so that others may ask about it.
 
@@ -123,6 +125,7 @@ def admit(
             domain=read_groups(domain) if domain else None,
             sum=sums,
             codes=listed(codes),
+            supersedes=supersedes,
             progress=advance,
         )
     return Output(found, notes=(f"Admitted as version {version} of {dataset}.",), most=1000)

@@ -106,6 +106,8 @@ def release(
             "alpha": alpha,
             "rho": rho,
             **asked.keywords(),
+            "supersedes": supersedes,
+            "reason": reason,
         }
         return _checked_alone(table, question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
@@ -188,6 +190,7 @@ def release_to(
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
         given = {"dataset": dataset, "ledger": ledger, "alpha": several.level, **asked.keywords()}
+        given |= {"supersedes": supersedes, "reason": reason}
         return _checked_alone(table, several.question, given, yes, json, csv)
     with Ledger.existing(ledger) as book:
         presented.check(question, asked.margins, book.terms(dataset).unit, out, csv)

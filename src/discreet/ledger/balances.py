@@ -18,8 +18,8 @@ class Balance(Result):
     process died, or is at work on them.
 
     Where its terms declare parts, `spent` is that of the part that has spent most, or of the `part` that was asked for; `parts`
-    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them. After
-    corrections, which move people, the sums of several parts count together for each.
+    has what each part has spent that was charged for itself, and `others` what any other has: the charges for all of them. After a
+    correction every charge is for all parts, and they are no longer told apart.
     """
 
     budget: Fraction

@@ -141,9 +141,11 @@ class Admission(Result):
     columns: tuple[str, ...]
     fingerprint: str  # of the file, under the ledger's secret
     codes: tuple[str, ...] = ()  # columns that were named as codes: what looks like a number in them is none
+    supersedes: str | None = None  # the version that it corrects
 
     def view(self) -> View:
-        return View(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
+        corrects = "" if self.supersedes is None else f" as a correction of version {self.supersedes}"
+        return View(f"{self.name}: version {self.version} was admitted{corrects} by line {self.number}, {self.when}")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -153,13 +155,13 @@ class Admission(Result):
             "when": self.when,
             "reading": dict(self.reading),
             "columns": list(self.columns),
+            "supersedes": self.supersedes,
         }
 
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer', 'corrected' or 'removed', with what its hash
-    covers.
+    """One line of a data set's history: 'create', 'admitted', 'charge', 'answer' or 'removed', with what its hash covers.
 
     `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
     """
@@ -346,7 +348,8 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             failing = "" if delta is None else f", delta {arithmetic.show_delta(delta)}"
             return f"budget {rho}{amount_words(facts.get('budget'))}{failing}{caps}; {protected}{parts}"
         case "admitted":
-            return "a version that was removed with the data set" if version is None else f"version {version}"
+            corrects = ", which may move people from part to part" if "correction" in facts else ""
+            return "a version that was removed with the data set" if version is None else f"version {version}{corrects}"
         case "removed":
             return "removed before anything was charged; what was admitted went with it"
         case "answer":
@@ -450,13 +453,14 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     try:
         told = json.loads(str(text))
         version, columns, reading = told["version"], tuple(told["columns"]), dict(told["reading"])
-        codes = tuple(told.get("codes", ()))
+        codes, supersedes = tuple(told.get("codes", ())), told.get("supersedes")
     except (ValueError, LookupError, TypeError, AttributeError):
-        version, columns, reading, codes = None, (), {}, ()
-    if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
+        version, columns, reading, codes, supersedes = None, (), {}, (), None
+    same = facts.get("commitment") == salted(salt, text) and ("correction" in facts) == (supersedes is not None)
+    if facts.get("kind") != "admitted" or not same or not isinstance(version, str):
         bad(name, number, "admits a version, or a way of reading, other than the stored one")
     fingerprint = str(facts.get("fingerprint"))
-    return Admission(name, version, number, str(facts.get("when")), reading, columns, fingerprint, codes)
+    return Admission(name, version, number, str(facts.get("when")), reading, columns, fingerprint, codes, supersedes)
 
 
 def _is_enough(rho: Fraction, epsilon: Fraction | None) -> bool:
@@ -528,7 +532,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 admission = facts.get("admission")
                 if admission is not None and admission not in versions:
                     bad(name, k, "is of a file that no line admitted")
-                most = running.counted(spent, part, admission) + cost
+                most = running.counted(spent, part) + cost
                 if most > budget:
                     bad(name, k, "charges more than the budget had left")
                 for period in running.periods(caps, when, part):
@@ -537,7 +541,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 stated |= {k} if facts.get("basis") == STATED else set()
                 spent, running = (
                     max(spent, most),
-                    running.charged(caps, when, cost, stated=k in stated, part=part, admission=admission),
+                    running.charged(caps, when, cost, stated=k in stated, part=part),
                 )
                 charges[k] = facts
             case "answer":
@@ -551,14 +555,10 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if facts.get("commitment") != salted(*row[2:]):
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
+                if facts.get("correction", True) is not True:
+                    bad(name, k, "says neither that its version is a correction nor that it is none")
                 versions[k] = body
-            case "corrected":
-                after = running.with_correction(str(facts.get("version")))
-                if parts is None or after is running:
-                    bad(name, k, "names a correction twice, or one of a data set without parts")
-                spent, running = spent - running.most + after.most, after
-                if spent > budget:
-                    bad(name, k, "lets people move between parts that have spent more than the budget together")
+                running = replace(running, corrected=running.corrected or "correction" in facts)
             case "removed":
                 if charges:
                     bad(name, k, "removes a data set that was charged")

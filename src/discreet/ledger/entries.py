@@ -172,16 +172,14 @@ def running_of(account: Account, terms: Terms) -> Running:
     return found
 
 
-def balance_of(
-    account: Account, terms: Terms, when: str, settled: int, part: object, admission: int | None = None
-) -> Balance:
-    """What a data set has spent and left at a time, of a part (in an admitted file) or of the one that has spent most; `settled`
+def balance_of(account: Account, terms: Terms, when: str, settled: int, part: object) -> Balance:
+    """What a data set has spent and left at a time, of a part or of the one that has spent most; `settled`
     lines are those of admissions, and of charges with their answers."""
     running, part = running_of(account, terms), part_given(terms, part)
     budget, spent = total_of(account.name, account.budget), total_of(account.name, account.spent)
-    pending = account.count - running.begun - settled - running.stated - len(running.corrected)
-    counted, found = running.counted(spent, part, admission), running.periods(terms.per, when, part)
-    if part is not None or terms.parts is None:
+    pending = account.count - running.begun - settled - running.stated
+    counted, found = running.counted(spent, part), running.periods(terms.per, when, part)
+    if part is not None or terms.parts is None or running.corrected:
         return Balance(budget, counted, budget - counted, pending, found, part, delta=terms.delta)
     by_part = tuple((each, running.counted(spent, each)) for each in sorted(running.parts))
     others = running.counted(spent, "")  # of a part without charges of its own: no part has this name
@@ -194,12 +192,11 @@ def charge(run: Run, account: Account, price: Price, facts: dict[str, Any], word
     cost = price.under(terms)
     budget, spent, running = total_of(name, account.budget), total_of(name, account.spent), running_of(account, terms)
     part = part_given(terms, part)
-    admission = facts.get("admission")
-    counted = running.counted(spent, part, admission)
+    counted = running.counted(spent, part)
     total, left = counted + cost, budget - counted
     whose = repr(name) if part is None else f"Part {part!r} of {name!r}"
     if total > budget:
-        every = part is None and running.parts
+        every = part is None and running.parts and not running.corrected
         raise BudgetError(
             f"{whose} has {terms.rho}{arithmetic.show_amount(left)} left of its budget {arithmetic.show_amount(budget)}"
             f"{' in the part that has spent most' if every else ''}, but {_asked(price, cost)} was asked"
@@ -213,8 +210,8 @@ def charge(run: Run, account: Account, price: Price, facts: dict[str, Any], word
         if cost > period.left:
             raise _capped(whose, cost, period, ahead=when > periods.clock())
     stated = facts.get("basis") == STATED
-    after = running.charged(terms.per, when, cost, stated=stated, part=part, admission=admission)
-    own, in_periods = (Fraction(0), ()) if part is None else after.parts[part]
+    after = running.charged(terms.per, when, cost, stated=stated, part=part)
+    own, in_periods = after.parts.get(part or "", (Fraction(0), ()))
     if not all(fits(x, TOTAL_BITS) for x in (total, own, *(x for *_, x in (*after.spent, *in_periods)))):
         raise LedgerError(
             f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
@@ -229,27 +226,6 @@ def _asked(price: Price, cost: Fraction) -> str:
     """What was asked for, with what it costs where that is something else."""
     asked = arithmetic.show_rational(price.amount)
     return asked if cost == price.amount else f"{price} (rho {arithmetic.show_rational(cost)})"
-
-
-def correct(run: Run, account: Account, version: str, supersedes: str) -> None:
-    """Write that a version of a data set with parts supersedes another, once: it may have moved people from part to part."""
-    terms = agreed(run, account)
-    running, digests = running_of(account, terms), [digest(account, "version", text) for text in (version, supersedes)]
-    after = running.with_correction(digests[0])
-    if terms.parts is None or after is running:
-        return
-    budget, total = total_of(account.name, account.budget), total_of(account.name, account.spent)
-    total += after.most - running.most
-    if total > budget:
-        raise BudgetError(
-            f"A correction may move people from one part of {account.name!r} to another, who are then in the reports of both: "
-            f"together {arithmetic.show_rational(total)} would count, more than the budget {arithmetic.show_rational(budget)}. "
-            "Nothing was charged: leave the releases of these data as they are.",
-            asked=after.most - running.most,
-            left=budget - total_of(account.name, account.spent),
-        )
-    facts = {"kind": "corrected", "version": digests[0], "supersedes": digests[1]}
-    append(run, account, facts, words=f"version {version} supersedes {supersedes}", spent=total, running=after)
 
 
 def _capped(whose: str, cost: Fraction, period: Period, *, ahead: bool) -> BudgetError:
@@ -393,19 +369,6 @@ class Consulted:
     def totals_of(self, part: str | None) -> Totals:
         """The same of a part."""
         return self.account.totals_of(part)
-
-    def moved_by(self, version: str) -> Fraction:
-        """How much more would count if this version were known to supersede another: then people may have moved between parts."""
-        running = running_of(self.account, self.terms)
-        after = (
-            running if self.terms.parts is None else running.with_correction(digest(self.account, "version", version))
-        )
-        return after.most - running.most
-
-    def is_correction(self, version: str) -> bool:
-        """Is it known that a version supersedes another? Where there are no parts nobody needs to know."""
-        corrected = running_of(self.account, self.terms).corrected
-        return self.terms.parts is None or digest(self.account, "version", version) in corrected
 
     def admission(self, version: str) -> Admission | None:
         """How a version was admitted; None when it was not."""

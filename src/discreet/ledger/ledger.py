@@ -66,7 +66,6 @@ from .entries import (
     append,
     balance_of,
     charging,
-    correct,
     keeping,
     kept_answer,
     lines_of,
@@ -240,29 +239,45 @@ class Ledger:
         reading: Mapping[str, Any],
         columns: Sequence[str],
         codes: Sequence[str] = (),
+        supersedes: str | None = None,
     ) -> Admission:
         """Record that a version was admitted: its file's digest (under the secret), how it is read, and which columns were named as
-        codes when it was checked. Once."""
+        codes when it was checked. Once.
+
+        With `supersedes` it corrects an earlier version, and may have moved people from part to part: every charge after this line
+        counts for every part, whatever it is of.
+        """
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
         told = {"version": version, "reading": dict(reading), "columns": list(columns)}
-        text = canonical(told | ({"codes": list(codes)} if codes else {}))
+        told |= ({"codes": list(codes)} if codes else {}) | ({} if supersedes is None else {"supersedes": supersedes})
+        text = canonical(told)
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
             key, known = self._key(run, account), read_admission(run, name, version)
             if known is not None:
                 same = known.fingerprint == fingerprint_of(key, "admitted", account.salt, known.number, data)
-                if same and dict(known.reading) == dict(reading):
+                if same and (dict(known.reading), known.supersedes) == (dict(reading), supersedes):
                     return known
                 raise LedgerError(
-                    f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file or read in "
-                    "another way. Nothing was changed: give these data a new version. (While nothing was charged to the data set, "
+                    f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file, read in "
+                    "another way, or not as this correction. Nothing was changed: give these data a new version. "
+                    "(While nothing was charged to the data set, "
                     "`discreet ledger remove` takes back all of it, and it can be created anew.)"
                 )
+            running = running_of(account, agreed(run, account))
+            if supersedes is not None:
+                if not arithmetic.encodable(supersedes) or read_admission(run, name, supersedes) is None:
+                    raise LedgerError(
+                        f"No version {arithmetic.show(supersedes)} of {name!r} was admitted, so none can correct it. Nothing was "
+                        "changed: name an earlier version with supersedes."
+                    )
+                running = replace(running, corrected=True)
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
-            facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
-            line = append(run, account, facts)
+            facts: dict[str, Any] = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
+            facts |= {} if supersedes is None else {"correction": True}
+            line = append(run, account, facts, running=running)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
@@ -273,14 +288,6 @@ class Ledger:
                 text=text,
             )
             return admission_of(name, line["number"], canonical(line), salt, text)
-
-    def note_correction(self, name: str, version: str, supersedes: str) -> None:
-        """Write, once and free of charge, that a version supersedes another, where the terms declare parts: people may have moved
-        from part to part, and what was charged for several of them counts together from now on. Refused beyond the budget."""
-        with self._store().transaction(CHARGING, write=True) as run:
-            account = self._changing(run, name)
-            self._key(run, account)
-            correct(run, account, version, supersedes)
 
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
@@ -459,10 +466,9 @@ class Ledger:
         with self._store().transaction() as run:
             return agreed(run, self._account(run, name))
 
-    def balance(self, name: str, part: str | None = None, *, admission: int | None = None) -> Balance:
+    def balance(self, name: str, part: str | None = None) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most; `admission` is the
-        line of the file that is asked about, of which after a correction more may be left."""
+        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
@@ -470,7 +476,7 @@ class Ledger:
                 for table in ("discreet_answer", "discreet_admission")
             )
             terms, when = agreed(run, account), time_of(run, account)
-        return balance_of(account, terms, when, admitted + 2 * answers, part, admission)
+        return balance_of(account, terms, when, admitted + 2 * answers, part)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""

@@ -186,9 +186,9 @@ class Running:
     charge, for each cap, and how many charges were stated by somebody and drawn elsewhere. Also the line that holds its terms,
     which is not the first one of a data set that was removed and made anew, and whether it is removed now.
 
-    Where the terms declare parts, `spent` is of charges for all of them, and `parts` of those for one; `admitted` has of these the
-    sums for each admitted file (by its line). What counts for a part is the sum for all and that of the part, and after
-    corrections, which may move people, those of other parts too (`moved`); the row's own sum is the largest of these."""
+    Where the terms declare parts, `spent` is of charges for all of them, and `parts` of those for one; what counts for a part
+    is the sum of both, and the row's own sum is the largest of these. Once a version was admitted as a correction, which may move
+    people from part to part, every charge is one for all of them (docs/theory/basics.md)."""
 
     spent: PeriodSums = ()
     stated: int = 0
@@ -197,9 +197,12 @@ class Running:
     parts: Mapping[str, tuple[Fraction, PeriodSums]] = field(
         default_factory=dict
     )  # of each its sum, and those of periods
-    admitted: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
-    corrected: tuple[str, ...] = ()  # versions that supersede another, by their digests
-    most: Fraction = Fraction(0)  # what counts at most of the charges for single parts
+    corrected: bool = False
+
+    @property
+    def most(self) -> Fraction:
+        """The largest sum of charges for a single part."""
+        return max((total for total, _ in self.parts.values()), default=Fraction(0))
 
     @classmethod
     def of(cls, text: str, caps: Caps | None) -> Running | None:
@@ -208,17 +211,14 @@ class Running:
             told = dict(json.loads(text))
             stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
             read = {p: (rational(sums.pop("spent")), _period_sums(sums)) for p, sums in told.pop("parts", {}).items()}
-            in_files = told.pop("admitted", {}).items()
-            admitted = {file: {p: rational(x) or Fraction(0) for p, x in sums.items()} for file, sums in in_files}
-            corrected, most = tuple(map(str, told.pop("corrected", ()))), rational(told.pop("most", None))
+            corrected = told.pop("corrected", False)
             sums = _period_sums(told)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
         parts = {part: (x, s) for part, (x, s) in read.items() if x is not None}
-        most = max((x for x, _ in parts.values()), default=Fraction(0)) if most is None else most
-        found = cls(sums, stated, begun, removed, parts, admitted, corrected, most)
+        found = cls(sums, stated, begun, removed, parts, corrected)
         known = (
-            (type(stated), type(begun), type(removed)) == (int, int, bool)
+            (type(stated), type(begun), type(removed), type(corrected)) == (int, int, bool, bool)
             and begun > 0
             and {kind for each in (sums, *(s for _, s in parts.values())) for kind, *_ in each}
             <= {kind for kind, _ in (caps if caps is not None else MONTHS.items())}
@@ -229,10 +229,8 @@ class Running:
     def text(self) -> str:
         told = _written_sums(self.spent)
         parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, (x, sums) in self.parts.items()}
-        files = {f: {part: rational_text(x) for part, x in sums.items()} for f, sums in self.admitted.items()}
         told |= {"parts": parts} if parts else {}
-        told |= {"admitted": files} if files else {}
-        told |= {"corrected": self.corrected, "most": rational_text(self.most)} if self.corrected else {}
+        told |= {"corrected": True} if self.corrected else {}
         told |= {"stated": self.stated} if self.stated else {}
         told |= {"begun": self.begun} if self.begun != 1 else {}
         told |= {"removed": True} if self.removed else {}
@@ -240,8 +238,10 @@ class Running:
 
     def periods(self, caps: Caps, when: str, part: str | None = None) -> tuple[Period, ...]:
         """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one. Of a part, or else of the one
-        that has spent most in each; caps promise nothing, and count as if corrections moved nobody."""
-        asked = self.parts.values() if part is None else [self.parts[part]] if part in self.parts else []
+        that has spent most in each."""
+        asked = (
+            self.parts.values() if part is None or self.corrected else [self.parts[part]] if part in self.parts else []
+        )
         own = [sums for _, sums in asked]
         found = []
         for kind, cap in caps:
@@ -250,55 +250,21 @@ class Running:
             found.append(Period(kind, name, cap, spent, next_of(kind, when)))
         return tuple(found)
 
-    def counted(self, spent: Fraction, part: str | None, admission: int | None = None) -> Fraction:
-        """What counts for a part of `spent`, the largest of these sums; for no part in particular that itself. Of a part in the
-        file that a line admitted it may be less than of the part in any data."""
-        return spent if part is None else spent - self.most + self.moved(part, admission)
+    def counted(self, spent: Fraction, part: str | None) -> Fraction:
+        """What counts for a part of `spent`, the largest of these sums: that itself for no part in particular, and after a
+        correction for any."""
+        return (
+            spent if part is None or self.corrected else spent - self.most + self.parts.get(part, (Fraction(0), ()))[0]
+        )
 
-    def moved(self, part: str | None, admission: int | None = None) -> Fraction:
-        """What was charged at most for the parts of somebody who is in this part, or in any, where corrections may have moved them.
-
-        Each correction moves a person to one other part, so that after k of them somebody is in k + 1 parts at most; and
-        in each admitted file in one. Both sums are sound, and the smaller one counts (docs/theory/basics.md)."""
-        own, _ = self.parts.get(part or "", (Fraction(0), ()))
-        if part is not None and not self.corrected:
-            return own
-        others = sorted((total for p, (total, _) in self.parts.items() if p != part), reverse=True)
-        in_parts = own + sum(others[: len(self.corrected) + (part is None)])
-        in_files = own + sum(others)  # outside of admitted files every charge may have met somebody
-        for file, sums in self.admitted.items():
-            there = sums.get(part or "", Fraction(0)) if file == str(admission) else max(sums.values())
-            in_files += there - sum(sums.values())
-        return min(in_parts, in_files)
-
-    def charged(
-        self,
-        caps: Caps,
-        when: str,
-        epsilon: Fraction,
-        *,
-        stated: bool,
-        part: str | None = None,
-        admission: int | None = None,
-    ) -> Running:
-        """The totals after one more charge, for a part or for all, of the file that a line admitted or of other data."""
+    def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool, part: str | None = None) -> Running:
+        """The totals after one more charge, for a part or for all."""
         count = self.stated + stated
-        if part is None:
+        if part is None or self.corrected:
             return replace(self, spent=_moved(self.spent, caps, when, epsilon), stated=count)
         total, sums = self.parts.get(part, (Fraction(0), ()))
-        own, admitted = (total + epsilon, _moved(sums, caps, when, epsilon)), self.admitted
-        if admission is not None:
-            file = admitted.get(str(admission), {})
-            admitted = {**admitted, str(admission): {**file, part: file.get(part, Fraction(0)) + epsilon}}
-        after = replace(self, stated=count, parts={**self.parts, part: own}, admitted=admitted)
-        return replace(after, most=max(self.most, after.moved(part, admission)))
-
-    def with_correction(self, version: str) -> Running:
-        """The totals when a version is known to supersede another, by its digest: it may have moved people."""
-        if version in self.corrected:
-            return self
-        after = replace(self, corrected=(*self.corrected, version))
-        return replace(after, most=max(self.most, after.moved(None)))
+        own = (total + epsilon, _moved(sums, caps, when, epsilon))
+        return replace(self, stated=count, parts={**self.parts, part: own})
 
 
 def _period_sums(told: Mapping[str, Any]) -> PeriodSums:

@@ -99,7 +99,7 @@ def release(
         margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
         confidence  how often the intervals cover. "0.95"
         simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
-        supersedes  the version whose release this one corrects; record and page say so
+        supersedes  the version that this one corrects. Record and page say so
         reason      why it was corrected, published as you write it: put no number from the data in it. "late registrations"
 
     Of these the last five are no part of the question: they cost nothing, and may be asked for later.
@@ -113,7 +113,7 @@ def release(
     """
     asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
     coverage = Confidence.of(confidence, simultaneous)
-    corrects = Correction.of(supersedes, reason, version, part)
+    corrects = Correction.of(supersedes, reason, version)
     walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
     return walk.releases[0]
 
@@ -160,7 +160,7 @@ def release_to(
         )
     asked = Asked.of_audiences(_question(question, parts), dataset, version, audiences, part)
     coverage = Confidence.of(confidence, simultaneous)
-    corrects = Correction.of(supersedes, reason, version, part)
+    corrects = Correction.of(supersedes, reason, version)
     walk = _walked(table, ledger, asked, margins, coverage, fresh, corrects, confirm, progress, dates)
     return handed_out(walk.releases, asked, walk.charged)
 
@@ -180,6 +180,8 @@ def preview(
     margins: Any = (),
     confidence: Rational = "0.95",
     simultaneous: bool = False,
+    supersedes: str | None = None,
+    reason: str | None = None,
     check: bool = False,
     progress: Progress | None = None,
     **parts: Unpack[QuestionParts],
@@ -198,8 +200,9 @@ def preview(
     """
     asked = Asked.at_level(_question(question, parts), dataset, version, alpha, epsilon, part, rho)
     coverage = Confidence.of(confidence, simultaneous)
+    corrects = Correction.of(supersedes, reason, version)
     with opened_ledger(ledger) as book:
-        allowed = _allowed(table, book, asked, margins, dates=dates)
+        allowed = _allowed(table, book, asked, margins, corrects, dates)
         table = whole_table(table)
         ready = _counted(table, book, asked, allowed, coverage, progress)
         compared = _compared(book, asked, allowed, ready) if check else None
@@ -265,7 +268,6 @@ def _walked(
         allowed = _allowed(table, book, asked, margins, corrects, dates)
         if allowed.answer is not None and allowed.spelling is not None:
             check_file(Path(table))  # it need not be read, but one that is not there was mistyped
-            _note_correction(book, asked, allowed)
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, confidence)
         else:
             table = whole_table(table)
@@ -274,19 +276,12 @@ def _walked(
                 check_part_has_rows(allowed.terms, asked.part, ready.numbers)
             elif not ready.sheets[0].draws_nothing or not ready.numbers.has_rows:
                 ready = _confirmed(_compared(book, asked, allowed, ready), confirm, ready)
-            _note_correction(book, asked, allowed)
             walk = _drawn(book, asked, allowed, ready, fresh, progress)
     tell(progress, "done", 1.0)
     if allowed.corrects is None:
         return walk
     said = {"supersedes": allowed.corrects.written}
     return replace(walk, releases=[replace(made, record={**made.record, **said}) for made in walk.releases])
-
-
-def _note_correction(book: Ledger, asked: Asked, allowed: _Allowed) -> None:
-    """Tell the ledger of a correction, before anything is drawn or shown: where there are parts, it may have moved people."""
-    if allowed.corrects is not None and allowed.terms.parts is not None:
-        book.note_correction(asked.dataset, asked.version, allowed.corrects.version)
 
 
 @dataclass(frozen=True)
@@ -318,9 +313,11 @@ def _allowed(
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if is_file else None
         if admission is None:
+            if corrects is not None and not is_file:
+                corrects.check_known(said.terms, None)
             return _Allowed(said, names, corrects=corrects, reading=reading)
         spelling = spelling_of(asked, admission.columns, said.terms)
-        corrects = None if corrects is None else corrects.found(said, spelling)
+        corrects = None if corrects is None else corrects.found(said, spelling, admission)
         reading = Reading.from_dict(admission.reading)
         stored = said.stored(spelling.question, admission.number)
         return _Allowed(said, names, admission, spelling, stored, corrects, reading)
@@ -383,10 +380,8 @@ def _sheet(
 def _compared(book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready) -> QuestionCheck:
     """The question beside what it counted, for whoever holds the data; nothing of it is kept."""
     findings = tuple(question_findings(ready.numbers, asked.part))
-    file = None if ready.admission is None else ready.admission.number
-    balance, sheet = book.balance(asked.dataset, asked.part, admission=file), ready.sheets[0]
-    moved = Fraction(0) if allowed.corrects is None else allowed.said.moved_by(asked.version)
-    left = min([max(balance.left - moved, Fraction(0)), *(period.left for period in balance.periods)])
+    balance, sheet = book.balance(asked.dataset, asked.part), ready.sheets[0]
+    left = min([balance.left, *(period.left for period in balance.periods)])
     free = allowed.answer is not None or not sheet.charge  # what is stored is not paid for again
     charge = Fraction(0) if free else Price(sheet.charge, asked.measure).under(allowed.terms)
     cut = units_cut(ready.numbers.first.cut, asked.question, allowed.terms)

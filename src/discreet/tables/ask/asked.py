@@ -20,7 +20,7 @@ from ...exact.rho import Rho
 from ...exact.written import did_you_mean
 from ...ledger.chain import canonical as one_text
 from ...ledger.entries import Consulted
-from ...ledger.ledger import Terms
+from ...ledger.ledger import Admission, Terms
 from ...ledger.periods import part_name
 from ...ledger.terms import part_given
 from ...mechanism import Mechanism
@@ -376,20 +376,14 @@ class Correction:
     line: int | None = None  # where the ledger has one
 
     @classmethod
-    def of(cls, version: object, reason: object, own: object, part: object = None) -> Self | None:
-        """As whoever releases version `own`, or a part of it, says it; None where nothing is corrected."""
+    def of(cls, version: object, reason: object, own: object) -> Self | None:
+        """As whoever releases version `own` says it; None where nothing is corrected."""
         if version is None:
             if reason is not None:
                 raise ReleaseError("A reason is for a correction: name the version it corrects with supersedes, too.")
             return None
         if not (isinstance(version, str) and version and encodable(version)):
             raise ReleaseError('supersedes is the name of an earlier version of the data, such as "2026-01".')
-        if part is not None:
-            raise ReleaseError(
-                "A correction may move people from one part to another, who would then be in the reports of both: it counts every "
-                "part, and is charged to all of them. Leave out the part; to correct one alone, name it in the question, "
-                "such as count=\"month = '2026-01'\"."
-            )
         if version == own:
             raise ReleaseError(
                 f"Version {show(version)} cannot supersede itself: admit the corrected data as another version, and name "
@@ -403,17 +397,26 @@ class Correction:
         return cls(version, reason.strip())
 
     @classmethod
-    def recorded(cls, written: Any, own: object, part: object = None) -> Self | None:
+    def recorded(cls, written: Any, own: object) -> Self | None:
         """As a record has it."""
         if written is None:
             return None
         line = written["line"]
-        made = cls.of(written["version"], written["reason"], own, part)
+        made = cls.of(written["version"], written["reason"], own)
         if made is None or not (line is None or type(line) is int):
             raise ReleaseError("What the record says of a correction cannot be read.")
         return replace(made, line=line)
 
-    def found(self, said: Consulted, spelling: Spelling) -> Self:
+    def check_known(self, terms: Terms, admission: Admission | None) -> None:
+        """Refuse a correction of which the ledger does not know, where there are parts: it may have moved people between them."""
+        if terms.parts is not None and (admission is None or admission.supersedes is None):
+            raise ReleaseError(
+                f"{terms.name!r} has parts, and a correction may move people from one to another, so that it is declared when its "
+                "data are admitted (--supersedes of discreet admit). Nothing was charged: admit the corrected file so, under a "
+                "version of its own."
+            )
+
+    def found(self, said: Consulted, spelling: Spelling, own: Admission) -> Self:
         """The same with the line of the release that is corrected. A version that was never admitted was mistyped."""
         earlier = said.admission(self.version)
         if earlier is None:
@@ -423,6 +426,12 @@ class Correction:
                 f"No version {show(self.version)} of {said.terms.name!r} was admitted.{did_you_mean(self.version, others)} "
                 f"Admitted: {', '.join(known)}. Nothing was charged."
             )
+        if earlier.number > own.number:
+            raise ReleaseError(
+                f"Version {show(self.version)} was admitted after version {show(own.version)}, which cannot correct it. "
+                "Nothing was charged: name an earlier version with supersedes."
+            )
+        self.check_known(said.terms, own)
         answer = said.stored(self.question(spelling), earlier.number)
         return replace(self, line=None if answer is None else answer.charge)
 

@@ -194,9 +194,13 @@ def admit(
     domain: Any = None,
     sum: Any = None,
     codes: Sequence[str] = (),
+    supersedes: str | None = None,
     progress: Progress | None = None,
 ) -> Profile:
     """Admit a file as a version of a data set: its content is checked, with a report for you alone; then others may ask about it.
+
+        supersedes  the version that this one corrects. Where the terms declare parts, it may move people from one to another: from
+                    then on everything that is charged counts for all of them
 
     How it is read and what it is compared with is said as for `profile`. Returns the report. A grave finding refuses the file;
     the report is the error's `report`.
@@ -240,7 +244,15 @@ def admit(
             if earlier.version != version and said.is_admitted(earlier, digest):
                 report = replace(report, findings=(*report.findings, _admitted_before(earlier, file, reading)))
         named = [find_column(name, report.names) or name for name in codes]
-        book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names, codes=named)
+        book.note_admission(
+            dataset,
+            version,
+            data=digest,
+            reading=reading.to_dict(),
+            columns=report.names,
+            codes=named,
+            supersedes=supersedes,
+        )
     return report
 
 

@@ -69,7 +69,7 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     if asked.audiences:
         release = for_audience(release, str(record["audience"]["name"]), number_in(record["audience"]["charged"]))
     release = release.presented(**record["presentation"])
-    corrects = Correction.recorded(record["supersedes"], record["version"], record["part"])
+    corrects = Correction.recorded(record["supersedes"], record["version"])
     said = {"discreet": record["discreet"], "supersedes": None if corrects is None else corrects.written}
     return Rebuilt(sheet, replace(release, record={**release.record, **said}))
 

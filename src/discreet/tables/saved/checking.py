@@ -13,7 +13,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
@@ -410,10 +410,10 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
     earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
     if corrects is not None and corrects.line not in (None, *earlier):
         yield f"Line {corrects.line} is not the release that it says it corrects."
-    with ledger.consult(name) as said:
-        known = corrects is None or said.is_correction(record["version"])
-    if not known:
-        yield "The ledger does not know that this version corrects another."
+    if corrects is not None and terms.parts is not None:
+        admitted = ledger.admission(name, record["version"])
+        if admitted is None or admitted.supersedes is None:
+            yield "The ledger does not know that this version corrects another."
     totals = _spent_by_line(history, record["part"])
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
@@ -458,14 +458,13 @@ def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]
     """What counted as spent after each line: for a part, or else for the one that had spent most."""
     totals, spent, running = list[Fraction](), Fraction(0), Running()
     for entry in history:
-        cost, own, file = entry.charged, entry.facts.get("part"), entry.facts.get("admission")
+        cost, own = entry.charged, entry.facts.get("part")
         if cost is not None:
-            most = running.counted(spent, own, file) + cost
-            running = running.charged((), "", cost, stated=False, part=own, admission=file)
+            most = running.counted(spent, own) + cost
+            running = running.charged((), "", cost, stated=False, part=own)
             spent = max(spent, most)
-        elif entry.kind == "corrected":
-            before, running = running, running.with_correction(str(entry.facts["version"]))
-            spent += running.most - before.most
+        elif "correction" in entry.facts:
+            running = replace(running, corrected=True)
         totals.append(running.counted(spent, part))
     return totals
 
