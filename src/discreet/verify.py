@@ -3003,12 +3003,10 @@ class Release:
             return f"{words}; the commitment to its reports was not opened"
         stored = self._stored()
         right = _opens(told.opened[line], stored, told.lines[answered - 1]["commitment"])
-        again = f"Line {answered} is committed to another text: it may be the same answer, "
-        _unknown(right or self.field("repeated") is not True, f"{again}asked again in another order.")
-        moved = re.search(r'"(own|document)":\{(?!"format")', stored)  # whose order nothing tells
-        _unknown(right or moved is None, f"{again}with the fields of its mechanisms in another order.")
-        _claim(right, f"Line {answered} is committed to other reports than those in the record.")
-        return f"{words}; its reports and mechanisms are those that line {answered} is committed to"
+        again = "the same answer, asked again in another order or in other words."
+        _unknown(right or self.field("repeated") is not True, f"Line {answered} has another text: it may be {again}")
+        _claim(right, f"Line {answered} is committed to another question or answer than those in the record.")
+        return f"{words}; question, reports and mechanisms are those that line {answered} is committed to"
 
     @property
     def shows_less(self) -> bool:
@@ -3020,18 +3018,14 @@ class Release:
         return _amount(_field(self.field("budget"), name, "budget"), name)
 
     def _stored(self) -> str:
-        """The answer as the ledger stores it: what its commitment is a digest of."""
-        head = {"format": "discreet-answer", "version": VERSION, "by": self.by, "keys": self.cells}
-        own = {} if isinstance(self.question["mechanism"], str) else {"own": self.question["mechanism"]}
-        return json.dumps({**head, **own, **_in_order(self.field("answer"))}, separators=(",", ":"))
-
-
-def _in_order(value: Any) -> Any:
-    """An answer with its fields as the ledger writes them, whatever became of their order; the files of mechanisms as they are."""
-    if isinstance(value, dict):
-        ordered = [*(x for x in _ANSWER.split() if x in value), *(x for x in value if x not in _ANSWER.split())]
-        return {x: value[x] if x == "document" else _in_order(value[x]) for x in ordered}
-    return [*map(_in_order, value)] if isinstance(value, list) and value and isinstance(value[0], dict) else value
+        """The answer as the ledger stores it, with all that was asked: what its commitment is a digest of."""
+        asked = {name: self.field(name) for name in ("version", "part", "supersedes")}
+        told = {"format": "discreet-answer", "version": VERSION, "asked": asked, "question": self.question}
+        answer = self.field("answer")
+        _shape(not answer.keys() & told.keys() and answer.keys() <= set(_ANSWER), "The answer has other fields.")
+        told |= answer
+        texts = [f'"{x}":{json.dumps(told[x], sort_keys=True, separators=(",", ":"))}' for x in _ANSWER if x in told]
+        return "{" + ",".join(texts) + "}"
 
 
 def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: str) -> dict[str, Any]:
@@ -3041,10 +3035,7 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
 
 _PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
-_ANSWER = (
-    "statistic name kind where part among column grid missing by keys sizes own document family alpha q change digest measures "
-    "mechanisms tiers checked reports totals"
-)
+_ANSWER = ("format", "version", "asked", "question", "sizes", "measures", "tiers", "checked", "reports", "totals")
 _STATISTIC = "name kind what where among column low high step missing part epsilon rho alpha change pair"
 
 
@@ -3357,19 +3348,30 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
     whole = release.record.get("audience") is None
     opened = ledger is not None and whole and type(line) is int and line in ledger.opened
     beyond = ("that these are the reports that were drawn: ask for an export that opens the commitment to them",)
-    corrects = () if release.record.get("supersedes") is None else ("which release it corrects, and why",)
+    fields = _WORDS if opened else f"{_WORDS}, {_OPENED}"
     return Verdict(
         f"a release from the data set {dataset}, version {version}",
         tuple(findings),
-        (*(() if opened else beyond), *corrects, *_BEYOND_RELEASE),
+        (
+            *(() if opened else beyond),
+            *_BEYOND_RELEASE,
+            f"the page, and fields of the record that are not compared: {fields}",
+        ),
         not opened,
     )
 
 
+# Fields that follow from others (discreet check-release derives them), and what the publisher is free to choose
+_WORDS = (
+    "discreet, repeated, protects, person, beware, interval, estimate, published, fitted, no_estimate, errors, "
+    "mechanisms.citation, purpose, table_columns, checked, presentation, confidence, simultaneous, margins, audience.name"
+)
+# what an opened commitment confirms
+_OPENED = "version, question, answer, supersedes, statistics, audiences, by, columns"
 _NO_LEDGER = "That it was charged: no ledger was given. Ask for the exported one, and give it to this program too."
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
-    "estimates, standard errors, fitted numbers, intervals of totals and the words of record and page: discreet check-release does",
+    "estimates, standard errors, fitted numbers and intervals of totals: discreet check-release does",
     "who wrote it: a digest is no signature, so compare it with the one that the publisher names",
 )
 

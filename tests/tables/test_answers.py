@@ -68,7 +68,7 @@ def contents_of(made):
 
 
 def head_of(made, measures, sizes) -> str:
-    return head_text(made.question, drawn_by(made.question, measures, contents_of(made), sizes))
+    return head_text(made, drawn_by(made.question, measures, contents_of(made), sizes))
 
 
 def read(text, made):
@@ -108,7 +108,7 @@ def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
     asked(people, ledger)
     document = json.loads(stored(ledger)[0])
     assert (document["format"], document["version"]) == ("discreet-answer", 1)
-    assert document["keys"] == [[k, 1] for k in range(6)]
+    assert document["question"]["domain"]["keys"] == [[k, 1] for k in range(6)]
     assert [(e["family"], e["sizes"]) for e in document["measures"][0]["mechanisms"]] == [
         (None, [0]),
         ("explicit_fair", [5, 40, 64]),
@@ -122,14 +122,14 @@ def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
     written = json.loads(stored(ledger)[0])
     entry = written["measures"][0]["mechanisms"][1]
     assert entry == {"sizes": SIZES, "own": True}
-    (tmp_path / "own.json").write_text(json.dumps(written["own"]))
+    (tmp_path / "own.json").write_text(json.dumps(written["question"]["mechanism"]))
     assert dt.load(tmp_path / "own.json").digest == own.digest
     other, measures, sizes = a_question()  # somebody who has the text alone
     document = json.loads(answer_text([np.zeros(5)], head_of(other, measures, sizes)))
     document["measures"][0]["mechanisms"] = [entry]
     with pytest.raises(ReleaseError, match="lacks the mechanism that drew it"):
         read(json.dumps(document), other)
-    document["own"] = written["own"]
+    document["question"]["mechanism"] = written["question"]["mechanism"]
     assert {m.digest for m in read(json.dumps(document), other).measures[0].plan.values()} == {own.digest}
 
 
@@ -211,7 +211,9 @@ def test_a_mechanism_that_is_the_stored_one_is_not_built_again():
     assert read(text, a_question(own)[0]).asked.question.mechanism is own
     twin = own.truncate(0, 200)  # nothing is cut off
     assert twin == own
-    assert read(text, a_question(twin)[0]).asked.question.mechanism.recipe == own.recipe != twin.recipe
+    again = read(text, a_question(twin)[0]).asked.question.mechanism.recipe
+    assert (again.family, {*again.parameters}) == (own.recipe.family, {*own.recipe.parameters}) != (twin.recipe.family,)
+    assert {*again.parameters} != {*twin.recipe.parameters}
 
 
 @pytest.mark.parametrize(

@@ -405,7 +405,8 @@ def _drawn(
     if first.draws_nothing:  # public zeros alone: nothing is spent
         releases = [sheet.filled(*sheet.zeros(), allowed.said.totals_of(asked.part), None) for sheet in sheets]
         return _Walk(releases, Fraction(0))
-    heads = [head_text(sheet.question, sheet.drawn_by) for sheet in sheets]
+    corrects = None if allowed.corrects is None else allowed.corrects.written
+    heads = [head_text(sheet.asked, sheet.drawn_by, corrects) for sheet in sheets]
     reports = sum(sheet.reports for sheet in sheets)
     with book.room(sum(map(len, heads)) + reports * _LONGEST):
         begun = book.begin(

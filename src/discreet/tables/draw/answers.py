@@ -8,13 +8,14 @@ answer says which ones were used, and is always read with those, never with toda
 
 and, where totals were measured, "tiers": [the same for each of them, with "by" and "keys" of its totals] and "totals": [their
 reports], and "checked": true where the question was compared with the data before it was paid for. The
-record of a release holds this beside its question. The ledger, which knows the question by its identity alone, stores with it the
-groups, and the mechanism of one's own if there is one:
+record of a release holds this beside its question. The ledger stores it with all that was asked, so that its commitment, once it
+is opened, confirms question, version, part and correction of a published record, too:
 
-    {"format": "discreet-answer", "version": 1, "by": [column, ...], "keys": [[value, ...], ...], "own": document, ...}
+    {"format": "discreet-answer", "version": 1, "asked": {"version": ..., "part": ..., "supersedes": ...}, "question": {...}, ...}
 
-Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
-Names only distinguish statistics that are otherwise alike: the question itself has none.
+The text has these fields in one order (`ORDER`) and all below them sorted by name: whoever has the record can write it again.
+Reports stand in the order of the question's groups, one list for each measure; whoever asks in another order gets them in that
+order. Names only distinguish statistics that are otherwise alike: the question's identity has none.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level, or q, are written as that, for
 all sizes of group at once, with a digest over their distributions; every design is written whole, as its file.
 
@@ -40,7 +41,7 @@ from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
 from ...mechanism import Mechanism
 from ...questions.domain import Domain
-from ...questions.question import Question
+from ...questions.question import OTHER, Question
 from ..ask.asked import Asked
 from .choices import gaussian_noise, made, open_noise
 from .measures import Measure, Plan, Tier, bounded, tiers_for, unplanned
@@ -50,6 +51,7 @@ Document = dict[str, Any]
 Reports = list[NDArray[Any]]  # of each measure
 
 FORMAT = "discreet-answer"
+ORDER = ("format", "version", "asked", "question", "sizes", "measures", "tiers", "checked", "reports", "totals")
 
 
 def drawn_by(
@@ -92,16 +94,32 @@ def reports_of(reports: Sequence[NDArray[Any]], totals: Sequence[Sequence[NDArra
     return {**drawn, **({"totals": [[r.tolist() for r in tier] for tier in totals]} if totals else {})}
 
 
-def head_text(question: Question, drawn: Document) -> str:
+def head_text(asked: Asked, drawn: Document, supersedes: Document | None = None) -> str:
     """All of a stored answer but the reports, as JSON: it is written before anything is charged."""
-    own = {"own": files.document(question.mechanism)} if isinstance(question.mechanism, Mechanism) else {}
-    head = {"format": FORMAT, "version": VERSION, "by": list(question.by), "keys": question.cells, **own, **drawn}
-    return json.dumps(head, separators=(",", ":"))
+    said = {"version": asked.version, "part": asked.part, "supersedes": supersedes}
+    return _text({"format": FORMAT, "version": VERSION, "asked": said, "question": asked.question.to_dict(), **drawn})
 
 
 def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
     """An answer as it is stored, with the text that `head_text` gave."""
-    return f"{head[:-1]},{json.dumps(reports_of(reports, totals), separators=(',', ':'))[1:]}"
+    return f"{head[:-1]},{_text(reports_of(reports, totals))[1:]}"
+
+
+def recorded_text(record: Mapping[str, Any]) -> str:
+    """The answer of a record as the ledger stores it, if nothing was changed."""
+    said = {name: record[name] for name in ("version", "part", "supersedes")}
+    answer = {"format": FORMAT, "version": VERSION, "asked": said, "question": record["question"], **record["answer"]}
+    return _text(answer)
+
+
+def _text(answer: Document) -> str:
+    """The fields of an answer in their order, those below them by name."""
+    fields = (
+        f'"{name}":{json.dumps(answer[name], sort_keys=True, separators=(",", ":"))}'
+        for name in ORDER
+        if name in answer
+    )
+    return f"{{{','.join(fields)}}}"
 
 
 def stored_document(text: str) -> Document:
@@ -110,11 +128,20 @@ def stored_document(text: str) -> Document:
     check_version(
         "stored answer", content.get("version"), instead="ask under a new version of the data, which is charged"
     )
-    return dict(content)
+    return of_its_question(content)
+
+
+def of_its_question(content: Mapping[str, Any]) -> Document:
+    """A stored answer with the groups and the mechanism of one's own that its question has."""
+    question = content["question"]
+    by, own = question["by"], question["mechanism"]
+    pooled = [[OTHER] * len(by)] if question["pool_other"] else []
+    said = {"by": by, "keys": [*question["domain"]["keys"], *pooled]}
+    return {**content, **said, **({"own": own} if isinstance(own, Mapping) else {})}
 
 
 def recorded_document(answer: Mapping[str, Any], question: Question) -> Document:
-    """The answer in a record, with what its question says, as the ledger would store it."""
+    """The answer in a record, with what its question says."""
     own = {"own": question.mechanism} if isinstance(question.mechanism, Mechanism) else {}
     return {"by": list(question.by), "keys": question.cells, **own, **answer}
 
@@ -159,10 +186,9 @@ def _own(content: Mapping[str, Any], question: Question) -> Mechanism | None:
     given, own = question.mechanism, content.get("own")
     if own is None or isinstance(own, Mechanism):
         return own
-    stored = _loaded(own)
-    if isinstance(given, Mechanism) and given == stored and given.recipe == stored.recipe:
+    if isinstance(given, Mechanism) and files.document(given) == own:
         return given  # what was built for it is there
-    return stored
+    return _loaded(own)
 
 
 def _loaded(document: Document) -> Mechanism:

@@ -29,7 +29,7 @@ from ...sharing.cascades import Cascade
 from ..ask.asked import Asked, audience_levels
 from ..publish.readings import members
 from ..publish.released import Release, amount, asked_in_words, repeated_words
-from .answers import Document
+from .answers import Document, of_its_question
 from .measures import Measure
 
 Indices = NDArray[np.int64]
@@ -152,4 +152,4 @@ def answers_of(text: str) -> list[Document]:
         content.get("version"),
         instead="ask under a new version of the data, which is charged",
     )
-    return list(content["answers"])
+    return [of_its_question(answer) for answer in content["answers"]]

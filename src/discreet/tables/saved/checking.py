@@ -13,7 +13,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
@@ -60,6 +60,7 @@ class ReleaseVerdict(Result):
 
     path: str
     checks: tuple[Check, ...]
+    beyond: tuple[str, ...] = ()  # fields of the record that were compared with nothing
 
     @property
     def holds(self) -> bool:
@@ -78,7 +79,8 @@ class ReleaseVerdict(Result):
     def view(self) -> View:
         words = {True: "yes", False: "NO", None: "not checked"}
         rows = tuple((check.matter, words[check.held], check.told) for check in self.checks)
-        return View(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows)
+        notes = (f"{_BEYOND}: {', '.join(self.beyond)}.",) if self.beyond else ()
+        return View(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows, notes)
 
     def _verdict(self) -> str:
         """A short verdict; what could not be checked comes first."""
@@ -93,6 +95,7 @@ class ReleaseVerdict(Result):
             "holds": self.holds,
             "complete": self.complete,
             "checks": [plain(vars(check)) for check in self.checks],
+            "not_compared": list(self.beyond),
         }
 
 
@@ -102,6 +105,7 @@ class Case:
 
     saved: Saved
     ledger: Ledger | None = None
+    asked_otherwise: list[str] = field(default_factory=list)  # in what a repeated question differs from the stored one
 
     @cached_property
     def rebuilt(self) -> Rebuilt:
@@ -113,6 +117,9 @@ class Case:
         return told if writer == version("discreet") else Unknown(f"It was written by discreet {writer}. {told}")
 
 
+_BEYOND = "Not compared, since whoever publishes may choose it"
+# how the stored answer is shown costs nothing and may be chosen anew; what follows from it was made again and compared
+_CHOSEN = ("discreet", "repeated", "presentation", "confidence", "simultaneous", "margins", "audience.name")
 Checker = Callable[[Case], Iterator[str | Unknown]]
 CHECKERS: dict[str, Checker] = {}  # by matter, in the order in which they are shown
 _BROKEN = (
@@ -161,7 +168,8 @@ def check_release(
 
 
 def _checked(case: Case) -> ReleaseVerdict:
-    return ReleaseVerdict(str(case.saved.path), tuple(judged(case, matter) for matter in CHECKERS))
+    checks = tuple(judged(case, matter) for matter in CHECKERS)
+    return ReleaseVerdict(str(case.saved.path), checks, (*_CHOSEN, *case.asked_otherwise))
 
 
 def judged(case: Case, matter: str) -> Check:
@@ -382,7 +390,7 @@ def _ledger(case: Case) -> Iterator[str | Unknown]:
         yield Unknown("No ledger was given, and only the ledger can tell whether these are the stored reports.")
     else:
         try:
-            yield from differences(case.ledger, case.saved.record, case.rebuilt)
+            yield from differences(case.ledger, case.saved.record, case.rebuilt, case.asked_otherwise)
         except LedgerError as error:
             yield f"{error} If the release was made with another ledger, give that one."
 
@@ -392,7 +400,9 @@ def _ledger(case: Case) -> Iterator[str | Unknown]:
 # Question and answer of the record must be these; the release follows from them.
 
 
-def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> Iterator[str | Unknown]:
+def differences(
+    ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt, asked_otherwise: list[str]
+) -> Iterator[str | Unknown]:
     """What does not fit, or could not be compared. A chain that was changed is a LedgerError."""
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
@@ -450,6 +460,10 @@ def differences(ledger: Ledger, record: Mapping[str, Any], rebuilt: Rebuilt) -> 
             else answers_of(answer.text)[record["audiences"].index(record["alpha"])]
         )
         yield from _unlike(rebuilt, stored, f"the stored answer of line {line}")
+        words = _asked_otherwise(record, stored)
+        if words and not record["repeated"]:
+            yield f"Line {line} was asked with another {words[0]}."
+        asked_otherwise += words
     except DiscreetError:
         yield f"The question is not that of the stored answer of line {line}."
 
@@ -479,6 +493,13 @@ def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterato
             yield f"{what} are not those of {answer}."
     if drawn.asked.question.to_dict()["mechanism"] != sheet.question.to_dict()["mechanism"]:
         yield f"The mechanism in the question is not described as in {answer}."
+
+
+def _asked_otherwise(record: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
+    """The fields in which a record differs from what was asked when its answer was stored: words that the ledger knows as one."""
+    asked, was = record["question"], stored["question"]
+    fields = [f"question.{name}" for name in {**was, **asked} if asked.get(name) != was.get(name)]
+    return [*fields, *(name for name, said in stored["asked"].items() if record[name] != said)]
 
 
 _PARTS = {

@@ -13,8 +13,7 @@ from ...errors import DiscreetError, FileError
 from ...exact.arithmetic import show
 from ...files import file_name
 from ...ledger.ledger import Ledger
-from ...questions.question import Question
-from ..draw.answers import head_text
+from ..draw.answers import recorded_text
 from ..publish.record import record_of
 from .release_files import MARK
 
@@ -104,8 +103,7 @@ def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -
             why = "shows less than the ledger stores, which has the reports of other audiences too"
         else:
             stored = ledger.answer(dataset, record["ledger_line"])
-            text = head_text(Question.from_dict(record["question"]), record["answer"])
-            if stored is None or stored.text != text:
+            if stored is None or stored.text != recorded_text(record):
                 why = "is not the stored answer word by word: it was changed, or asked again in another order or by other names"
     except (DiscreetError, LookupError, TypeError, ValueError):
         why = "cannot be read as the record of a release"
