@@ -1,4 +1,4 @@
-"""Which items of a person count, by the definition (docs/theory/sums.md), and that no number of rows of one person is too many."""
+"""Which items of a person count, by the definition (docs/theory/sums.md), and how many rows one person may have."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from discreet.engines import duckdb as counting
-from discreet.engines.count_sql import CountQuery
+import discreet as dt
+from discreet.engines import count_people
+from discreet.engines.count_people import MOST_ROWS
 from discreet.engines.duckdb import count_each
+from discreet.errors import TableInputError
 from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
 from discreet.questions.statistic import SumOf
+from discreet.tables.count import findings
 from tests.cells import for_each
 from tests.engines.one_count import kept_of
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 KEYS = ["c", "a", "b"]  # and others, which are the last in every order
 MOST = 3
@@ -127,70 +131,37 @@ def test_the_items_that_count_are_those_of_the_definition(counted, other, part):
         assert found[1] == cut
 
 
-@pytest.mark.long
-@for_each("counted, other, part", [("units", True, None), ("rows", False, "1"), ("p", True, "1"), ("rows", True, None)])
-def test_people_who_do_not_fit_in_memory_are_counted_place_by_place(counted, other, part):
-    """With an engine that has no room for anybody's items as a whole: only for those of a quarter of all places."""
-    rows, asked, ranges = table_of(5, 30), {}, []
-    people_sql, one_sql, ask = CountQuery.by_people, CountQuery.by_places_of_one, counting._EngineRun.ask
-
-    def by_people(query, here):
-        asked[sql := people_sql(query, here)] = f"SELECT count(*) > 0 AS full FROM {query.rows()} WHERE {here}"
-        return sql
-
-    def by_places(query, here, first, end, *more):
-        asked[sql := one_sql(query, here, first, end, *more)] = f"SELECT {4 * (end - first) > query.places} AS full"
-        ranges.append((first, end))
-        return sql
-
-    def no_room(run, sql, start, end):
-        if sql in asked and ask(run, asked[sql], start, end)["full"][0]:
-            raise duckdb.OutOfMemoryException("no room")
-        return ask(run, sql, start, end)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(CountQuery, "by_people", by_people)
-        patch.setattr(CountQuery, "by_places_of_one", by_places)
-        patch.setattr(counting._EngineRun, "ask", no_room)
-        found = engine(rows, counted, other, part)
-    expected, cut = defined(rows, counted, other, part)
-    assert len(set(ranges)) >= 7
-    np.testing.assert_array_equal(found[0], expected)
-    assert found[1] == cut
+def giant(many, others=50):
+    """One person with many different rows, and others with one each."""
+    x = np.arange(many + others)
+    return pa.table({"u": np.where(x < many, 0, x), "p": x, "g": x % 3})
 
 
 @pytest.mark.long
 @for_each("counted", ("rows", "p"))
-def test_one_person_may_have_more_rows_than_memory_has_room_for(counted):
-    """150,000 different rows of one person in 24 MB, of which each would need about 200 bytes: as many count as of anybody."""
-    many, others = 150_000, 50
-    x = np.arange(many + others)
-    table = pa.table({"u": np.where(x < many, 0, x), "p": x, "g": x % 3})
-    failed, ask = [], counting._EngineRun.ask
-
-    def watched(run, sql, start, end):
-        try:
-            return ask(run, sql, start, end)
-        except duckdb.OutOfMemoryException:
-            failed.append(sql)
-            raise
-
+def test_one_person_may_have_as_many_rows_as_admission_lets_pass(counted):
+    """In the memory that a release has, and each third of the rows in one group; with less of it a sentence says so."""
+    table, some = giant(MOST_ROWS), [f"p > {k}" for k in range(6)]
+    asked = {"predicates": [None, *some], "by": ["g"], "domain": Domain.of({"g": range(3)}), "unit": "u"}
+    asked |= {"sums": [SumOf("p", Grid(0, 2**20))], "counted": counted, "max_rows": 9}
+    seen = count_each(table, **asked).counts[0]
+    np.testing.assert_array_equal(seen.sizes, np.bincount(np.arange(MOST_ROWS, MOST_ROWS + 50) % 3, minlength=3) + 3)
+    assert (seen.cut, seen.dropped) == (1, MOST_ROWS - 9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting._EngineRun, "ask", watched)
-        seen = count_each(
-            table,
-            predicates=[None],
-            sums=[SumOf("p", Grid(0, 2**20))],
-            by=["g"],
-            domain=Domain.of({"g": range(3)}),
-            unit="u",
-            counted=counted,
-            max_rows=9,
-            memory_mb=24,
-        ).counts[0]
-    assert failed  # it was tried at once
-    here = np.bincount(x[many:] % 3, minlength=3)
-    np.testing.assert_array_equal(
-        seen.sizes, here + 3
-    )  # a third of a person's rows is in each group, and so of the nine
-    assert (seen.cut, seen.dropped) == (1, many - 9)
+        patch.setattr(count_people, "_MOST_PARTS", 4)
+        with pytest.raises(TableInputError, match="needs more than 24 MB of memory"):
+            count_each(table, memory_mb=24, **asked)
+
+
+def test_admission_refuses_a_person_with_more_rows(tmp_path, monkeypatch):
+    """Only where ids identify people, and one row fewer is admitted."""
+    monkeypatch.setattr(findings, "MOST_ROWS", 20)
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("people", "1", unit="u")
+        book.create("rows", "1")
+        for many, others in ((20, 3), (21, 4)):
+            pq.write_table(giant(many, others), tmp_path / f"{many}.parquet")
+        dt.admit(tmp_path / "20.parquet", dataset="people", ledger=book)
+        dt.admit(tmp_path / "21.parquet", dataset="rows", ledger=book)
+        with pytest.raises(TableInputError, match="ids with more than 20 rows"):
+            dt.admit(tmp_path / "21.parquet", dataset="people", version="2", ledger=book)

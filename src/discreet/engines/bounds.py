@@ -16,7 +16,7 @@ from ..questions.statistic import SumOf
 from .adding import SumSql
 from .duckdb import bind, names_in
 from .guard import Guarded
-from .locked_engine import LockedEngine
+from .locked_engine import locked_engine
 from .reading import Reading
 from .sources import open_table
 from .table_source import TableSource, unlike
@@ -48,7 +48,7 @@ def outside_bounds(
     person = None if unit is None else names_in([unit], source)[0]
     columns = [names_in([one.column], source)[0] for one in sums]
     asked = [None if one.where is None else parse(one.where, source.names) for one in sums]
-    with Guarded(lambda: source.failure or _broken()), LockedEngine(_MEMORY_MB) as connection:
+    with Guarded(lambda: source.failure or _broken()), locked_engine(_MEMORY_MB) as connection:
         used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
         types = bind(connection, source, sorted(used), person)
         adding = [SumSql(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]

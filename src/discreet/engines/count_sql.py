@@ -1,7 +1,7 @@
 """The SQL of a count, and what it finds: true counts and sums of a table's groups, exact, private, the same in every order of keys.
 
-The SQL says what is read of each row, how rows or people are put together, and digests of what was counted. Digests of rows and
-texts of ids are the same for the same content, whatever the engine, the order or the kind of table.
+The SQL says what is read of each row, and how rows or people are put together. Texts of ids and items are the same for the same
+content, whatever the engine, the order or the kind of table.
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ class CountQuery:
 
     groups: KeyMatch
     conditions: Sequence[str]
-    digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     adding: Sequence[SumSql]
     meant: Mapping[int, str]  # the conditions of those sums that have one
     person: str | None  # the column of ids, and its type
@@ -86,7 +85,7 @@ class CountQuery:
     max_rows: int | None = None  # how many rows, or ids, a person adds; None where people are counted
 
     def rows(self) -> str:
-        """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
+        """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0); for each
         sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number.
 
         Of a part alone where one is asked for. Where people are counted the other rows stay, as their part p says who is in which,
@@ -98,7 +97,6 @@ class CountQuery:
         if self.person is None:
             return f"(SELECT * FROM {read} WHERE {mine})"
         gated = [f"({mine} AND c{k}) AS c{k}" for k in range(len(self.conditions))]
-        gated += [f"(CASE WHEN {mine} THEN h{k} END) AS h{k}" for k in range(len(self.digests))]
         gated += [f"({mine} AND w{j}) AS w{j}" for j in self.meant]
         gated += [f"(CASE WHEN {mine} THEN v{one.number} END) AS v{one.number}" for one in self.adding]
         gated += [] if self.item is None else [f"(CASE WHEN {mine} THEN item END) AS item"]
@@ -107,7 +105,6 @@ class CountQuery:
     def _read_rows(self) -> str:
         picked = [*self.groups.picked, *([] if self.person is None else [f"{self.person} AS u"])]
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
-        picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
         picked += [] if self.part is None else [f"{self.part.read} AS p"]
@@ -134,11 +131,6 @@ class CountQuery:
         return counts + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
 
     @property
-    def halves(self) -> list[str]:
-        """For each condition, the sums of the halves of the rows' digests."""
-        return [_sum_of_halves(k) for k in range(len(self.digests))]
-
-    @property
     def totals(self) -> list[str]:
         """The names of all that is added up, group by group."""
         counts = [f"c{k}" for k in range(len(self.conditions))]
@@ -150,22 +142,21 @@ class CountQuery:
         ]
 
     def by_rows(self) -> str:
-        """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
+        """For each group: its rows, those that count, and the sums."""
         added = [f"{_held(f'sum(v{j})')} AS s{j}" for j in range(len(self.adding))]
-        asked = ", ".join(["i", "count(*) AS size", *self.counts, *added, *self.halves])
+        asked = ", ".join(["i", "count(*) AS size", *self.counts, *added])
         return f"SELECT {asked} FROM {self.matched()} GROUP BY i"
 
     def by_rows_of_keys(self) -> str:
         """The same, where the rows of each key are put together first, and find their group then: less work, and as much memory as
         there are different keys, declared or not."""
         keys, numbers = self.groups.names, range(len(self.adding))
-        of_key = [*keys, "count(*) AS size", *self.counts, *(f"sum(v{j}) AS s{j}" for j in numbers), *self.halves]
+        of_key = [*keys, "count(*) AS size", *self.counts, *(f"sum(v{j}) AS s{j}" for j in numbers)]
         together = f"SELECT {', '.join(of_key)} FROM {self.rows()}" + (f" GROUP BY {', '.join(keys)}" if keys else "")
         sums = {f"s{j}" for j in numbers}
         asked = [
             f"{_held(f'sum({name})') if name in sums else f'sum({name})::BIGINT'} AS {name}" for name in self.totals
         ]
-        asked += [_sum_of(f"{half}{k}") for k in range(len(self.digests)) for half in ("low", "high")]
         same = " AND ".join(self.groups.same) or "TRUE"
         return (
             f"SELECT coalesce(d.i, {self.size}) AS i, {', '.join(asked)} "
@@ -173,20 +164,18 @@ class CountQuery:
         )
 
     def content(self) -> str:
-        """All rows: how many, about how many people, and the sums of the halves of their digests."""
+        """All rows: how many, and about how many people."""
         here = "" if self.part is None else f" FILTER (WHERE {self.part.mine})"
-        asked = [f"count(*){here} AS rows", "approx_count_distinct(u) AS people", *self.halves]
-        return f"SELECT {', '.join(asked)} FROM {self.rows()}"
+        return f"SELECT count(*){here} AS rows, approx_count_distinct(u) AS people FROM {self.rows()}"
 
-    def of_people(self, parts: int, part: int, key: str, without: Sequence[str] = ()) -> str:
-        """Is a row one of those people whose ids fall in a part? Not those who stand in some tables (`largest_person`).
+    def of_people(self, parts: int, part: int, key: str) -> str:
+        """Is a row one of those people whose ids fall in a part?
 
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part."""
-        here = ["u IS NOT NULL", *(f"u <> (SELECT u FROM {table})" for table in without)]
-        if parts > 1:
-            hashed = f"md5_number({literal(key)} || {_canonical('u', self.ids)})"
-            here.append(f"({hashed} & {parts - 1}::UHUGEINT)::INTEGER = {part}")
-        return " AND ".join(here)
+        hashed = f"md5_number({literal(key)} || {_canonical('u', self.ids)})"
+        return (
+            f"u IS NOT NULL AND ({hashed} & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else "u IS NOT NULL"
+        )
 
     @property
     def most(self) -> int | None:
@@ -210,52 +199,15 @@ class CountQuery:
         from these rows and nobody is in two.
         """
         items = self._items(here)
-        if self.most is not None:
-            upto = f"sum(copies) OVER (PARTITION BY u ORDER BY {self._order} ROWS UNBOUNDED PRECEDING) AS upto"
-            items = f"(SELECT *, sum(copies) OVER (PARTITION BY u) AS n_all, {upto} FROM {items})"
-        return self._totals(self._kept(items, "n_all", f"{_turn(self.ids)}::HUGEINT % n_all"))
-
-    def largest_person(self, here: str) -> str:
-        """Of these people the one with most rows, and the hash that chooses; how many rows, and how many all have."""
-        rows = f"SELECT u, count(*) AS rows FROM {self.rows()} WHERE {here} GROUP BY u"
-        largest = f"SELECT arg_max(u, rows) AS u, max(rows) AS rows, sum(rows)::BIGINT AS all_rows FROM ({rows})"
-        return f"SELECT u, {_turn(self.ids)} AS turn, rows, all_rows FROM ({largest}) WHERE rows > 0"
-
-    def is_in_part(self, here: str) -> str:
-        """Is a person of the part that is asked for?"""
-        part = "TRUE" if self.part is None else f"min(p) IS NOT DISTINCT FROM {self.part.name}"
-        return f"SELECT {part} AS is_in_part FROM {self.rows()} WHERE {here}"
-
-    @property
-    def places(self) -> int:
-        """Items of one person have places from 0 up to this number, in their order."""
-        return (self.size + 1) << 64
-
-    def _between(self, here: str, first: int, end: int) -> str:
-        def reached(place: int) -> str:
-            group, hashed = divmod(place, 1 << 64)
-            return f"i >= {group}" if hashed == 0 else f"(i > {group} OR (i = {group} AND {self._hash} >= {hashed}))"
-
-        return f"{here} AND {reached(first)} AND NOT {reached(end)}"
-
-    def copies_of_one(self, here: str, first: int, end: int) -> str:
-        """How many items of one person have places from `first` up to `end`."""
-        return f"SELECT coalesce(sum(copies), 0)::BIGINT AS copies FROM {self._items(self._between(here, first, end), True)}"
-
-    def by_places_of_one(self, here: str, first: int, end: int, before: int, n_all: int, turn: int) -> str:
-        """What `by_people` finds in those items of one person that have places from `first` up to `end`: `before` of the n_all have
-        smaller ones."""
-        upto = f"sum(copies) OVER (ORDER BY {self._order} ROWS UNBOUNDED PRECEDING) + {before}::HUGEINT"
-        numbered = f"(SELECT *, {upto} AS upto FROM {self._items(self._between(here, first, end), True)})"
-        return self._totals(self._kept(numbered, f"{n_all}::HUGEINT", f"{turn % n_all}::HUGEINT"))
-
-    def _kept(self, numbered: str, n_all: str, turn: str) -> str:
-        """Items, the last copy of which has number `upto`, with how many of the copies are kept."""
         if self.most is None:
-            return f"(SELECT *, copies AS kept, FALSE AS is_cut FROM {numbered})"
-        chosen, before = (f"(({upto}) * {self.most} + {turn}) // {n_all}" for upto in ("upto", "upto - copies"))
-        kept = f"CASE WHEN {n_all} <= {self.most} THEN copies ELSE {chosen} - {before} END"
-        return f"(SELECT *, {kept} AS kept, upto = {n_all} AND {n_all} > {self.most} AS is_cut FROM {numbered})"
+            return self._totals(f"(SELECT *, copies AS kept, FALSE AS is_cut FROM {items})")
+        upto = f"sum(copies) OVER (PARTITION BY u ORDER BY {self._order} ROWS UNBOUNDED PRECEDING) AS upto"
+        numbered = f"(SELECT *, sum(copies) OVER (PARTITION BY u) AS n_all, {upto} FROM {items})"
+        turn = f"{_turn(self.ids)}::HUGEINT % n_all"
+        chosen, before = (f"(({upto}) * {self.most} + {turn}) // n_all" for upto in ("upto", "upto - copies"))
+        kept = f"CASE WHEN n_all <= {self.most} THEN copies ELSE {chosen} - {before} END AS kept"
+        is_cut = f"upto = n_all AND n_all > {self.most} AS is_cut"
+        return self._totals(f"(SELECT *, {kept}, {is_cut} FROM {numbered})")
 
     @property
     def _alike(self) -> list[str]:
@@ -280,15 +232,14 @@ class CountQuery:
     def _order(self) -> str:
         return ", ".join(["i", *([] if self.max_rows is None else [self._hash]), *self._alike])
 
-    def _items(self, here: str, alone: bool = False) -> str:
+    def _items(self, here: str) -> str:
         """The items of each person u in each group i, those that are alike together: `copies` of them, each of n rows, with those
-        of its rows that count (c0), are meant (w0) and have a number (a0), and the sums of these (s0). `alone`: of one person, who
-        is in the part.
+        of its rows that count (c0), are meant (w0) and have a number (a0), and the sums of these (s0).
         """
         mine = "TRUE" if self.part is None else self.part.mine
         inside = [] if self.other else [f"i < {self.size}"]
         inside += [] if self.item is None else ["item IS NOT NULL"]
-        keys = [*([] if alone else ["u"]), "i", *self._alike]
+        keys = ["u", "i", *self._alike]
         number = f"count(*) FILTER (WHERE {mine})"
         if self.max_rows is not None and self.item is None:
             read = [*keys, f"{number} AS copies", "1 AS n"]
@@ -296,7 +247,7 @@ class CountQuery:
         else:
             read = [*keys, f"least({number}, 1) AS copies", f"{number} AS n", *self.counts]
             read += [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
-        if self.part is None or alone:
+        if self.part is None:
             which = " AND ".join([here, mine, *inside])
             return f"(SELECT {', '.join(read)} FROM {self.matched()} WHERE {which} GROUP BY {', '.join(keys)})"
         # rows of other parts and of no group, too, say which part a person is in
@@ -308,7 +259,7 @@ class CountQuery:
 
     def _totals(self, kept: str) -> str:
         """What is found in items of which so many are kept."""
-        found = ["i", "sum(n * kept)::BIGINT AS n", "sum(kept)::BIGINT AS size", "sum(copies)::BIGINT AS copies"]
+        found = ["i", "sum(n * kept)::BIGINT AS n", "sum(kept)::BIGINT AS size"]
         found.append("count(*) FILTER (WHERE is_cut) AS cut")
         names = [f"c{k}" for k in range(len(self.conditions))] + [f"w{j}" for j in self.meant]
         names += [f"a{j}" for j in range(len(self.adding))]
@@ -320,26 +271,6 @@ class CountQuery:
 def _held(total: str) -> str:
     """A sum that 64 bits hold; nobody's step reaches the ends, and at them one person's change is no larger."""
     return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
-
-
-def _sum_of_halves(k: int) -> str:
-    halves = [("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)")]
-    return ", ".join(_sum_of(f"{half}::UBIGINT", f"{name}{k}") for name, half in halves)
-
-
-def _sum_of(half: str, name: str = "") -> str:
-    return f"(coalesce(sum({half}), 0) % 18446744073709551616)::UBIGINT AS {name or half}"
-
-
-def row_digest(types: Mapping[str, str]) -> str:
-    """MD5 of one row's used columns, in the order of their names, as a text that does not depend on the engine.
-
-    A missing value is n; a text is its bytes' number, a colon and itself; whole numbers and decimals are their digits,
-    floats their 64 bits, days and microseconds counted from 1970, all as whole numbers; values that are never compared
-    are only there. The halves of all rows' digests are added up, each modulo 2^64, which knows no order.
-    """
-    texts = [f"coalesce({_canonical(quoted(name), kind)}, 'n')" for name, kind in types.items()]
-    return f"md5_number({' || chr(32) || '.join(texts) or literal('')})"
 
 
 def _canonical(column: str, type_name: str) -> str:
@@ -380,7 +311,7 @@ class Counts:
     other_count: int
     dropped: int  # rows that stand in no group: for the operator alone
     cut: int  # people of whom not everything is counted, since they have more than may count: for the operator alone
-    fingerprint: str  # of the used columns' content, whatever the order of the rows (`row_digest`); none of a file
+    fingerprint: str  # of these numbers; none of a file, which is known by its bytes
     canonical: str  # the predicate as it was understood, "" when there is none
     columns: frozenset[str]  # those that the predicate looks at
 
@@ -399,7 +330,7 @@ class Sums:
     other_sum: int  # the same for all undeclared and missing keys together, when asked for
     other_people: int
     other_without: int
-    fingerprint: str  # of all columns that the call looks at: for the ledger alone; none of a file
+    fingerprint: str  # as of counts
     canonical: str  # the condition as it was understood, "" when there is none
     column: str  # as the table spells it
     columns: frozenset[str]  # those that the sum looks at, its condition's included
@@ -419,7 +350,6 @@ class GroupTotals:
         self.size, self.other = size, other
         self.rows = self.counted = 0  # rows, and those that stand in a group
         self.cut = 0  # people who have more than may count
-        self.digests: Sequence[tuple[int, int]] = ()  # for each condition, the sums of both halves
         self.totals = {name: np.zeros(size + 1, dtype=np.int64) for name in names}
 
     def add(self, seen: Mapping[str, NDArray[Any]]) -> None:
@@ -432,17 +362,10 @@ class GroupTotals:
         k: int,
         asked: Predicate | None,
         looked_at: frozenset[str],
-        keys: Sequence[str] | None = (),
-        others_decide: bool = False,
+        keys: Sequence[str] | None,
     ) -> Counts:
-        """Those for the condition number k; `keys` are the texts of the declared keys, None where nobody needs a fingerprint.
-        `others_decide`: rows that are not counted say who is (those of other parts)."""
+        """Those for the condition number k; `keys` are the texts of the declared keys, None where nobody needs a fingerprint."""
         sizes, counts = self.totals["size"], self.totals[f"c{k}"]
-        fingerprint = ""
-        if keys is not None:
-            seen = f" {self._fingerprint([counts], keys)}" if others_decide else ""
-            low, high = self.digests[k]
-            fingerprint = hashlib.sha256(f"{self.rows} {low} {high}{seen}".encode()).hexdigest()
         return Counts(
             sizes=self._declared(sizes),
             counts=self._declared(counts),
@@ -450,7 +373,7 @@ class GroupTotals:
             other_count=self._pooled(counts),
             dropped=self.rows - self.counted,
             cut=self.cut,
-            fingerprint=fingerprint,
+            fingerprint="" if keys is None else self._fingerprint([counts], keys),
             canonical="" if asked is None else asked.canonical,
             columns=looked_at,
         )

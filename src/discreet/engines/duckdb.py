@@ -15,9 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -33,7 +31,6 @@ from ..questions.predicate import (
     COMMA,
     UNTYPED,
     Joint,
-    Predicate,
     family,
     find_column,
     iso_date,
@@ -47,19 +44,16 @@ from ..questions.recoding import missing_sql
 from ..questions.statistic import ROWS, UNITS, SumOf
 from .adding import SumSql
 from .count_people import count_people
-from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql, row_digest
+from .count_sql import Counted, CountQuery, GroupTotals, Indices, KeyMatch, part_sql
 from .count_sql import Counts as Counts
 from .guard import Guarded
 from .held_file import HeldFile, held
-from .locked_engine import LockedEngine
+from .locked_engine import locked_engine
 from .reading import Reading
 from .sources import open_table
 from .table_source import TableSource
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
-_asked = itemgetter(
-    "predicates", "sums", "by", "domain", "unit", "max_groups", "counted", "max_rows", "other", "memory_mb", "part"
-)
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 
@@ -93,55 +87,6 @@ def count_each(
     `part` is a column and a value of it: rows of that part are counted alone; with `unit`, people, each in the smallest of the
     parts that their rows name.
     """
-    asked = {
-        "predicates": list(predicates),
-        "sums": list(sums),
-        "by": [by] if isinstance(by, str) else list(by),
-        "domain": domain,
-        "unit": unit,
-        "max_groups": max_groups,
-        "counted": counted,
-        "max_rows": max_rows,
-        "other": other,
-        "memory_mb": memory_mb,
-        "part": part,
-    }
-    return seen_in(table, asked, progress, reading, vouched).counted()
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was found in a table, or in a part of it, and for what it was asked."""
-
-    totals: GroupTotals
-    asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
-    looked_at: Sequence[frozenset[str]]
-    adding: Sequence[SumSql]
-    keys: Sequence[str] | None  # the texts of the declared keys; None where the table is known by its bytes
-    others_decide: bool = (
-        False  # do rows that are not counted say who is? Those of other parts do, of people with an id
-    )
-
-    def counted(self) -> Counted:
-        at = len(self.asked) - len(self.adding)
-        return Counted(
-            [self.totals.counts(k, self.asked[k], self.looked_at[k], self.keys, self.others_decide) for k in range(at)],
-            [
-                self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
-                for j, one in enumerate(self.adding)
-            ],
-        )
-
-
-def seen_in(
-    table: Any,
-    question: Mapping[str, Any],
-    progress: Progress | None = None,
-    reading: Reading | None = None,
-    vouched: bool = False,
-) -> Seen:
-    """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
-    predicates, sums, by, domain, unit, max_groups, counted, max_rows, other, memory_mb, part = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -157,7 +102,7 @@ def seen_in(
     table = held(table)
     source = open_table(table, again=unit is not None, reading=reading, progress=progress)
     source.quotable = source.quotable or vouched
-    names = names_in(by, source)
+    names = names_in([by] if isinstance(by, str) else by, source)
     person = None if unit is None else names_in([unit], source)[0]
     texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
     asked = [None if text is None else parse_joint(text, source.names, quotable=source.quotable) for text in texts]
@@ -174,8 +119,7 @@ def seen_in(
         )
 
     each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-    engine = LockedEngine(memory_mb + len(domain) * each // 10**6)
-    with Guarded(broken), engine as connection:
+    with Guarded(broken), locked_engine(memory_mb + len(domain) * each // 10**6) as connection:
         types = bind(connection, source, sorted(always.union(added, divided_by, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if item is not None and family(types[item]) == "other" and types[item] != "BLOB":
@@ -191,14 +135,12 @@ def seen_in(
                     "whole numbers or dates."
                 )
         limited = person is not None and (max_rows is not None or max_groups < len(domain) + other)
-        in_part = person is not None and part is not None
-        known = isinstance(table, HeldFile)  # by its bytes: nobody needs digests of its rows
-        contents = key_texts(domain, names) if limited or ((sums or in_part) and not known) else []
+        known = isinstance(table, HeldFile)  # by its bytes: nobody needs a fingerprint of what is found
+        contents = key_texts(domain, names) if limited or not known else []
         # a person's groups are taken in the order of their keys' texts, in whatever order they are declared
         order = np.array(sorted(range(len(domain)), key=contents.__getitem__) if limited else range(len(domain)))
         groups = _register(connection, domain, names, types, order)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
-        used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
         adding = [
             SumSql(one, added[j], types[added[j]], person is not None and counted != ROWS, j)
             for j, one in enumerate(sums)
@@ -207,7 +149,6 @@ def seen_in(
         query = CountQuery(
             groups,
             conditions[:at],
-            [] if known else list(map(row_digest, used)),
             adding,
             meant,
             quoted(source.ids) if person else None,
@@ -222,11 +163,14 @@ def seen_in(
         )
         run = _EngineRun(connection, source, progress)
         totals = _count_rows(run, query) if person is None else count_people(run.ask, query, memory_mb, order)
-        engine.keep_after(totals.rows)
     if isinstance(table, HeldFile):
         table.check_unchanged("count it again when it is complete")
     run.tell(1.0)
-    return Seen(totals, asked, looked_at, query.adding, None if known else contents, in_part)
+    keys = None if known else contents
+    return Counted(
+        [totals.counts(k, asked[k], looked_at[k], keys) for k in range(at)],
+        [totals.sums(one, asked[at + j], looked_at[at + j], keys) for j, one in enumerate(adding)],
+    )
 
 
 def names_in(wanted: Iterable[str], source: TableSource) -> list[str]:
@@ -397,8 +341,4 @@ def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     totals.add(seen)
     totals.rows = int(seen["size"].sum())
     totals.counted = totals.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
-    totals.digests = [
-        (int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
-        for k in range(len(query.digests))
-    ]
     return totals

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...engines.bounds import outside_bounds
+from ...engines.count_people import MOST_ROWS
 from ...engines.duckdb import count_each
 from ...engines.reading import Reading
 from ...exact.written import did_you_mean
@@ -216,6 +217,10 @@ def about_public(terms: Terms, known: Set[str]) -> list[Finding]:
 def about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
     findings = _finding(column, "no id", column.missing, "these rows are not counted")
     several = [n for n in ids.values() if n > 1]
+    if several and max(several) > MOST_ROWS:
+        told = f"ids with more than {MOST_ROWS} rows"
+        advice = "nobody may have so many: see whether one id stands for those who have none, and leave it empty"
+        findings.append(Finding(column.name, told, sum(n > MOST_ROWS for n in several), (), advice, grave=True))
     if several:
         findings.append(
             Finding(
