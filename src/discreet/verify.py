@@ -1890,7 +1890,7 @@ class History:
         self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
         self.effort = Effort()
         self.caps: dict[str, Fraction] = {}
-        self.ever, self.corrected = _Spent(), False
+        self.ever, self.corrected, self.parts_as = _Spent(), False, None
         self.in_period: dict[tuple[str, str], _Spent] = {}
         self.lines: list[dict[str, Any]] = []
         self.links: list[str] = []
@@ -1953,7 +1953,8 @@ class History:
         )
         self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
         _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
-        self.terms, self.there, self.ever, self.corrected = facts, True, _Spent(), False
+        self.terms, self.there, self.ever = facts, True, _Spent()
+        self.corrected, self.parts_as = False, None
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
@@ -1977,6 +1978,7 @@ class History:
         part = facts.get("part")
         right = part is None or (isinstance(part, str) and part != "" and "parts" in self.terms)
         _claim(right, f"Line {number} charges for a part that the data set does not have.")
+        self._read_as(number, facts)
         file = facts.get("admission")
         known = type(file) is int and 0 < file < number and self.lines[file - 1]["kind"] == "admitted"
         _claim(file is None or known, f"Line {number} is of a file that no line admitted.")
@@ -1990,6 +1992,14 @@ class History:
         self.charges[number] = cost
         if facts.get("basis") == "stated, unverified":
             self.stated[number] = cost
+
+    def _read_as(self, number: int, facts: dict[str, Any]) -> None:
+        """How the column of parts is read: as it was first, unless people may have moved between parts anyway."""
+        told = facts.get("parts_as")
+        _shape(told is None or ("parts" in self.terms and isinstance(told, dict)), f"Line {number} reads no parts.")
+        self.parts_as = told if self.parts_as is None else self.parts_as
+        right = told is None or self.corrected or told == self.parts_as
+        _claim(right, f"Line {number} reads the column of parts in another way than the first line that did.")
 
     def _answer(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """A charge has one answer at most."""
@@ -2006,6 +2016,7 @@ class History:
             facts.get("correction", True) is True, f"Line {number} says neither that it is a correction nor that not."
         )
         self.corrected = self.corrected or "correction" in facts
+        self._read_as(number, facts)
 
     def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
         """Only what was never charged may go."""
@@ -2034,8 +2045,8 @@ class History:
 # What the lines of each kind must have besides kind, number and time, and what they may have.
 _LINES = {
     "create": ("name budget relation public unit version salt", "per parts delta"),
-    "admitted": ("fingerprint commitment", "correction"),
-    "charge": ("question", "epsilon rho fingerprint admission words basis part"),
+    "admitted": ("fingerprint commitment", "correction parts_as"),
+    "charge": ("question", "epsilon rho fingerprint admission words basis part parts_as"),
     "answer": ("charge commitment", ""),
     "removed": ("", ""),
 }

@@ -483,8 +483,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
     admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
     spoken = {number: (salt, text) for number, salt, text in words}
-    answered: set[int] = set()
-    stated: set[int] = set()
+    answered, stated = set[int](), set[int]()
     for k, (number, body, link) in enumerate(entries, 1):
         if number != k:
             bad(name, k, "is missing")
@@ -503,6 +502,11 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         before = when
         if "words" in facts and facts["words"] != salted(*spoken.pop(k, ("", None))):
             bad(name, k, "has lost its words, or commits to words other than the stored ones")
+        running = replace(running, corrected=running.corrected or "correction" in facts)
+        read = facts.get("parts_as")
+        if read is not None and (parts is None or not isinstance(read, dict) or not running.reads_alike(read)):
+            bad(name, k, "reads the column of parts in another way than the first line that did")
+        running = running.having_read(read)
         match facts.get("kind"):
             case "create":
                 total = rational(facts.get("budget"))
@@ -555,10 +559,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 if facts.get("commitment") != salted(*row[2:]):
                     bad(name, k, "commits to an answer other than the stored one")
             case "admitted":
-                if facts.get("correction", True) is not True:
-                    bad(name, k, "says neither that its version is a correction nor that it is none")
                 versions[k] = body
-                running = replace(running, corrected=running.corrected or "correction" in facts)
             case "removed":
                 if charges:
                     bad(name, k, "removes a data set that was charged")

@@ -186,12 +186,44 @@ def balance_of(account: Account, terms: Terms, when: str, settled: int, part: ob
     return Balance(budget, counted, budget - counted, pending, found, None, by_part, others, terms.delta)
 
 
+def check_part(terms: Terms, running: Running, part: str | None, parts_as: Mapping[str, Any] | None) -> None:
+    """Refuse another way of reading the column of parts than the first, in which people have other parts, and a part that cannot
+    be there."""
+    if not running.reads_alike(parts_as or running.parts_as):
+        raise LedgerError(
+            f"The column of parts {terms.parts} of {terms.name!r} was first read as {reading_words(running.parts_as)}, and here as "
+            f"{reading_words(parts_as)}: one person would be in two parts, each with a budget. Nothing was changed: read it as "
+            "before, or admit these data as a correction (supersedes), after which every charge counts for every part."
+        )
+    kind = (running.parts_as or parts_as or {}).get("type")
+    if part is not None and not running.corrected and not periods.may_be_part(part, kind):
+        wanted = {"date": "a day, as yyyy-mm-dd", "boolean": "true or false", "number": "a whole number"}[str(kind)]
+        raise LedgerError(
+            f"{arithmetic.show(part)} is no part of {terms.name!r}: in the column {terms.parts} a part is {wanted}. Nothing was "
+            "charged: write the part as the column has it."
+        )
+
+
+def reading_words(parts_as: Mapping[str, Any] | None) -> str:
+    """A way of reading the column of parts, for people.
+
+    >>> reading_words({"type": "date", "form": "dd.mm.yyyy"})
+    'date (form dd.mm.yyyy)'
+    """
+    told = dict(parts_as or {"type": "text"})
+    kind = told.pop("type", "text")
+    said = ", ".join(f"{name} {value}" for name, value in sorted(told.items()))
+    return f"{kind} ({said})" if said else str(kind)
+
+
 def charge(run: Run, account: Account, price: Price, facts: dict[str, Any], words: str, part: object = None) -> int:
     """Write a charge if the budget and the caps allow it, of a part or of all of them; returns its line."""
     name, terms = account.name, agreed(run, account)
     cost = price.under(terms)
     budget, spent, running = total_of(name, account.budget), total_of(name, account.spent), running_of(account, terms)
     part = part_given(terms, part)
+    check_part(terms, running, part, facts.get("parts_as"))
+    running = running.having_read(facts.get("parts_as"))
     counted = running.counted(spent, part)
     total, left = counted + cost, budget - counted
     whose = repr(name) if part is None else f"Part {part!r} of {name!r}"
@@ -369,6 +401,10 @@ class Consulted:
     def totals_of(self, part: str | None) -> Totals:
         """The same of a part."""
         return self.account.totals_of(part)
+
+    def check_part(self, part: str | None, parts_as: Mapping[str, Any] | None) -> None:
+        """Refuse a part as a charge of it would be refused; `parts_as` is of data that were not admitted."""
+        check_part(self.terms, running_of(self.account, self.terms), part_given(self.terms, part), parts_as)
 
     def admission(self, version: str) -> Admission | None:
         """How a version was admitted; None when it was not."""

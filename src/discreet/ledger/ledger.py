@@ -66,6 +66,7 @@ from .entries import (
     append,
     balance_of,
     charging,
+    check_part,
     keeping,
     kept_answer,
     lines_of,
@@ -240,12 +241,13 @@ class Ledger:
         columns: Sequence[str],
         codes: Sequence[str] = (),
         supersedes: str | None = None,
+        parts_as: Mapping[str, Any] | None = None,
     ) -> Admission:
         """Record that a version was admitted: its file's digest (under the secret), how it is read, and which columns were named as
         codes when it was checked. Once.
 
         With `supersedes` it corrects an earlier version, and may have moved people from part to part: every charge after this line
-        counts for every part, whatever it is of.
+        counts for every part, whatever it is of. `parts_as` says how the column of parts is read, which the first admission fixes.
         """
         if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data must be a text of your choice, such as 2026-11.")
@@ -266,7 +268,8 @@ class Ledger:
                     "(While nothing was charged to the data set, "
                     "`discreet ledger remove` takes back all of it, and it can be created anew.)"
                 )
-            running = running_of(account, agreed(run, account))
+            given = agreed(run, account)
+            running = running_of(account, given)
             if supersedes is not None:
                 if not arithmetic.encodable(supersedes) or read_admission(run, name, supersedes) is None:
                     raise LedgerError(
@@ -274,9 +277,13 @@ class Ledger:
                         "changed: name an earlier version with supersedes."
                     )
                 running = replace(running, corrected=True)
+            check_part(given, running, None, parts_as)
             fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
             facts: dict[str, Any] = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
             facts |= {} if supersedes is None else {"correction": True}
+            if parts_as is not None:
+                facts |= {"parts_as": dict(parts_as)}
+                running = running.having_read(parts_as)
             line = append(run, account, facts, running=running)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
@@ -317,13 +324,15 @@ class Ledger:
         terms: int | None = None,
         what: str = "",
         part: str | None = None,
+        parts_as: Mapping[str, Any] | None = None,
     ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
         `terms` is the line of the terms that were consulted: where others hold by now, nothing is charged.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
-        `part` is the one that is charged, where the question was asked of its rows alone; else all of them are.
+        `part` is the one that is charged, where the question was asked of its rows alone; else all of them are. Of data that were
+        not admitted `parts_as` says how they read the column of parts.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer that
         changes under the same question is usually a mistake. A stored answer about the same data is never drawn anew, fresh
@@ -362,6 +371,7 @@ class Ledger:
                 )
             facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
+            facts |= {} if part is None or parts_as is None else {"parts_as": dict(parts_as)}
             return charging(Pending(name, charge_line(run, account, price, facts, what, part)), self._make)
 
     def charge(

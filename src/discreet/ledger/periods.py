@@ -175,6 +175,22 @@ def is_part_name(part: object) -> bool:
         return False
 
 
+def may_be_part(part: str, kind: object) -> bool:
+    """May a column of this type (date, boolean, number or text) name this part?
+
+    >>> may_be_part("2026-02-28", "date"), may_be_part("2026-02-30", "date"), may_be_part("Februar", "number")
+    (True, False, False)
+    """
+    match kind:
+        case "date":
+            return is_time(f"{part}T00:00:00+00:00")
+        case "boolean":
+            return part in ("true", "false")
+        case "number":
+            return re.fullmatch(r"-?\d+", part, re.ASCII) is not None
+    return True
+
+
 def parts_words(column: object) -> str:
     """That each value of a column is a part."""
     return f"parts by {column}, each with this budget"
@@ -198,6 +214,7 @@ class Running:
         default_factory=dict
     )  # of each its sum, and those of periods
     corrected: bool = False
+    parts_as: Mapping[str, Any] | None = None  # how the column of parts was read first
 
     @property
     def most(self) -> Fraction:
@@ -211,12 +228,12 @@ class Running:
             told = dict(json.loads(text))
             stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
             read = {p: (rational(sums.pop("spent")), _period_sums(sums)) for p, sums in told.pop("parts", {}).items()}
-            corrected = told.pop("corrected", False)
+            corrected, parts_as = told.pop("corrected", False), told.pop("parts_as", None)
             sums = _period_sums(told)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
         parts = {part: (x, s) for part, (x, s) in read.items() if x is not None}
-        found = cls(sums, stated, begun, removed, parts, corrected)
+        found = cls(sums, stated, begun, removed, parts, corrected, parts_as)
         known = (
             (type(stated), type(begun), type(removed), type(corrected)) == (int, int, bool, bool)
             and begun > 0
@@ -231,10 +248,19 @@ class Running:
         parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, (x, sums) in self.parts.items()}
         told |= {"parts": parts} if parts else {}
         told |= {"corrected": True} if self.corrected else {}
+        told |= {} if self.parts_as is None else {"parts_as": self.parts_as}
         told |= {"stated": self.stated} if self.stated else {}
         told |= {"begun": self.begun} if self.begun != 1 else {}
         told |= {"removed": True} if self.removed else {}
         return json.dumps(told, sort_keys=True, separators=(",", ":"))
+
+    def reads_alike(self, parts_as: Mapping[str, Any] | None) -> bool:
+        """Is this the way in which the column of parts was read first? Once a correction was admitted, any way is good."""
+        return self.corrected or self.parts_as is None or parts_as == self.parts_as
+
+    def having_read(self, parts_as: Mapping[str, Any] | None) -> Running:
+        """The totals when a line says how the column of parts was read."""
+        return self if parts_as is None or self.parts_as is not None else replace(self, parts_as=dict(parts_as))
 
     def periods(self, caps: Caps, when: str, part: str | None = None) -> tuple[Period, ...]:
         """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one. Of a part, or else of the one

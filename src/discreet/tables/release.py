@@ -36,6 +36,7 @@ from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
+from .count.parts_reading import parts_reading
 from .count.question_check import QuestionCheck, question_findings
 from .count.true_numbers import (
     TrueNumbers,
@@ -333,6 +334,7 @@ class _Ready:
     spelling: Spelling
     data: str  # what identifies the data: the digest of a file, or that of the rows of another table
     admission: Admission | None  # of what is known by its bytes
+    parts_as: Mapping[str, Any] | None = None  # of a part of other data: how they read the column of parts
 
 
 def _counted(
@@ -347,6 +349,10 @@ def _counted(
     counting, vouched = step(progress, 0.0, _COUNTING), admission is not None
     numbers = counted_for(question, terms, table, counting, reading, vouched, asked.part)
     check_columns(question, terms, numbers.columns)
+    parts_as = None
+    if asked.part is not None and terms.parts is not None:
+        parts_as = None if vouched else parts_reading(table, terms.parts, reading)
+        allowed.said.check_part(asked.part, parts_as)
     spelling = allowed.spelling or spelling_of(asked, frozenset[str]().union(*numbers.columns.values()), terms)
     sheets = tuple(_sheet(asked.at(level), numbers, allowed, spelling, confidence) for level in asked.levels)
     several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
@@ -358,6 +364,7 @@ def _counted(
         spelling,
         spelling.fingerprint(numbers.each) if file is None else file.digest(),
         admission,
+        parts_as,
     )
     tell(progress, "counted", _PLANNED)
     return ready
@@ -419,6 +426,7 @@ def _drawn(
             terms=allowed.said.account.begun,
             what=asked.words(allowed.terms.unit),
             part=asked.part,
+            parts_as=ready.parts_as,
         )
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)

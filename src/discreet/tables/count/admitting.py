@@ -39,6 +39,7 @@ from .findings import (
     about_sums,
     places_of,
 )
+from .parts_reading import parts_reading
 
 ALONE = "For you alone, not for publication."
 
@@ -252,6 +253,7 @@ def admit(
             columns=report.names,
             codes=named,
             supersedes=supersedes,
+            parts_as=None if terms.parts is None else parts_reading(file, terms.parts, reading),
         )
     return report
 
