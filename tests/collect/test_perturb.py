@@ -354,12 +354,12 @@ def test_steps_that_no_float_holds_go_through_files(tmp_path, kind, rows):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
-    """In a process of its own, whose files may have 10,000 bytes."""
+    """In a process of its own, whose files may have 1,000 bytes."""
     pq.write_table(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), tmp_path / "ages.parquet")
     code = f"""
 import os, resource, signal, warnings, discreet as dt
 os.chdir({str(tmp_path)!r}); warnings.simplefilter("ignore"); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
 try: dt.perturb("ages.parquet", "age", dt.uniform(100), out="noisy.{kind}", by=["town"])
 except dt.errors.FileError as error: print(error)
 """

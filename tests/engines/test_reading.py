@@ -77,7 +77,6 @@ def test_a_number_with_the_other_mark_is_missing_and_never_another_number(tmp_pa
     ("content", "options", "told"),
     [
         ("Ort\nZürich\n".encode("latin-1"), {}, "line 2 is no text in UTF-8; say its encoding"),
-        ("Ort\na\nZürich\n".encode(), {"encoding": "latin-1"}, "UTF-8 by all its bytes, not iso8859-1; leave out"),
         (
             b"Ort\na\nb\x80\n",
             {"encoding": "latin-1"},

@@ -61,7 +61,7 @@ def test_the_first_remedy_of_each_blocking_finding_leads_to_a_file_that_is_read_
         remedy = next(f for f in found["findings"] if f["grave"])["remedies"][0]
         pressed.append(remedy["label"])
         mend(way, codes, remedy)
-    assert pressed == ["Read with ; (semicolon)", "Read as Latin-1", "Decimal comma"]
+    assert pressed == ["Read with ; (semicolon)", "Read as Windows (cp1252)", "Decimal comma"]
     assert found["rows"][0] == ["Änne", "61,5", "Köln"]
     missing = next(
         f
@@ -78,7 +78,7 @@ def test_the_first_remedy_of_each_blocking_finding_leads_to_a_file_that_is_read_
     [
         (b"a;b\n1;2\n", ["Read with ; (semicolon)"]),
         (b"a\tb\n1\t2\n", ["Read with tab"]),
-        ("a,b\nä,1\n".encode("latin-1"), ["Read as Latin-1", "Read as Windows (cp1252)"]),
+        ("a,b\nä,1\n".encode("latin-1"), ["Read as Windows (cp1252)", "Read as Latin-1"]),
         ("a,b\n€,1\n".encode("cp1252"), ["Read as Windows (cp1252)", "Read as Latin-1"]),
         (b"x, y;b\n1;2\n3;4\n", ["Read with ; (semicolon)", "Names are in line 2"]),
         (b"A title\na,b\n1,2\n", ["Names are in line 2"]),

@@ -188,8 +188,6 @@ REFUSED = {
         {**OFFICE, "encoding": "utf-8"},
         r"line \d+ is no text in UTF-8; say its encoding, such as latin-1",
     ),
-    "UTF-8 as Latin-1": (TEXT.encode(), OFFICE, "UTF-8 by .*its bytes.*leave"),
-    "UTF-8 as cp1252": (TEXT.encode(), {**OFFICE, "encoding": "cp1252"}, "UTF-8 by .*its bytes.*leave"),
     "a mark as Latin-1": (TEXT.encode("utf-8-sig"), OFFICE, "byte order mark of UTF-8"),
     "cp1252 as Latin-1": (changed(5, 5, "x").replace(b";x\n", b";\x80\n"), OFFICE, "line 5 is no text.*cp1252"),
     "UTF-16": (TEXT.encode("utf-16"), OFFICE, "UTF-16.*UTF-8"),

@@ -1,9 +1,9 @@
-"""A file that is opened once: it is hashed as it is, and from then on what is read of it is what was hashed.
+"""A file that is opened once and known by the SHA-256 of its bytes: what is read of it is what was hashed.
 
 A name can be given to another file between two looks at it, and an open file can be written to. So a table in a file is
-read through one descriptor, which leads to the same file whatever becomes of its name; and once it was hashed, every block
-that is read is hashed again and compared. A file that was changed, cut off or written to in between is refused, however
-its times were set. What was never hashed (a file that nobody admitted) is compared by its size and times alone.
+read through one descriptor, which leads to the same file whatever becomes of its name; and what the system says of that file
+(which one it is, its size, when it was last written to and changed) is the same after the last read as before the first, or
+it is refused. Nobody but the system sets the time of the last change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ARROW = (".arrow", ".feather")
 EXCEL = ".xlsx"
 _KINDS = (".parquet", ".pq", EXCEL, *ARROW, *SEPARATORS)
 _PATTERN = frozenset("*?[")  # characters that make several files of a name
-_BLOCK = 2**18  # bytes that are hashed by themselves
+_BLOCK = 2**18  # bytes that are read at a time
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe must not make us wait
 
 
@@ -77,16 +77,15 @@ class HeldFile:
         except OSError:
             raise _missing(path) from None
         self._close = weakref.finalize(self, os.close, self._descriptor)
-        self.path = path  # for messages
+        self.path = path
         self.name, self.kind = path.name, path.suffix.lower()
-        state = self.state()
+        state = os.fstat(self._descriptor)
         if not stat.S_ISREG(state.st_mode):
             raise _missing(path)
         if state.st_size == 0:
             raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
         self.size, self._before = state.st_size, _stamp(state)
-        self.digests: dict[int, bytes] = {}  # of the blocks that were hashed, by their numbers
-        self._is_hashed = False
+        self._digest: str | None = None
         self._turn = threading.Lock()
 
     @property
@@ -95,20 +94,13 @@ class HeldFile:
         return self.kind in SEPARATORS
 
     def digest(self) -> str:
-        """SHA-256 of the SHA-256 of its blocks, one after the other. From now on no other bytes are read from it."""
-        return digest_of_blocks(self.hashed(0, blocks_in(self.size)))
-
-    def hash_what_is_read(self) -> None:
-        """From now on every block that is read is hashed, and none is read that was another one before."""
-        self._is_hashed = True
-
-    def hashed(self, first: int, end: int) -> bytes:
-        """The SHA-256 of some blocks, one after the other: as they were read before, or else are now."""
-        self.hash_what_is_read()
-        for number in range(first, end):
-            if number not in self.digests:
-                self._compare(number, self._bytes(number * _BLOCK, (number + 1) * _BLOCK))
-        return b"".join([self.digests[number] for number in range(first, end)])
+        """SHA-256 of its bytes."""
+        if self._digest is None:
+            hashed, content = hashlib.sha256(), self.opened()
+            while block := content.read(_BLOCK):
+                hashed.update(block)
+            self._digest = f"sha256:{hashed.hexdigest()}"
+        return self._digest
 
     def opened(self) -> BinaryIO:
         """Its bytes from the beginning, for one reader."""
@@ -118,41 +110,16 @@ class HeldFile:
         """The same for a reader that knows which of them it wants, and takes many at a time."""
         return _Bytes(self)
 
-    def state(self) -> os.stat_result:
-        """What the system says of the open file now."""
-        return os.fstat(self._descriptor)
-
     def check_unchanged(self, remedy: str) -> None:
         """Refuse a file whose size or times are others than when it was opened, or whose name leads elsewhere by now."""
         with suppress(OSError):
-            if _stamp(self.state()) == self._before == _stamp(os.stat(self.path)):
+            if _stamp(os.fstat(self._descriptor)) == self._before == _stamp(os.stat(self.path)):
                 return
         raise TableInputError(f"{show(self.name)} changed while it was read; {remedy}.")
 
     def read(self, start: int, size: int) -> bytes:
-        """Some of its bytes, as they were hashed."""
-        end = max(start, min(start + size, self.size))
-        if not self._is_hashed or start == end:
-            return self._bytes(start, end)
-        first = start // _BLOCK
-        content = memoryview(self._bytes(first * _BLOCK, -(-end // _BLOCK) * _BLOCK))
-        for number in range(first, blocks_in(end)):
-            at = (number - first) * _BLOCK
-            self._compare(number, content[at : at + _BLOCK])
-        return bytes(content[start - first * _BLOCK : end - first * _BLOCK])
-
-    def _compare(self, number: int, block: bytes | memoryview) -> None:
-        """Refuse a block that is not what it was before; the first time, note what it is."""
-        digest = hashlib.sha256(block).digest()
-        if self.digests.setdefault(number, digest) != digest:
-            raise TableInputError(
-                f"{show(self.name)} changed while it was read: it is not what was hashed before. Nothing was charged; ask "
-                "again when it is complete."
-            )
-
-    def _bytes(self, start: int, end: int) -> bytes:
-        """Those between two places, as far as the file went when it was opened."""
-        parts, end = [], min(end, self.size)
+        """Some of its bytes, as far as the file went when it was opened."""
+        parts, end = [], min(start + size, self.size)
         while start < end and (part := self._part(start, end - start)):
             parts.append(part)
             start += len(part)
@@ -165,16 +132,6 @@ class HeldFile:
         with self._turn:  # Windows has none
             os.lseek(self._descriptor, start, os.SEEK_SET)
             return os.read(self._descriptor, size)
-
-
-def blocks_in(size: int) -> int:
-    """How many blocks so many bytes are."""
-    return -(-size // _BLOCK)
-
-
-def digest_of_blocks(digests: bytes) -> str:
-    """What a file is known by: SHA-256 of the SHA-256 of its blocks, one after the other."""
-    return f"sha256-of-blocks:{hashlib.sha256(digests).hexdigest()}"
 
 
 class _Bytes(io.RawIOBase):

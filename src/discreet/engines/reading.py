@@ -222,11 +222,10 @@ def read_lines(
     `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
     """
     scan, unended, skipped = _Scan(file.name, ord(separator), reading.quote, fields, reading.header_row), b"", 1
-    as_utf8 = _Utf8(reading, scan)
     with file.opened() as opened:
         skip_to_header(opened, reading.header_row)
         while lines := _whole_lines(opened, scan, unended):
-            block = unended + as_utf8(lines, unended.count(b"\n"))
+            block = unended + _as_utf8(lines, scan, reading.encoding, unended.count(b"\n"))
             starts, stops, read = scan.look(block)
             unended = block[read:]
             columns = [_texts(block, starts[skipped:, k], stops[skipped:, k], reading) for k in wanted]
@@ -235,7 +234,6 @@ def read_lines(
             progress(opened.tell())
     if unended:
         scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
-    as_utf8.end()
 
 
 def skip_to_header(file: BinaryIO, header_row: int) -> bool:
@@ -264,54 +262,26 @@ def check_wide(file: HeldFile) -> None:
             )
 
 
-class _Utf8:
-    """Lines of a file of any encoding as UTF-8; a byte that is no character of it refuses the file."""
-
-    def __init__(self, reading: Reading, scan: _Scan) -> None:
-        self.reading, self.scan = reading, scan
-        self.other: Any = None if reading.is_utf8 else codecs.getincrementaldecoder("utf-8")()
-        self.letters = False  # beyond ASCII
-
-    def __call__(self, lines: bytes, before: int) -> bytes:
-        """`before`: how many lines of the record under way were read already."""
-        if self.reading.is_utf8 or lines.isascii():
-            return lines
-        self.letters, encoding = True, self.reading.encoding
-        try:
-            if self.other is not None:
-                self.other.decode(lines)
-        except UnicodeDecodeError:
-            self.other = None  # not UTF-8 by mistake
-        control = _CONTROLS.search(lines) if encoding.startswith("iso8859") else None
-        wrong = -1 if control is None else control.start()
-        try:
-            text = lines.decode(encoding)
-        except UnicodeDecodeError as error:
-            wrong = error.start
-        if wrong >= 0:
-            line = self.scan.line + before + lines[:wrong].count(b"\n")
-            remedy = (
-                "say another encoding, such as cp1252"
-                if self.other is None
-                else "it is UTF-8 by its bytes: leave it out"
-            )
-            other = (("encoding", "utf-8" if self.other is not None else "cp1252"),)
-            self.scan.refuse([line], f"no text in {encoding}", remedy, other)
-        return text.encode()
-
-    def end(self) -> None:
-        if self.letters and self.other is not None:
-            raise TableInputError(
-                f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
-                "encoding. Nothing was counted.",
-                remedies=(("encoding", "utf-8"),),
-            )
+def _as_utf8(lines: bytes, scan: _Scan, encoding: str, before: int) -> bytes:
+    """Lines of a file of any encoding as UTF-8; a byte that is no character of it refuses the file. `before`: how many lines of the
+    record under way were read already."""
+    if encoding == "utf-8" or lines.isascii():
+        return lines
+    control = _CONTROLS.search(lines) if encoding.startswith("iso8859") else None
+    wrong = -1 if control is None else control.start()
+    try:
+        text = lines.decode(encoding)
+    except UnicodeDecodeError as error:
+        wrong = error.start
+    if wrong >= 0:
+        line = scan.line + before + lines[:wrong].count(b"\n")
+        scan.refuse([line], f"no text in {encoding}", "say another encoding, such as cp1252", other_encodings(encoding))
+    return text.encode()
 
 
-def likely_encodings(content: bytes) -> Remedies:
-    """How text that is no UTF-8 is mostly written in the west: Windows has letters where ISO has none."""
-    first, second = ("cp1252", "latin-1") if _CONTROLS.search(content) else ("latin-1", "cp1252")
-    return ("encoding", first), ("encoding", second)
+def other_encodings(used: str) -> Remedies:
+    """Those that most files are in: Windows has letters where ISO has none."""
+    return tuple(("encoding", name) for name in ("cp1252", "latin-1", "utf-8") if _codec(name) != used)
 
 
 def likely_separators(data: Bytes, used: int) -> Remedies:
@@ -423,7 +393,7 @@ class _Scan:
         if wrong >= 0:
             if block[wrong : wrong + 1] == b"\0":
                 self._refuse_at(data, np.array([wrong]), "no text: it holds a zero byte", _ZERO)
-            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING, likely_encodings(block))
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING, other_encodings("utf-8"))
 
     def numbers(self, block: bytes, firsts: Places, read: int) -> Places:
         """The line numbers of records of the block that was looked at last, by where they begin."""

@@ -22,7 +22,7 @@ from .excel import Excel
 from .guard import Guarded
 from .held_file import ARROW, EXCEL, SEPARATORS, HeldFile, held
 from .plain import is_text
-from .reading import Reading, check_wide, has_mark, likely_encodings, read_lines, skip_to_header
+from .reading import Reading, check_wide, has_mark, other_encodings, read_lines, skip_to_header
 from .table_source import TableSource as TableSource
 from .table_source import distinct
 
@@ -119,18 +119,11 @@ class _Text(TableSource):
             raise TableInputError(
                 f"{show(file.name)} has no line of column names in {reading.encoding}{where}; put one first, or say "
                 "its encoding, such as latin-1, or which line it is (--header-row 3).",
-                remedies=self._other_header(),
+                remedies=(*other_encodings(reading.encoding), ("header_row", str(reading.header_row + 1))),
             )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)
         self.untyped, self.total = frozenset(self.names), file.size
-
-    def _other_header(self) -> tuple[tuple[str, str], ...]:
-        """What to try where no names can be read: another encoding, or the line below."""
-        with self.file.opened() as raw:
-            start = raw.read(2**16)
-        below = ("header_row", str(self.reading.header_row + 1))
-        return (below,) if start.isascii() else (*likely_encodings(start), below)
 
     def fields(self) -> list[tuple[str, Any]]:
         import pyarrow as pa
