@@ -3374,7 +3374,7 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
 
 # Fields that follow from others (discreet check-release derives them), and what the publisher is free to choose
 _WORDS = (
-    "discreet, repeated, protects, person, beware, interval, estimate, published, fitted, no_estimate, errors, "
+    "discreet, method, repeated, protects, person, beware, interval, estimate, published, fitted, no_estimate, errors, "
     "mechanisms.citation, purpose, table_columns, checked, presentation, confidence, simultaneous, margins, audience.name"
 )
 # what an opened commitment confirms

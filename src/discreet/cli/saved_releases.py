@@ -21,8 +21,8 @@ def check_release(
 
     Exit code 1 when something does not hold, or could not be checked: without --ledger, whether these are the stored reports.
 
-    It checks digests of the files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record
-    says; and with --ledger its line, head and stored answer there.
+    Record, rows, totals and page are written again and compared byte by byte; what it cost and the levels of its mechanisms are
+    proved; with --ledger also its line, head and stored answer there.
 
     Example: discreet check-release released.json --ledger budget.db
     """

@@ -29,6 +29,8 @@ from .readings import USUAL, Confidence
 
 Indices = NDArray[np.int64]
 
+METHOD = 1  # of choosing mechanisms, of intervals, fits and words: another one makes other files from the same record
+
 RATIO = "for means and shares a ratio, not unbiased, and missing where only the interval can be given"
 ADDING_UP = "for adding up, not for reading"
 CHECKED = "checked against the data before payment"
@@ -65,6 +67,7 @@ def release_record(
         "format": "discreet-release",
         "format_version": VERSION,
         "discreet": _version(),
+        "method": METHOD,
         "released": None,
         "repeated": False,
         "dataset": asked.dataset,

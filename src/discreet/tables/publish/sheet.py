@@ -163,6 +163,8 @@ class Sheet:
         columns, none = dict(self.columns), _repeated(None, len(self.sizes))
         for name in set().union(*shown):
             columns[name] = [part.get(name, none) for part in shown]
+        for name in ("estimate", "standard_error"):
+            columns[name] = [_ten_digits(part) for part in columns[name]]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
             whole = {name: list(values) for name, values in Columns(columns).items()}
@@ -276,6 +278,18 @@ def _possible(shown: Mapping[str, Column]) -> Column:
         elif x is not None and most is not None and x > most:
             possible[k] = most
     return possible
+
+
+def _ten_digits(column: Column) -> Column:
+    """What floats are computed for, in as many digits as are the same on every machine; whole numbers as they are."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        different, places = np.unique(column, return_inverse=True)
+        return np.array([_rounded(x) for x in different.tolist()])[places]
+    return [_rounded(x) for x in as_list(column)]
+
+
+def _rounded(x: Any) -> Any:
+    return float(f"{x:.10g}") if isinstance(x, float) and not x.is_integer() else x
 
 
 def _repeated(value: Any, size: int) -> Column:

@@ -1,40 +1,37 @@
 """Is a saved release what it says? Everything about it that can be checked without the data.
 
-The release is made again from the question and the answer in its record, by the code that releases, and compared with what was
-saved. Each matter has a checker of its own, which tells what is wrong (the first of it is shown) or what could not be checked.
-A digest finds every change of a byte; the other checks find changes whose digests were made anew. What a release says of
-itself in both ways consistently, only the ledger can refute.
+The release is made again from the question and the answer in its record, by the code that releases, and written again: every byte
+of record, page and tables must be the same, and the first line that differs is named. What no writing tells has a checker of its
+own: the price, the levels of the mechanisms, and beside its ledger the line, the head and the stored answer. What a release says of
+itself in all ways consistently, only the ledger can refute.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from ...errors import DiscreetError, LedgerError, MissingExtraError
+from ...exact.arithmetic import show
 from ...exact.level import Epsilon, Level
 from ...exact.rho import Rho
 from ...ledger.ledger import Entry, Head, Ledger, opened_ledger
 from ...ledger.periods import Running
 from ...present.views import Result, View, plain
-from ...present.words import csv_cell, csv_lines
-from ..ask.asked import Correction
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
 from ..draw.measures import Measure, family_of, measures_for, tiers_for
-from ..publish.page import release_page
 from ..publish.rebuilding import Rebuilt, number_in, rebuild
+from ..publish.record import METHOD
 from ..publish.released import charged_of, measure_of
 from ..publish.sheet import shown_answer
-from .release_files import body_digest, digest_of, outputs, written
+from .release_files import MARK, contents_of, outputs
 from .saved_release import Saved
 
 
@@ -111,10 +108,20 @@ class Case:
     def rebuilt(self) -> Rebuilt:
         return rebuild(self.saved.record)
 
-    def unless_ours(self, told: str) -> str | Unknown:
-        """What is wrong if this version of discreet wrote the release; another one may choose or say it in another way."""
-        writer = self.saved.record["discreet"]
-        return told if writer == version("discreet") else Unknown(f"It was written by discreet {writer}. {told}")
+    @cached_property
+    def again(self) -> dict[str, bytes]:
+        """Every file of the release, written again."""
+        path = self.saved.path.with_suffix(".csv")
+        bom = (self.saved.beside(path.name) or b"").startswith(MARK.encode())
+        return {file.name: text.encode() for file, text in contents_of(self.rebuilt.release, path, bom=bom).items()}
+
+    def unlike(self, file: Path) -> Iterator[str | Unknown]:
+        """The first line in which a file differs from what is written again."""
+        found, must = self.saved.beside(file.name), self.again[file.name]
+        if found is None:
+            yield f"{file.name} is missing; put it beside the record, under the name that it was written with."
+        elif found != must:
+            yield _first_difference(file.name, found, must)
 
 
 _BEYOND = "Not compared, since whoever publishes may choose it"
@@ -149,8 +156,9 @@ def check_release(
 ) -> ReleaseVerdict:
     """Check a saved release again, by its record (the .json that `save` or `release -o` wrote), without the data.
 
-    Digests of its files, what it cost, mechanisms (made again, their levels proved), rows, totals, what the record says and the
-    page. With the `ledger`, also that its line, the head of the history and the stored answer fit.
+    Record, rows, totals and page are written again and compared byte by byte; what it cost and the levels of its mechanisms are
+    proved. With the `ledger`, also that its line, the head of the history and the stored answer fit. A record whose `method` is
+    another one than ours is not checked: the version of discreet that wrote it does.
 
     >>> import discreet as dt, pyarrow as pa
     >>> people, ledger = pa.table({"ill": ["yes", "no", "no"] * 20}), dt.Ledger("budget.db")
@@ -168,8 +176,14 @@ def check_release(
 
 
 def _checked(case: Case) -> ReleaseVerdict:
+    path, record = str(case.saved.path), case.saved.record
+    if record.get("method") != METHOD:
+        told = (
+            f"Its numbers were made by method {show(record.get('method'))}, and this is method {METHOD}: check it with "
+        )
+        return ReleaseVerdict(path, (Check("all of it", None, f"{told}discreet {show(record.get('discreet'))}."),))
     checks = tuple(judged(case, matter) for matter in CHECKERS)
-    return ReleaseVerdict(str(case.saved.path), checks, (*_CHOSEN, *case.asked_otherwise))
+    return ReleaseVerdict(path, checks, (*_CHOSEN, *case.asked_otherwise))
 
 
 def judged(case: Case, matter: str) -> Check:
@@ -191,29 +205,36 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
-@checker("the record's own file")
-def _record_file(case: Case) -> Iterator[str | Unknown]:
-    saved = case.saved
-    body = {name: value for name, value in saved.document.items() if name != "digest"}
-    if saved.document.get("digest") != body_digest(body) or set(body) != {"record", "margins"}:
-        yield "Its digest does not match its content."
-    if saved.text != written(saved.document):
-        yield "Its spelling was changed after it was written."
+def _first_difference(name: str, found: bytes, must: bytes) -> str:
+    """Where two texts differ first: the line, what stands there and what must."""
+    lines, due = (text.split(b"\n") for text in (found, must))
+    k = next(k for k, pair in enumerate(zip([*lines, None], [*due, None], strict=False)) if pair[0] != pair[1])
+    old, new = ((each[k].decode("utf-8", "replace") if k < len(each) else "") for each in (lines, due))
+    start = max(next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old)) - 20, 0)
+    field_of_record = f" ({new.split(chr(34))[1]})" if name.endswith(".json") and new.count('"') > 1 else ""
+    where = f"{name}, line {k + 1}{field_of_record}"
+    return f"{where}: it has {show(old[start : start + 60])}, and what its record makes is {show(new[start : start + 60])}."
 
 
-@checker("digests of the files")
-def _digests(case: Case) -> Iterator[str | Unknown]:
-    saved, listed = case.saved, case.saved.record["files"]
-    for name in [saved.rows_name, *listed]:
-        content = saved.beside(str(name))
-        if content is None:
-            yield f"{name} is missing; put it beside the record."
-        elif name not in listed:
-            yield f"The record names no file {name}. Keep every file of a release under the name that it was written with."
-        elif listed[name] != digest_of(content):
-            yield f"{name} was changed after it was written."
-    if {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
-        yield "The listed files are not those of its rows, totals and page."
+@checker("the record")
+def _record(case: Case) -> Iterator[str | Unknown]:
+    yield from case.unlike(case.saved.path)
+
+
+@checker("the rows")
+def _rows(case: Case) -> Iterator[str | Unknown]:
+    yield from case.unlike(case.saved.path.with_suffix(".csv"))
+
+
+@checker("the totals")
+def _totals(case: Case) -> Iterator[str | Unknown]:
+    for file in outputs(case.saved.path.with_suffix(".csv"), list(case.rebuilt.release.margins))[1:-2]:
+        yield from case.unlike(file)
+
+
+@checker("the page for people")
+def _page(case: Case) -> Iterator[str | Unknown]:
+    yield from case.unlike(case.saved.path.with_suffix(".html"))
 
 
 @checker("what it cost")
@@ -256,9 +277,10 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
                 if (m is None) != (n == 0):
                     yield f"{measure.name}: an empty public group, and no other, needs no mechanism."
                 if m is not choice.plan[n] and m != choice.plan[n]:
-                    yield case.unless_ours(
-                        f"{measure.name}: {family_of(m)} is not the mechanism that this question chooses"
-                        f"{'' if n < 0 else f' for groups of {n}'}, which is {family_of(choice.plan[n])}."
+                    of_size = "" if n < 0 else f" for groups of {n}"
+                    yield (
+                        f"{measure.name}: {family_of(m)} is not the mechanism that this question chooses{of_size}, "
+                        f"which is {family_of(choice.plan[n])}."
                     )
 
 
@@ -268,120 +290,6 @@ def _unproved(measure: Measure) -> Iterator[str]:
         if not measure.is_granted(m):
             kept = f"alpha {measure.alpha}" if measure.alpha is not None else "its part of rho"
             yield f"{measure.name}: {m!r} does not guarantee {kept} against a change by one person."
-
-
-@checker("rows, intervals and estimates")
-def _rows(case: Case) -> Iterator[str | Unknown]:
-    columns = case.rebuilt.release.columns
-    yield from _unlike_csv(case, case.saved.rows_name, list(columns), list(zip(*columns.values(), strict=True)))
-
-
-@checker("totals")
-def _totals(case: Case) -> Iterator[str | Unknown]:
-    saved, again = case.saved.margins, case.rebuilt.release.margins
-    if list(saved) != list(again):
-        yield "The totals are by other columns than the record says."
-    for margin, must in again.items():
-        rows = saved[margin]
-        if len(rows) != len(must):
-            yield f"There are {len(rows)} totals by {margin}, not {len(must)}."
-        for k, (row, line) in enumerate(zip(rows, must, strict=False), 1):
-            if list(row) != list(line):
-                yield f"Totals by {margin}, row {k}: its columns, or their order, are not those of such totals."
-            for name, value in line.items():
-                if not _is_near(name, row[name], value) and _json(row[name]) != _json(value):
-                    yield f"Totals by {margin}, row {k}: {name} is {row[name]}, but must be {value}."
-        name = outputs(case.saved.path.with_suffix(".csv"), [margin])[1].name
-        yield from _unlike_csv(case, name, list(must[0]), [tuple(line.values()) for line in must])
-
-
-def _unlike_csv(case: Case, file: str, columns: list[str], must: list[tuple[Any, ...]]) -> Iterator[str | Unknown]:
-    """Where a CSV differs from the rows that it must have. Floats may differ in the last digits, from machine to machine."""
-    text = case.saved.csv_at(file)
-    if text is None:
-        yield Unknown(f"{file} is not there.")
-        return
-    marks = case.rebuilt.release.presentation
-    separator, decimal = marks.separator, marks.decimal
-    if text == csv_lines(columns, must, separator, decimal):
-        return
-    head, *rows = _cells(file, text, separator)
-    if head != columns:
-        yield f"{file} has the columns {', '.join(head)}, but must have {', '.join(columns)}."
-    if len(rows) != len(must):
-        yield f"{file} has {len(rows)} rows, but must have {len(must)}."
-    keys = len(case.saved.record["by"]) if file == case.saved.rows_name else 0
-    for k, (row, values) in enumerate(zip(rows, must, strict=False), 1):
-        for name, cell, value in zip(columns, row, values, strict=True):
-            due = csv_cell(value, decimal)
-            if cell != due and not (cell and _is_near(name, _float(cell, decimal), value)):
-                named = f" ({', '.join(map(csv_cell, values[:keys]))})" if keys else ""
-                yield f"{file}, row {k}{named}: {name} is {cell or 'missing'}, but must be {due or 'missing'}."
-    if text != csv_lines(head, rows, separator):
-        yield case.unless_ours(
-            f"{file} is not spelled as it was written: its quotation marks, line ends or empty lines differ."
-        )
-
-
-def _cells(file: str, text: str, separator: str) -> list[list[str]]:
-    """The rows of a CSV, the heading first. A file that is no such table is a ValueError."""
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
-    except csv.Error as error:
-        raise ValueError(f"{file} is not a CSV file ({error})") from None
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise ValueError(f"{file} has rows that are not as long as its heading")
-    return rows
-
-
-def _float(cell: str, decimal: str) -> float | None:
-    """A number as this program writes it; each has one spelling."""
-    try:
-        number = float(cell.replace(decimal, "."))
-    except ValueError:
-        return None
-    return number if cell == csv_cell(number, decimal) else None
-
-
-def _is_near(name: str, found: Any, must: Any) -> bool:
-    """Do two floats differ in their last digits at most? Reports, and what is published of them, are compared exactly."""
-    both = isinstance(found, float) and isinstance(must, float) and not name.startswith(("report", "published"))
-    return both and abs(found - must) <= 1e-9 * max(abs(must), 1e-9)
-
-
-@checker("what the record says")
-def _words(case: Case) -> Iterator[str | Unknown]:
-    saved, again = case.saved.record, case.rebuilt.release.record
-    for name in {**again, **saved}:
-        if name == "files" or _json(saved.get(name)) == _json(again.get(name)):
-            continue
-        told = f"{name} does not follow from the rest."
-        is_cited = name == "mechanisms" and _uncited(saved[name]) == _uncited(again[name])
-        yield case.unless_ours(told) if name in _WORDS or is_cited else told
-    if list(saved) != list(again):
-        yield "It has other fields than a record, or in another order."
-
-
-_WORDS = {"protects", "person", "beware", "interval", "estimate", "published", "fitted", "no_estimate"}
-
-
-def _uncited(mechanisms: Any) -> str:
-    """Mechanisms without how they are cited, which another version may say in other words."""
-    return _json([{**one, "citation": ""} for one in mechanisms])
-
-
-def _json(value: Any) -> str:
-    """The one text of a value: 1, 1.0 and true are three."""
-    return json.dumps(value)
-
-
-@checker("the page for people")
-def _page(case: Case) -> Iterator[str | Unknown]:
-    content = case.saved.beside(case.saved.path.with_suffix(".html").name)
-    if content is None:
-        yield "It is missing."
-    elif content.decode("utf-8") != release_page(case.rebuilt.release):
-        yield case.unless_ours("It does not show what the record says.")
 
 
 @checker("the ledger")
@@ -416,11 +324,7 @@ def differences(
         record["delta"],
     ):
         yield "The ledger has other terms for this data set."
-    corrects = Correction.recorded(record["supersedes"], record["version"])
-    earlier = [] if corrects is None else ledger.charges_of(name, corrects.question(rebuilt.sheet.spelling))
-    if corrects is not None and corrects.line not in (None, *earlier):
-        yield f"Line {corrects.line} is not the release that it says it corrects."
-    if corrects is not None and terms.parts is not None:
+    if record["supersedes"] is not None and terms.parts is not None:
         admitted = ledger.admission(name, record["version"])
         if admitted is None or admitted.supersedes is None:
             yield "The ledger does not know that this version corrects another."
@@ -488,11 +392,9 @@ def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterato
     sheet, recorded = rebuilt.sheet, rebuilt.release.record["answer"]
     drawn = read_answer(stored, sheet.asked, sheet.terms, sheet.spelling.contents)
     again = shown_answer(drawn, sheet.spelling.contents)
-    for part, what in _PARTS.items():
-        if json.dumps(again.get(part)) != json.dumps(recorded.get(part)):
-            yield f"{what} are not those of {answer}."
-    if drawn.asked.question.to_dict()["mechanism"] != sheet.question.to_dict()["mechanism"]:
-        yield f"The mechanism in the question is not described as in {answer}."
+    for name in {**again, **recorded}:
+        if json.dumps(again.get(name)) != json.dumps(recorded.get(name)):
+            yield f"The {name} of its answer are not those of {answer}."
 
 
 def _asked_otherwise(record: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
@@ -500,13 +402,3 @@ def _asked_otherwise(record: Mapping[str, Any], stored: Mapping[str, Any]) -> li
     asked, was = record["question"], stored["question"]
     fields = [f"question.{name}" for name in {**was, **asked} if asked.get(name) != was.get(name)]
     return [*fields, *(name for name, said in stored["asked"].items() if record[name] != said)]
-
-
-_PARTS = {
-    "sizes": "The sizes of the groups",
-    "measures": "The mechanisms",
-    "reports": "The reports",
-    "tiers": "The mechanisms of the measured totals",
-    "totals": "The reports of the measured totals",
-    "checked": "The words about a check before payment",
-}

@@ -15,7 +15,6 @@ from ...files import file_name
 from ...ledger.ledger import Ledger
 from ..draw.answers import recorded_text
 from ..publish.record import record_of
-from .release_files import MARK
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,6 @@ class Saved:
             raise FileError(f"{place} is not the record of a release; {move}.", kind="shape") from None
         return cls(place, text, document, record)
 
-    @property
-    def margins(self) -> Mapping[str, list[dict[str, Any]]]:
-        return dict(self.document["margins"])
-
     def beside(self, name: str) -> bytes | None:
         """A file that lies beside the record; None where there is none."""
         if Path(name).name != name or "\0" in name:
@@ -77,16 +72,6 @@ class Saved:
             return self.path.with_name(name).read_bytes()
         except OSError:
             return None
-
-    def csv_at(self, name: str) -> str | None:
-        """The text of a CSV beside the record, without its byte order mark."""
-        content = self.beside(name)
-        return None if content is None else content.decode("utf-8").removeprefix(MARK)
-
-    @property
-    def rows_name(self) -> str:
-        """The name of the CSV with the rows."""
-        return self.path.with_suffix(".csv").name
 
 
 def published_line(path: str | os.PathLike[str], ledger: Ledger, dataset: str) -> int:
