@@ -25,7 +25,7 @@ The map, from the top down:
     The certificate     the risk of a design, and the bound below which no mechanism goes, by weak duality
     Verdicts            what holds of a ledger or a release, what does not, and what was left to others
     An exported ledger  its chain of hashes, line by line: charges within the budget and the caps, one answer for each
-    A release           its digests, what it cost, the level of every mechanism, rows, intervals, totals, its line in the ledger
+    A release           its digests, what it cost, the level of every mechanism, rows, totals, its line in the ledger
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
@@ -57,7 +57,6 @@ MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
 MAX_EFFORT = 2**32  # operations on machine words: some seconds
 MAX_DIGITS = 4200  # of an integer in the file
 CHARGE_BITS, AMOUNT_BITS = 2**8, 2**12  # of a budget or charge, and of a level or a sum
-FARTHEST = 2**61 - 1  # an end of an interval beyond it is none
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim", "unknown")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 
@@ -282,7 +281,6 @@ class _Channel:
     """A channel between `rows` true values and `reports` reports; None: unbounded."""
 
     effort: Effort
-    noise: _Noise | None = None  # that is added to the truth, if that is all
     ends: tuple[int | None, int | None] = None, None  # of an unbounded one: 0, or none
 
     def __init__(self, rows: int | None, reports: int | None) -> None:
@@ -631,28 +629,6 @@ class _Gaussian(_Channel):
 
     def concentration(self, distance: int) -> tuple[Fraction, int]:
         return self.q, distance**2
-
-    def reach(self, tail: Fraction) -> int:
-        """The smallest k >= 1 with Pr[noise >= k] <= tail, from sums of q^(j^2) in units of 2^-256, from below and above.
-
-        The weights from j on sum to at most q^(j^2) / (1-q); they are listed until that is nothing beside the tail.
-        """
-        p, q, one = self.q.numerator, self.q.denominator, 1 << 256
-        low, high, below, above = [one], [one], p * one // q, -(-p * one // q)  # the weights, and q^(2j+1)
-        nothing, p, q = int(tail * one * (1 - self.q)), p**2, q**2
-        while high[-1] << 64 > nothing:
-            self.effort.spend(2**9)
-            low.append(low[-1] * below >> 256)
-            high.append(-(-high[-1] * above >> 256))
-            below, above = below * p // q, -(-above * p // q)
-        rest = -int(-high[-1] // (1 - self.q))
-        least, most = accumulate(low[-2:0:-1], initial=0), accumulate(high[-2:0:-1], initial=rest)  # from the last on
-        sums = list(zip(least, most, strict=True))
-        surely, maybe = (int(tail * (one + 2 * whole)) for whole in sums[-1])
-        k = sum(above <= surely for _, above in sums)
-        sure = k == len(sums) or sums[k][0] > maybe
-        _unknown(sure, "A chance of Gaussian noise is too near to a limit to be told from it.")
-        return len(sums) + 1 - k
 
 
 class _Then(_Channel):
@@ -2187,20 +2163,6 @@ class _Statistic:
         """The numbers that are drawn of a group: a mean or share of an unknown number of people has two."""
         return ("u", "v") if self.pair else ("",)
 
-    def ends(self, size: int) -> tuple[int, int]:
-        """The least and the most, in steps, that can be true of a group of a public size; FARTHEST where none is known."""
-        low, high = Fraction(0), Fraction(1)
-        if self.grid is not None:
-            low, high = ((end - self.origin) / self.grid[2] for end in self.grid[:2])
-        if size < 0:
-            return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
-        return min(int(low), 0) * size, max(int(high), 0) * size
-
-    def value(self, steps: int, size: int) -> Fraction | None:
-        """A number of steps in the units of the column."""
-        start, step = (Fraction(0), Fraction(1)) if self.grid is None else (self.origin, self.grid[2])
-        return self.of_one(max(size, 0) * start + steps * step, size)
-
     def ratio(self, u: Fraction, v: Fraction) -> Fraction:
         """The mean of people who have u steps above the lower bound in all, and lack v to the upper one."""
         low, high = (Fraction(0), Fraction(1)) if self.grid is None else self.grid[:2]
@@ -2225,7 +2187,6 @@ class _Drawn:
     family: str
     channel: _Channel | None
     digest: str
-    outputs: _Grid | None = None
     level: Fraction | None = None
 
 
@@ -2729,7 +2690,7 @@ class Release:
             channel.effort = self.effort
             _neighbours(law.neighbours, channel).hold(channel, level)
             own = digest({**law.written, "alpha": str(level), "neighbours": law.neighbours})
-            drawn[top] = _Drawn(_text(family, "family"), channel, own, _grid(law.written["outputs"], "outputs"), level)
+            drawn[top] = _Drawn(_text(family, "family"), channel, own, level)
         return {size: drawn[tops[size]] for size in sizes}
 
     def _gaussian(
@@ -2760,7 +2721,7 @@ class Release:
             reach = {"kind": "any"} if top == 1 else near
             own, drawn = digest({**law, "alpha": "0", "neighbours": reach}), _channel(channel, Effort())
             drawn.effort = self.effort
-            found[size] = _Drawn("gaussian", drawn, own, _grid(ends, "outputs"))
+            found[size] = _Drawn("gaussian", drawn, own)
         right = "sha256:" + together.hexdigest() == told
         _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
         return found
@@ -2786,8 +2747,7 @@ class Release:
         own = {name: document[name] for name in ("inputs", "outputs", "channel")}
         shortest = {"kind": "any"} if near == {"kind": "steps", "steps": (channel.rows or 0) - 1} else near
         own_digest = digest({**own, "alpha": document["level"]["alpha"], "neighbours": shortest})
-        outputs, family = _grid(document["outputs"], "outputs"), _text(document["recipe"]["family"], "family")
-        return _Drawn(family, channel, own_digest, outputs, proved.alpha)
+        return _Drawn(_text(document["recipe"]["family"], "family"), channel, own_digest, proved.alpha)
 
     def rows(self) -> str:
         """The rows of the CSV: their keys, and the reports that the record says were drawn."""
@@ -2876,52 +2836,6 @@ class Release:
                 _shape("." not in line[column], f"{_named(name)} has a decimal point, and the record says a comma.")
                 line[column] = line[column].replace(",", ".")
         return lines
-
-    def intervals(self) -> str:
-        """The interval of each report, by the distribution of its noise."""
-        together = self.field("simultaneous") is True
-        error = self._error_of_all() if together else 1 - self.amount("confidence")
-        _shape(0 < error < 1, "The confidence is not between 0 and 1.")
-        reading: dict[tuple[int, bool], Callable[[Fraction], tuple[int, int]]] = {}
-        for line, s, place in self._lines():
-            size, ends = self.sizes[place], []
-            for part in s.parts:
-                drawn, report = self.plans[s.name, part][size], self.reports[s.name, part][place]
-                if drawn.channel is None:
-                    ends.append((0, 0))
-                    continue
-                if (id(drawn), s.pair) not in reading:
-                    reading[id(drawn), s.pair] = _interval_of(drawn, error / (2 if s.pair and not together else 1))
-                ends.append(_within(reading[id(drawn), s.pair](report), s.ends(size)))
-            if s.pair and size == 0:
-                self._cell(line, "low", line["report"] == line["low"] == line["high"] == "")
-                continue
-            if s.pair:
-                self._cell(line, "low", _is_ratio_interval(line, s, ends))
-                continue
-            fitted = self._fitted(line, s)  # the interval is stretched to hold it
-            for name, end, wider in zip(("low", "high"), ends[0], (min, max), strict=True):
-                value = None if abs(end) >= FARTHEST else s.value(end, size)
-                value = wider(value, _number(fitted)) if value is not None and fitted else value
-                self._cell(line, name, _says(line[name], value))
-        which = "all of them at once" if together else "each by itself"
-        return f"low and high hold the truth with a probability of at least {self.field('confidence')}, {which}, whatever it is"
-
-    def _error_of_all(self) -> Fraction:
-        """How often one interval may fail where all of a release hold at once: reports that are drawn independently have the
-        product of their probabilities, and totals of several of them the sum of their errors."""
-        error, reports, totals = 1 - self.amount("confidence"), 0, 0
-        grouped = [self._totals_by(by) for by in self.margins]
-        for plan in self.plans.values():
-            drawn = [plan[size].channel is not None for size in self.sizes]
-            reports += sum(drawn)
-            for totals_of in grouped:
-                counts = Counter(total for total, is_drawn in zip(totals_of, drawn, strict=True) if is_drawn)
-                totals += sum(count > 1 for count in counts.values())
-        each = error / max(reports + totals, 1)
-        if reports < 2:
-            return each
-        return 1 - _root(1 - each * reports, reports, self.effort, 64 + math.ceil(1 / each).bit_length())
 
     @cached_property
     def margins(self) -> list[list[str]]:
@@ -3150,13 +3064,13 @@ def _law(family: Any, top: int | None, alpha: Fraction, change: int | None, r: i
     return _Law({"inputs": ends, "outputs": ends, "channel": channel}, {"kind": "any"} if any_two else near)
 
 
-def _root(alpha: Fraction, steps: int, effort: Effort, fine: int | None = None) -> Fraction:
-    """The smallest multiple of 2^-62, or 2^-fine, whose power `steps` is at least alpha; finer where it is below that."""
+def _root(alpha: Fraction, steps: int, effort: Effort) -> Fraction:
+    """The smallest multiple of 2^-62 whose power `steps` is at least alpha; finer where it is below that."""
     if steps == 1:
         return alpha
     _need(steps < 2**63, "too large", "One person changes a sum by too many steps.")
     zeros = (alpha.denominator.bit_length() - alpha.numerator.bit_length()) // steps
-    bits = fine or (62 if zeros < 62 else 62 + zeros)
+    bits = 62 if zeros < 62 else 62 + zeros
     digits = 192 + bits + _length(alpha)
     effort.spend(8 * digits * _times(digits, digits))
     low, high = (_exp_bounds(x / steps, digits) for x in _log_bounds(1 / alpha, digits))
@@ -3218,76 +3132,6 @@ def _fair(n: int, alpha: Fraction, effort: Effort) -> dict[str, Any]:
     return {"kind": "table", "total": str(row(weights)), "rows": rows}
 
 
-def _interval_of(drawn: _Drawn, error: Fraction) -> Callable[[Fraction], tuple[int, int]]:
-    """For each report the truths that are not ruled out: neither tail beyond the report is below error/2."""
-    channel, grid = drawn.channel, drawn.outputs
-    _unknown(
-        grid is not None
-        and grid.anchor == 0
-        and grid.step == 1
-        and channel is not None
-        and channel.rows == channel.reports,
-        "Intervals of a mechanism that reports other numbers than it takes are not computed here.",
-    )
-    assert channel is not None
-    reach = None if channel.noise is None else _reach(channel.noise, error / 2, channel.effort)
-    if isinstance(channel, _Gaussian):
-        reach = channel.reach(error / 2)
-    if reach is not None:
-        k = reach - 1
-        low_end = 0 if channel.rows is not None or getattr(channel, "ends", (None,))[0] == 0 else -FARTHEST
-        high_end = FARTHEST if channel.rows is None else channel.rows - 1
-        return lambda report: (max(int(report) - k, low_end), min(int(report) + k, high_end))
-    weights, total = channel._written()
-    channel.effort.spend(50 * len(weights) ** 2)
-    low, high = [len(weights)] * len(weights), [-1] * len(weights)
-    for truth, row in enumerate(weights):
-        start, stop, most = 0, len(row) - 1, total * error / 2
-        below = above = 0
-        while start < len(row) and below + row[start] <= most:
-            below, start = below + row[start], start + 1
-        while stop >= start and above + row[stop] <= most:
-            above, stop = above + row[stop], stop - 1
-        for report in range(start, stop + 1):
-            low[report], high[report] = min(low[report], truth), max(high[report], truth)
-    known = [(a, b) if b >= 0 else (0, len(weights) - 1) for a, b in zip(low, high, strict=True)]
-    return lambda report: known[int(report)]
-
-
-def _reach(noise: _Noise, tail: Fraction, effort: Effort) -> int:
-    """The smallest k >= 1 with Pr[noise >= k] <= tail; a float says where to look, integers decide."""
-    b, D, r = noise.b, noise.D, noise.r
-    p, q = b.numerator, b.denominator
-
-    def is_rare(k: int) -> bool:
-        """With k = sD + u: the rest of the stair of k, and all stairs beyond."""
-        s, u = divmod(k, D)
-        stair = (q - p) * (max(r - u, 0) * q + (D - max(u, r)) * p) + p * (r * q + (D - r) * p)
-        rest = tail * q * (q * (2 * r - 1) + p * (2 * (D - r) + 1)) / stair
-        return rest >= 1 or (s > 0 and grants(rest, Fraction(s), 1 / b, effort))
-
-    decay = math.log1p(-float(1 - b)) if 2 * b > 1 else math.log(p) - math.log(q)
-    guess = D * math.log(float(2 * tail)) / decay
-    width = 2 * D + 2
-    low, high = (
-        max(0, int(guess) - width),
-        int(guess) + width,
-    )  # Pr[noise >= low] is above the tail, that of high is not
-    while low > 0 and is_rare(low):
-        low, width = max(0, low - width), 2 * width
-    while not is_rare(high):
-        high, width = high + width, 2 * width
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_rare(middle) else (middle, high)
-    return high
-
-
-def _within(interval: tuple[int, int], ends: tuple[int, int]) -> tuple[int, int]:
-    """The part of an interval that is possible."""
-    return min(max(interval[0], ends[0]), ends[1]), min(max(interval[1], ends[0]), ends[1])
-
-
 def _says(cell: str, value: Fraction | None) -> bool:
     """Does a cell hold this number: a whole one in digits, another as the float nearest to it; nothing for none?"""
     if value is None:
@@ -3311,15 +3155,6 @@ def _is_ratio(line: dict[str, str], s: _Statistic, values: list[Fraction | None]
     u, v = (max(x or Fraction(0), Fraction(0)) for x in values)
     moved = min(max(s.ratio(u, v), _number(line["low"])), _number(line["high"]))
     return s.is_near(_number(line["report"]), moved)
-
-
-def _is_ratio_interval(line: dict[str, str], s: _Statistic, ends: list[tuple[int, int]]) -> bool:
-    """The ratios of all pairs of numbers in the two intervals; the whole range where both may be 0."""
-    (u1, u2), (v1, v2) = ((max(Fraction(a), Fraction(0)), max(Fraction(b), Fraction(0))) for a, b in ends)
-    least, most = s.ratio(u1, v2), s.ratio(u2, v1)
-    if u1 == v1 == 0:
-        least, most = s.ratio(Fraction(0), Fraction(1)), s.ratio(Fraction(1), Fraction(0))
-    return s.is_near(_number(line["low"]), least) and s.is_near(_number(line["high"]), most)
 
 
 # The columns of a CSV whose numbers may have a decimal mark; none of them is a key
@@ -3349,7 +3184,7 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
         release.rows,
         release.totals,
     ]
-    findings = [_judged(check) for check in (*checks, release.intervals)]
+    findings = [_judged(check) for check in checks]
     if ledger is not None:
         findings.append(_judged(lambda: release.in_ledger(ledger)))
     else:
@@ -3382,7 +3217,7 @@ _OPENED = "version, question, answer, supersedes, statistics, audiences, by, col
 _NO_LEDGER = "That it was charged: no ledger was given. Ask for the exported one, and give it to this program too."
 _BEYOND_RELEASE = (
     "that the data were counted as the question says, and that the noise was drawn as its distribution says",
-    "estimates, standard errors, fitted numbers and intervals of totals: discreet check-release does",
+    "intervals, estimates, standard errors, fitted numbers and the page: discreet check-release writes all of it again",
     "who wrote it: a digest is no signature, so compare it with the one that the publisher names",
 )
 

@@ -295,12 +295,3 @@ def test_a_level_that_its_file_cannot_prove_is_not_saved(tmp_path):
     m = Mechanism(grid, grid, channel, dt.Level.of(epsilon=3), dt.Neighbours.steps(1), Recipe("mine"))
     with pytest.raises(FileError, match="does not hold"):
         m.save(tmp_path / "m.json")
-
-
-@pytest.mark.parametrize("error", ["0.3", "1", "7", "45", "800"])
-def test_the_verifier_finds_the_same_reach(error):
-    """Sums of integers there, balls here."""
-    m = dt.gaussian(OPEN, standard_error=error)
-    channel = verify._channel(m.channel.written())
-    for tail in (Fraction(1, 3), Fraction(1, 40), Fraction(1, 2 * 10**6), Fraction(1, 10**20)):
-        assert channel.reach(tail) == m.channel.noise.reach(tail)

@@ -238,7 +238,7 @@ def test_a_record_that_claims_a_check_is_found_out(csv, tmp_path):
     assert dt.check_release(tmp_path / "forged.json").holds, "only the ledger can tell"
     verdict = dt.check_release(tmp_path / "forged.json", ledger=desk.book)
     assert not verdict.holds
-    assert "check before payment" in str(verdict)
+    assert "The checked of its answer" in str(verdict)
     alone = replace(made, record={**made.record, "checked": CHECKED})
     alone.save(tmp_path / "alone.csv")
     assert not dt.check_release(tmp_path / "alone.json").holds
