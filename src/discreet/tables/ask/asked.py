@@ -411,8 +411,8 @@ class Correction:
         """Refuse a correction of which the ledger does not know, where there are parts: it may have moved people between them."""
         if terms.parts is not None and (admission is None or admission.supersedes is None):
             raise ReleaseError(
-                f"{terms.name!r} has parts, and a correction may move people from one to another, so it is declared when its data are "
-                "admitted. Nothing was charged: admit the corrected file under a version of its own, with the version that it "
+                f"{terms.name!r} has parts, and a correction may move people from one to another, so it is declared when its data "
+                "are admitted. Nothing was charged: admit the corrected file under a version of its own, with the version that it "
                 "supersedes."
             )
 
