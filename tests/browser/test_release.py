@@ -192,7 +192,7 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
         ledger=book,
         epsilon="1/2",
     ).errors
-    said = f"count, each group: each within {errors[0]['each']}; all at once within {errors[0]['all']}."
+    said = f"krank = 'ja', each group: each within {errors[0]['each']}; all at once within {errors[0]['all']}."
     assert said in page.inner_text("#preview .said")
     page.click("#preview-done")
     assert_sound(page)
@@ -383,7 +383,7 @@ def test_households_dates_words_and_public_groups_by_their_fields(guest, tmp_pat
     budgeted(page, dataset, budget="40", relation="change-one", public="sex", unit="haus")
     page.fill(".expression", "geboren < '1975-01-01'")
     keyed(page, "sex", ["f", "m"])
-    page.locator("summary", has_text="Rounding").click()
+    page.locator("summary", has_text="Households, parts, confidence").click()
     page.locator("summary", has_text="Words on the page").click()
     asked = {"epsilon": "30", "counted": "rows", "max_rows": "3", "confidence": "0.99", "title": "Alte <Leute>"}
     asked |= {"source": "Register", "notes": "eins\nzwei", "labels": "sex Geschlecht"}

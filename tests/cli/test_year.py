@@ -419,7 +419,7 @@ def german_files() -> None:
     page = Path("leute.html").read_text(encoding="utf-8")
     for words in ("Einwohner nach Gemeinden", "Melderegister", *DISTRICTS.values()):
         assert words in page
-    assert "fitted to the noisy reports so that they add up to the totals" in page
+    assert "Counts and sums were fitted to the totals, so that they add up" in page
     days = "0-17 is from 2008-01-02 to 2026-01-01; 18-64 is from 1961-01-02 to 2008-01-01; 65 und mehr is to 1961-01-01"
     assert f"Geburtsdatum: {days} (the days at both ends included)." in Path("alter.html").read_text(encoding="utf-8")
     shown, folded = page.split("For statisticians")
