@@ -13,6 +13,7 @@ from discreet import verify
 from discreet.errors import LedgerError, TableInputError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.periods import Running
+from discreet.tables.count import admitting
 from tests.ledger.test_parts import TERMS, exported
 
 ROWS = "born;where;mark\n" + "03.02.2026;a;1,0\n" * 30 + "04.02.2026;ä;2,0\n" * 20
@@ -40,8 +41,8 @@ def admit(book, folder, version, name="births", **reading):
     )
 
 
-def release(book, table, part, version="1", **more):
-    return dt.release(table, ledger=book, epsilon=1, part=part, version=version, **{**ASK, **more})
+def release(book, table, part, version="1", of=1, **more):
+    return dt.release(table, ledger=book, epsilon=of, part=part, version=version, **{**ASK, **more})
 
 
 @pytest.mark.parametrize("what", OTHER)
@@ -79,6 +80,19 @@ def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
         book.verify("births")
     with pytest.raises(verify.Fault, match="in another way than the first"):
         verify.history(book.export("births"))
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_another_name_of_a_file_is_no_other_reading(book, tmp_path, monkeypatch, by_name):
+    """The same bytes in columns divided by commas, and by tabs: were the name to say it again, 30 people would be in two parts."""
+    if by_name:  # negative control
+        monkeypatch.setattr(admitting, "SEPARATORS", {".csv": None})
+    book.create("births", 40, relation="add-remove", parts="born")
+    for name in ("people.csv", "people.tsv"):
+        (tmp_path / name).write_text("born,x\tborn\n" + "a,x\tb\n" * 30)
+    dt.admit(tmp_path / "people.csv", dataset="births", ledger=book)
+    found = [release(book, tmp_path / "people.tsv", part, of=40).columns["report"] for part in "ab"]
+    assert found == ([[0], [30]] if by_name else [[30], [0]])
 
 
 def test_frames_in_memory_are_read_in_one_way_too(book, tmp_path):

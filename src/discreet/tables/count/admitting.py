@@ -16,7 +16,7 @@ from typing import Any
 
 from ...engines.dates import Dates
 from ...engines.guard import Guarded
-from ...engines.held_file import EXCEL, HeldFile, held
+from ...engines.held_file import EXCEL, SEPARATORS, HeldFile, held
 from ...engines.reading import Reading
 from ...engines.sources import TableSource, open_table
 from ...errors import MissingExtraError, TableInputError
@@ -231,6 +231,8 @@ def admit(
     with opened_ledger(ledger) as book:
         terms, file = book.terms(dataset), HeldFile(Path(table))
         digest = file.digest()  # what is examined is what was hashed
+        if file.is_text:  # from here on another name of these bytes is no other reading of them
+            reading = replace(reading, separator=reading.separator or SEPARATORS[file.kind])
         report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         with book.consult(dataset) as said:
             admissions = said.admissions()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
-from ...engines.held_file import HeldFile
+from ...engines.held_file import SEPARATORS, HeldFile
 from ...engines.reading import Reading
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
@@ -46,8 +46,7 @@ def check_admitted(
     admitted = book.admissions(dataset) if admission is None else [admission]
     like = admitted[-1:]
     options = "".join(
-        Reading.from_dict(each.reading).options()
-        + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
+        _reading_of(each, file).options() + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
         for each in like
     )
     words = [str(file.path), "--dataset", dataset, "--ledger", book.place]
@@ -67,6 +66,13 @@ def check_admitted(
             f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
         )
     return admission
+
+
+def _reading_of(admission: Admission, file: HeldFile) -> Reading:
+    """How a version was read, without the separator where the name of this file says it."""
+    reading = Reading.from_dict(admission.reading)
+    said = reading.separator == SEPARATORS.get(file.kind)
+    return replace(reading, separator=None) if said else reading
 
 
 def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
