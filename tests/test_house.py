@@ -45,7 +45,7 @@ ROOMS = {
     "traditional": MAKING,
     "measure": f"{USING} present randomness noise mechanisms",
     "adapters": "errors exact mechanism measure",
-    "files": f"{BASE} verify channels mechanism traditional measure",
+    "files": f"{BASE} present verify channels mechanism traditional measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present randomness blas lp channels mechanism measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
