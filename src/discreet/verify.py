@@ -2363,6 +2363,7 @@ class Release:
         _need(self.field("format") == "discreet-release", "format", "It is no record of a release.")
         version = self.field("format_version")
         _need(type(version) is int and version == VERSION, "version", "The record is of another version.")
+        _known(self.record, "record", *_RECORD.split())
         return "the record has the digest of its content"
 
     def files(self) -> str:
@@ -2914,7 +2915,9 @@ class Release:
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent then or later.")
+        sums = told.sums_of(part)[answered - 1 :]  # an answer that is given again says what was spent by then
+        right = self._of_budget("spent") in (sums if self.field("repeated") is True else sums[:1])
+        _claim(right, "That much was not spent then.")
         corrected = self.field("supersedes")
         if corrected is not None:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
@@ -2940,7 +2943,8 @@ class Release:
 
     def _of_budget(self, name: str) -> Fraction:
         """What the record says of the budget."""
-        return _amount(_field(self.field("budget"), name, "budget"), name)
+        amounts = dict(zip(_BUDGET, _known(self.field("budget"), "budget", *_BUDGET), strict=True))
+        return _amount(amounts[name], name)
 
     def _stored(self) -> str:
         """The answer as the ledger stores it, with all that was asked: what its commitment is a digest of."""
@@ -2958,6 +2962,14 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
     return {"by": by, "totals": totals, "part": str(part), spent: str(part * each)}
 
 
+_RECORD = (
+    "format format_version discreet method repeated released dataset version part parts supersedes relation unit protects "
+    "person counted contribution left_out question statistics by groups empty_groups purpose mechanisms answer columns "
+    "table_columns margins measured alpha rho delta epsilon_charged rho_charged alpha_each_report epsilon_each_report "
+    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous estimate published "
+    "fitted no_estimate errors beware checked presentation files"
+)
+_BUDGET = ("budget", "spent", "left")
 _PRESENTATION = "title source notes labels separator decimal"
 _QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
 _ANSWER = ("format", "version", "asked", "question", "sizes", "measures", "tiers", "checked", "reports", "totals")

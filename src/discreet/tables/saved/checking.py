@@ -329,8 +329,14 @@ def differences(
         if admitted is None or admitted.supersedes is None:
             yield "The ledger does not know that this version corrects another."
     totals = _spent_by_line(history, record["part"])
-    if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
-        yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
+    if line and head:  # an answer that is given again says what was spent by then
+        totals = totals[head["count"] - 1 : None if record["repeated"] else head["count"]]
+    if number_in(record["budget"]["spent"]) not in totals:
+        yield (
+            f"That much was not spent when line {line} was answered."
+            if line
+            else "The ledger never had that much spent."
+        )
     if line is None:
         if number_in(charged_of(record)):
             yield "The record names no line of the ledger, but a line of the ledger charged for it."
