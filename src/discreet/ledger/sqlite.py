@@ -9,26 +9,20 @@ file, and audits a data set's history, before it changes anything.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
 
-from ..errors import LedgerError
 from ..exact.written import did_you_mean
-from .stores import FULL, LOCKED, Outcome, Rows, Store, Unusable, single
+from .stores import FULL, LOCKED, OTHER, TABLES, Rows, Store, Unusable, single
 
 _DAMAGED = "is damaged. Bring back a copy from before the damage, and check it with the head you kept."
 _BEGINNING = b"SQLite format 3\0"  # of every file of SQLite
-_COMMIT = 2**18  # bytes of the journal, and of a line, beside an answer
-_ZEROS = bytes(2**16)
 _making = threading.Lock()
 
 
@@ -117,24 +111,12 @@ class Sqlite(Store):
             return None
         if "discreet_ledger" not in names:
             raise Unusable("is a database, but not a ledger. Give the ledger a file of its own.")
+        if not names >= TABLES:
+            raise Unusable(OTHER)
         return single(self.run("SELECT version FROM discreet_ledger"))
 
     def begin_install(self) -> None:
         self.run("BEGIN IMMEDIATE")
-
-    @contextmanager
-    def room(self, size: int, outcome: Outcome) -> Iterator[None]:
-        """A file without a name, beside the ledger, as large as the text with what a commit needs besides: its room is free
-        again when it is closed, however the process ends."""
-        try:
-            file = _spare(self._path, size + size // 8 + _COMMIT)
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-            raise LedgerError(f"{self.place} {FULL if full else self.explain(error)} {outcome.undone}") from None
-        try:
-            yield
-        finally:
-            os.close(file)
 
     def lost(self, error: BaseException) -> bool:
         return False  # a file has no idle connections
@@ -210,25 +192,6 @@ def _make(path: str) -> None:
             os.fchmod(file, 0o600)  # whatever the umask
     finally:
         os.close(file)
-
-
-def _spare(path: str, size: int) -> int:
-    """An open file whose bytes the disk has set aside, without a name: it disappears when it is closed."""
-    name = f"{path}.{os.urandom(6).hex()}"
-    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_TEMPORARY", 0), 0o600)
-    try:
-        if os.name != "nt":  # there O_TEMPORARY does it
-            os.unlink(name)
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file, 0, size)
-        else:
-            for start in range(0, size, len(_ZEROS)):
-                os.write(file, _ZEROS[: size - start])
-            os.fsync(file)
-    except BaseException:
-        os.close(file)
-        raise
-    return file
 
 
 def _code(error: BaseException) -> str:
