@@ -402,40 +402,26 @@ def test_a_damaged_index_hides_no_data_set(path):
 # A write-ahead log, which another program may switch on
 
 
-def test_a_write_ahead_log_is_moved_into_the_file(path):
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-    connection.execute("CREATE TABLE discreet_note (text TEXT)")  # lies in the log alone
-    connection.commit()
-    with pytest.raises(LedgerError, match="open elsewhere with a write-ahead log"):
-        Ledger(path, patience=0.1)
-    connection.close()
-    with Ledger(path) as ledger:
-        charge(ledger, 1)
-        assert beside(path) == []
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM discreet_note").fetchone() == (0,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    connection.close()
-
-
-def test_a_log_that_another_program_switches_on_is_switched_off(path):
-    with Ledger(path, patience=0.2) as ledger:
-        for k in range(3):
-            charge(ledger, k)
-            connection = sqlite3.connect(path)
-            assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-            connection.close()
-        charge(ledger, "last")
-        assert beside(path) == []
+def test_a_write_ahead_log_is_refused_until_it_is_switched_off(path):
+    """Before a ledger is opened and while it is: what lies in a log alone could be lost."""
+    with Ledger(path) as early:
+        charge(early, 1)
         connection = sqlite3.connect(path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("SELECT count(*) FROM discreet_entry").fetchone()
-        with pytest.raises(LedgerError, match=r"write-ahead log.*Nothing was charged"):
-            charge(ledger, "refused")
+        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        with Ledger(path) as late:
+            for ledger in (early, late):
+                with pytest.raises(LedgerError, match=r"write-ahead log.*journal_mode = DELETE'\. Nothing was charged"):
+                    charge(ledger, 2)
+                assert ledger.balance("survey").spent == TENTH
+        with pytest.raises(LedgerError, match=r"write-ahead log.*No data set was made"):
+            early.create("more", 1)
+        early.close()
+        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
         connection.close()
-        charge(ledger, "granted")
-        assert ledger.verify("survey").count == 6
+    with Ledger(path) as ledger:
+        charge(ledger, 2)
+        assert beside(path) == []
+        assert ledger.verify("survey").count == 3
 
 
 def test_a_log_of_another_program_keeps_nobody_from_reading(path):

@@ -61,8 +61,8 @@ class Postgres(Store):
         if self.run("SHOW fsync") != [("on",)]:
             raise Unusable("runs with fsync = off: a charge could be lost. Turn fsync on first.")
 
-    def settled(self, write: bool) -> bool:
-        return True  # nobody else changes the settings of this connection
+    def check(self, write: bool) -> None:
+        pass  # nobody else changes the settings of this connection
 
     def inspect(self) -> bool:
         return False  # the server recovers by itself, and nothing of it lies about

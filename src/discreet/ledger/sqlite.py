@@ -13,7 +13,6 @@ import os
 import re
 import sqlite3
 import threading
-import time
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
@@ -57,7 +56,7 @@ class Sqlite(Store):
                 "ledger where it lies."
             )
         about = os.stat(self._path)
-        _refuse_second_name(about)  # before the end of a write-ahead log changes it
+        _refuse_second_name(about)
         self._file = _identity(about)
         # the thread is not checked, because a fork closes the connections of all threads
         return sqlite3.connect(
@@ -80,23 +79,17 @@ class Sqlite(Store):
         for setting in ("foreign_keys = ON", "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
             self.run(f"PRAGMA {setting}")
         self.version()  # a database of someone else is refused before the next line changes it
-        deadline = time.monotonic() + self.patience
-        while self._journal() != "delete":  # what the write-ahead log of another program holds is moved into the file
-            try:
-                self.run("PRAGMA journal_mode = DELETE")
-            except sqlite3.OperationalError as error:  # SQLite does not wait here for other processes: we do
-                if _code(error) not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
-                    raise
-            if time.monotonic() > deadline:
-                raise Unusable("is open elsewhere with a write-ahead log, which no ledger has. Close it there.")
-            time.sleep(0.005)
 
-    def settled(self, write: bool) -> bool:
+    def check(self, write: bool) -> None:
         found = os.stat(self._path)
         if _identity(found) != self._file:
             raise Unusable("was moved or replaced while it was open. Open the ledger again.")
         _refuse_second_name(found)
-        return not write or self._journal() == "delete"  # a charge rests on it, and nothing that is only read
+        if write and self.run("PRAGMA journal_mode") != [("delete",)]:
+            raise Unusable(
+                "has a write-ahead log, which another program switched on and no ledger has. Close that, and switch it off: "
+                f"sqlite3 {self._path} 'PRAGMA journal_mode = DELETE'."
+            )
 
     def inspect(self) -> bool:
         if self.run("PRAGMA integrity_check(1)") != [("ok",)]:
@@ -136,9 +129,6 @@ class Sqlite(Store):
             if code.startswith(start):
                 return reason.format(patience=self.patience)
         return f"could not be used: {error} ({code})."
-
-    def _journal(self) -> str:
-        return str(self.run("PRAGMA journal_mode")[0][0])
 
 
 def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:

@@ -146,8 +146,8 @@ class Store(ABC):
         """Make the settings of a new connection that durability rests on."""
 
     @abstractmethod
-    def settled(self, write: bool) -> bool:
-        """In a transaction: are the settings still in force that it needs? Refuses a file that is not the one that was opened."""
+    def check(self, write: bool) -> None:
+        """In a transaction: refuse a file that is not the one that was opened, or that a charge cannot rest on."""
 
     @abstractmethod
     def inspect(self) -> bool:
@@ -216,12 +216,7 @@ class Store(ABC):
             self._disconnect()
             self._open()
             self.run(statement)
-        if not self.settled(write):  # another program changed them: once more, and then no longer
-            self.run("ROLLBACK")
-            self.settle()
-            self.run(statement)
-            if not self.settled(write):
-                raise Unusable("is being changed by another program. Close that.")
+        self.check(write)
 
     def _open(self) -> None:
         if self._connection is not None:
