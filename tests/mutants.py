@@ -74,9 +74,15 @@ TESTED_IN = {
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
     "lazy": "test_house.py",
-    "ledger.entries": "ledger/test_caps.py ledger/test_parts.py ledger/test_ledger.py",
+    "ledger.chain": "ledger/test_audit_of_lines.py ledger/test_ledger.py",
+    "ledger.entries": "ledger/test_caps.py ledger/test_parts.py ledger/test_ledger.py tables/test_parts_reading.py",
+    "ledger.history": "ledger/test_audit_of_lines.py ledger/test_caps.py ledger/test_ledger.py",
     "ledger.periods": "ledger/test_caps.py ledger/test_parts.py",
-    "ledger.promise": "ledger/test_promise.py",
+    "ledger.promise": "ledger/test_promise.py ledger/test_concentrated.py",
+    "ledger.state": "ledger/test_audit_of_lines.py ledger/test_parts.py ledger/test_moving.py ledger/test_caps.py "
+    "ledger/test_concentrated.py ledger/test_ledger.py",
+    "ledger.terms": "ledger/test_concentrated.py ledger/test_audit_of_lines.py ledger/test_caps.py ledger/test_ledger.py "
+    "ledger/test_parts.py cli/test_paying.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "exact.intake": "test_sampling.py",
     "questions.domain": "questions/test_hierarchy.py questions/test_question.py tables/test_release.py",

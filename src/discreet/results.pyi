@@ -3,11 +3,11 @@ from .designs.ties import Uniqueness as Uniqueness
 from .ledger.balances import Balance as Balance
 from .ledger.balances import Balances as Balances
 from .ledger.chain import Admission as Admission
-from .ledger.chain import Entry as Entry
 from .ledger.chain import Head as Head
-from .ledger.chain import Terms as Terms
+from .ledger.history import Entry as Entry
 from .ledger.periods import Period as Period
 from .ledger.promise import Promise as Promise
+from .ledger.terms import Terms as Terms
 from .measure.auditing import Audit as Audit
 from .measure.concentration import DeltaVerdict as DeltaVerdict
 from .measure.concentration import RhoVerdict as RhoVerdict

@@ -1860,7 +1860,7 @@ class History:
     """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.previous, self.before, self.there = name, bytes(32), "", False
+        self.name, self.previous, self.before = name, bytes(32), ""
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
         self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
@@ -1898,7 +1898,7 @@ class History:
         _claim(when >= self.before, f"Line {number} is dated before the line that it follows.")
         self.before = when
         _unknown(isinstance(kind, str) and kind in _LINES, f"Line {number} is of an unknown kind.")
-        _claim((kind == "create") is not self.there, f"Line {number} is in the wrong place: terms come first.")
+        _claim((kind == "create") is (number == 1), f"Line {number} is in the wrong place: terms come first, and once.")
         required, maybe = _LINES[kind]
         values = dict(facts)
         _known(values, f"line {number}", "kind", "number", "when", *required.split(), maybe=tuple(maybe.split()))
@@ -1929,8 +1929,7 @@ class History:
         )
         self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
         _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
-        self.terms, self.there, self.ever = facts, True, _Spent()
-        self.corrected, self.parts_as = False, None
+        self.terms = facts
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
@@ -1994,19 +1993,12 @@ class History:
         self.corrected = self.corrected or "correction" in facts
         self._read_as(number, facts)
 
-    def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
-        """Only what was never charged may go."""
-        _claim(not self.charges, f"Line {number} removes a data set that was charged.")
-        self.there = False
-
     def sums_of(self, part: str | None) -> list[Fraction]:
         """What counted as spent after each line, of a part; of none, in the one that had spent most."""
         if part is None:
             return self.sums
         again, corrected, found = _Spent(), False, list[Fraction]()
         for number, facts in enumerate(self.lines, 1):
-            if facts["kind"] == "create":
-                again, corrected = _Spent(), False
             corrected = corrected or "correction" in facts
             if number in self.charges:
                 again.add(self.charges[number], facts.get("part"), corrected)
@@ -2024,7 +2016,6 @@ _LINES = {
     "admitted": ("fingerprint commitment", "correction parts_as"),
     "charge": ("question", "epsilon rho fingerprint admission words basis part parts_as"),
     "answer": ("charge commitment", ""),
-    "removed": ("", ""),
 }
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 

@@ -169,27 +169,6 @@ def test_names_and_places_of_data_sets(run, survey):  # noqa: F811
     assert told.out.endswith("; bb.db is a new ledger\n")
 
 
-def test_a_data_set_with_wrong_terms_is_removed_and_made_anew(run, survey):  # noqa: F811
-    terms = ["--ledger", "b.db", "--budget", "2", "--relation", "change-one", "--public"]
-    assert run("ledger", "create", "town", *terms, "sx").code == 0
-    told = run("admit", "people.csv", "--dataset", "town", "--ledger", "b.db")
-    assert "a public column that no admitted file has" in told.out
-    told = run("ledger", "remove", "town", "--ledger", "b.db")
-    assert (told.code, told.err) == (0, "")
-    assert told.out == "Removed: town, of which nothing was charged. Line 3 of its history says so.\n"
-    told = run("ledger", "show", "town", "--ledger", "b.db")
-    assert_one_good_error(told)
-    assert "was removed, as its history says. Make it anew with discreet ledger create" in told.err
-    assert run("ledger", "create", "town", *terms, "sex").code == 0
-    history = json.loads(run("ledger", "history", "town", "--ledger", "b.db", "--json").out)
-    assert [line["kind"] for line in history] == ["create", "admitted", "removed", "create"]
-    assert run("ledger", "verify", "town", "--ledger", "b.db").code == 0
-    assert run("ledger", "charge", "town", "--epsilon", "1", "--what", "elsewhere", "--ledger", "b.db").code == 0
-    told = run("ledger", "remove", "town", "--ledger", "b.db")
-    assert_one_good_error(told)
-    assert "'town' has spent 1, and what was drawn cannot be taken back. Nothing was removed" in told.err
-
-
 def test_a_record_is_told_from_a_mechanism(run, survey):  # noqa: F811
     assert run("release", *survey, "-o", "out.csv").code == 0
     told = run("check", "out.json")

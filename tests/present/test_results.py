@@ -23,9 +23,11 @@ from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevels
 from discreet.designs import Priors
 from discreet.ledger.balances import Balance, Balances
-from discreet.ledger.chain import Admission, Entry, Head, Terms
+from discreet.ledger.chain import Admission, Head
+from discreet.ledger.history import Entry
 from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
+from discreet.ledger.terms import Terms
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.recovery.groups import GroupEstimates

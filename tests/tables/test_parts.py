@@ -26,11 +26,12 @@ from discreet import verify
 from discreet.engines.duckdb import count_each
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.ledger.ledger import Ledger, Terms
-from discreet.ledger.periods import Running, part_name
+from discreet.ledger.periods import part_name
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
 
+from ..ledger.test_moving import counts
 from ..profiles import examples
 from ..shortcuts import folder_in_memory
 from .asking import ask
@@ -43,11 +44,7 @@ SEQUENCES = [s for n in (1, 2, 3) for s in itertools.combinations_with_replaceme
 
 def counted(sequence) -> int:
     """How many of these releases count, by the ledger's own sums, each being worth 1."""
-    spent, running = Fraction(0), Running()
-    for part in sequence:
-        most = running.counted(spent, part) + 1
-        spent, running = max(spent, most), running.charged((), "", Fraction(1), stated=False, part=part)
-    return int(spent)
+    return int(counts((0, part) for part in sequence))
 
 
 def numbers(rows, relation, unit=None, max_groups=1, parts="p"):

@@ -12,7 +12,7 @@ import discreet as dt
 from discreet import verify
 from discreet.errors import LedgerError, TableInputError
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.periods import Running
+from discreet.ledger.state import State
 from discreet.tables.count import admitting
 from tests.ledger.test_parts import TERMS, exported
 
@@ -72,7 +72,7 @@ def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="was first read as text"):
         admit(book, tmp_path, "2", dates={"born": "dd.mm.yyyy"})
     with monkeypatch.context() as without:
-        without.setattr(Running, "reads_alike", lambda self, parts_as: True)
+        without.setattr(State, "reads_alike", lambda self, parts_as: True)
         admit(book, tmp_path, "2", dates={"born": "dd.mm.yyyy"})
         release(book, tmp_path / "people.csv", "2026-02-03", "2")
     assert book.balance("births").spent == 1

@@ -127,7 +127,8 @@ def test_what_a_ledger_says_in_one_transaction(people, book, tmp_path):
         assert said.stored({"never": "asked"}, admission.number) is None
     assert sum(text.startswith("BEGIN") for text in told) == 1
     assert said.terms == book.terms("people")
-    assert (said.totals.budget, said.totals.spent, said.totals.left) == (9, 0, 9)
+    totals = said.totals_of(None)
+    assert (totals.budget, totals.spent, totals.left) == (9, 0, 9)
     assert not said.is_admitted(admission, "sha256:another")
     with pytest.raises(LedgerError, match="There is no data set"), book.consult("nobody"):
         pass

@@ -289,8 +289,6 @@ _PHRASES = {
     "pass overwrite=True": "say --overwrite",
     "set overwrite=True": "say --overwrite",
     "set counts=None": "say --counts none",
-    "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
-    "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
     "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",

@@ -48,7 +48,6 @@ class DatasetCharge:
 
     book: Ledger
     terms: Terms
-    terms_line: int  # of the history
     question: dict[str, Any]
     epsilon: Fraction
     max_rows: int
@@ -60,7 +59,7 @@ class DatasetCharge:
     def of(cls, book: Ledger, table: Any, request: PerturbRequest, charged: ChargedDataset) -> DatasetCharge:
         """By the terms of the data set, before any data are read."""
         with book.consult(charged.dataset) as said:
-            terms, terms_line = said.terms, said.account.begun
+            terms = said.terms
         if terms.relation == "add-remove":
             raise ReleaseError(
                 f"In {show(charged.dataset)} it is private who is in the data, and the number of reports would "
@@ -82,7 +81,6 @@ class DatasetCharge:
         return cls(
             book=book,
             terms=terms,
-            terms_line=terms_line,
             question=question,
             epsilon=cost(request.mechanism, request.levels) * charged.max_rows,
             max_rows=charged.max_rows,
@@ -101,7 +99,6 @@ class DatasetCharge:
             data=data,
             fresh=self.fresh,
             admission=self.admission,
-            terms=self.terms_line,
         )
 
     def finish(self, pending: Pending, reports: PositionCounts) -> None:

@@ -51,7 +51,6 @@ _RULES: tuple[tuple[str, Any], ...] = (
     (r"say --version (\S+)$", lambda m: f"enter {m[1]} as Version of the data."),
     (r"Whoever holds the file runs: discreet admit.*$", "Admit it in step 2."),
     (r"(under a new version): discreet admit.*$", r"\1, in step 2."),
-    (r"remove the data set \(discreet ledger remove\)", "remove the data set on the command line"),
     (r"; use a code list with discreet release --domain\b", ""),
     (r" \(discreet release --check proposes how\)", ""),
     (r"; if it is meant as it stands, confirm it: --yes, or confirm= in Python\b", ""),

@@ -29,7 +29,7 @@ from ..exact.aliases import Rational
 from ..exact.level import LevelLike
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
-from ..ledger.prices import Price
+from ..ledger.terms import Price
 from ..progress import Progress, tell
 from ..progress import part as step
 from ..questions.margins import Margin, read_margins
@@ -414,24 +414,20 @@ def _drawn(
         return _Walk(releases, Fraction(0))
     corrects = None if allowed.corrects is None else allowed.corrects.written
     heads = [head_text(sheet.asked, sheet.drawn_by, corrects) for sheet in sheets]
-    reports = sum(sheet.reports for sheet in sheets)
-    with book.room(sum(map(len, heads)) + reports * _LONGEST):
-        begun = book.begin(
-            asked.dataset,
-            spelling.question,
-            **{asked.measure: first.charge},
-            data=ready.data,
-            fresh=fresh,
-            admission=None if ready.admission is None else ready.admission.number,
-            terms=allowed.said.account.begun,
-            what=asked.words(allowed.terms.unit),
-            part=asked.part,
-            parts_as=ready.parts_as,
-        )
-        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-        drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
-    if isinstance(begun, Answer):
+    begun = book.begin(
+        asked.dataset,
+        spelling.question,
+        **{asked.measure: first.charge},
+        data=ready.data,
+        fresh=fresh,
+        admission=None if ready.admission is None else ready.admission.number,
+        what=asked.words(allowed.terms.unit),
+        part=asked.part,
+        parts_as=ready.parts_as,
+    )
+    if isinstance(begun, Answer):  # it is read with the mechanisms that drew it, whatever would be chosen today
         return _repeated(begun, asked, allowed, spelling, first.confidence)
+    drawn = _draw_all(ready)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
@@ -501,5 +497,4 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     return reports
 
 
-_LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about

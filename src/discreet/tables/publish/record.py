@@ -18,7 +18,7 @@ from ...exact.arithmetic import parse_exact
 from ...exact.rho import Rho
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
-from ...ledger.prices import Price
+from ...ledger.terms import Price
 from ...questions.question import Question
 from ...questions.recoding import Recoding
 from ...questions.statistic import OUT, ROWS, Statistic

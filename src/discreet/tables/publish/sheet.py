@@ -129,12 +129,6 @@ class Sheet:
         """Are there only public zeros?"""
         return not any(self.readings)
 
-    @property
-    def reports(self) -> int:
-        """How many reports are drawn: of the cells, and of the measured totals."""
-        cells = len(self.sizes) * len(self.measures)
-        return cells + sum(len(tier.sizes) * len(tier.measures) for tier in self.tiers)
-
     def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
         """The reports of empty public groups."""
         cells = [np.zeros(len(self.sizes), dtype=np.int64) for _ in self.measures]

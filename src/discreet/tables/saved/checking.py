@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,7 @@ from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.arithmetic import show
 from ...exact.level import Epsilon, Level
 from ...exact.rho import Rho
-from ...ledger.ledger import Entry, Head, Ledger, opened_ledger
-from ...ledger.periods import Running
+from ...ledger.ledger import Head, Ledger, opened_ledger
 from ...present.views import Result, View, plain
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
@@ -328,7 +327,7 @@ def differences(
         admitted = ledger.admission(name, record["version"])
         if admitted is None or admitted.supersedes is None:
             yield "The ledger does not know that this version corrects another."
-    totals = _spent_by_line(history, record["part"])
+    totals = ledger.spent_by_line(name, record["part"])
     if line and head:  # an answer that is given again says what was spent by then
         totals = totals[head["count"] - 1 : None if record["repeated"] else head["count"]]
     if number_in(record["budget"]["spent"]) not in totals:
@@ -376,21 +375,6 @@ def differences(
         asked_otherwise += words
     except DiscreetError:
         yield f"The question is not that of the stored answer of line {line}."
-
-
-def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]:
-    """What counted as spent after each line: for a part, or else for the one that had spent most."""
-    totals, spent, running = list[Fraction](), Fraction(0), Running()
-    for entry in history:
-        cost, own = entry.charged, entry.facts.get("part")
-        if cost is not None:
-            most = running.counted(spent, own) + cost
-            running = running.charged((), "", cost, stated=False, part=own)
-            spent = max(spent, most)
-        elif "correction" in entry.facts:
-            running = replace(running, corrected=True)
-        totals.append(running.counted(spent, part))
-    return totals
 
 
 def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterator[str]:
