@@ -913,6 +913,14 @@ def test_a_line_beyond_the_end_and_a_missing_one_are_refused(place, survey):
     assert charge(survey, 2).charge == 3
 
 
+def test_a_last_line_that_is_gone_is_seen_by_whoever_knows_the_history(place, survey):
+    charge(survey, 1)
+    place.execute("DELETE FROM discreet_entry WHERE number = 2")
+    for call in (lambda: charge(survey, 2), lambda: survey.balance("survey"), lambda: survey.verify("survey")):
+        with pytest.raises(LedgerError, match="Line 1 of 'survey' is not where the data set's row says"):
+            call()
+
+
 def test_a_line_that_no_row_counts_is_seen_by_whoever_knows_the_history(place, survey):
     charge(survey, 1)
     place.execute("INSERT INTO discreet_entry (name, number, body, hash) VALUES ('survey', 3, '{}', '00')")

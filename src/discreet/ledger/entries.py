@@ -41,8 +41,8 @@ from .terms import Price, Terms, part_given
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name AND number > :after ORDER BY number"
 # A data set's row with the proof of the secret, and the last line that there is: that is where the row says, or there was a change.
 ENDS = (
-    "SELECT salt, count, head, COALESCE((SELECT max(number) FROM discreet_entry WHERE name = :name), 0), "
-    "(SELECT proof FROM discreet_ledger) FROM discreet_history WHERE name = :name"
+    "SELECT salt, count, head, (SELECT proof FROM discreet_ledger), "
+    "COALESCE((SELECT max(number) FROM discreet_entry WHERE name = :name), 0) FROM discreet_history WHERE name = :name"
 )
 _ADMITTED = (
     "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
@@ -71,16 +71,16 @@ class Row(NamedTuple):
 
 def row_of(run: Run, name: str, place: str, for_update: str = "") -> Row:
     """A data set's row, locked where a statement says how."""
-    found = []
-    if arithmetic.encodable(name):
-        if for_update:  # first the lock: a statement that waits for it would see the lines as they were before
-            run(f"SELECT name FROM discreet_history WHERE name = :name{for_update}", name=name)
+    found = run(f"{ENDS}{for_update}", name=name) if arithmetic.encodable(name) else []
+    if (
+        found and for_update and found[0][1] > found[0][4]
+    ):  # it waited for the lock, and saw the lines as they were before
         found = run(ENDS, name=name)
     if not found:
         guess = did_you_mean(name, names_of(run)) if isinstance(name, str) else ""
         more = guess or " Make it with create, or list the data sets with show."
         raise LedgerError(f"There is no data set {name!r} in {place}.{more}")
-    salt, count, link, last, proof = found[0]
+    salt, count, link, proof, last = found[0]
     if (type(count), type(last)) != (int, int):
         raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
     return Row(name, salt, Head(count, link), last, proof)
@@ -96,7 +96,7 @@ def state_of(run: Run, row: Row, known: State | None) -> State:
     that were added since, or else all lines are followed."""
     if known is not None and known.salt == row.salt and known.count <= row.head.count == row.last:
         try:
-            is_new = known.count < row.last
+            is_new = known.count < row.head.count
             found = replay(run(ENTRIES, name=row.name, after=known.count), known) if is_new else known
             return found.ending(row.head)
         except LedgerError:  # the history is another one by now, and its own lines say what there is to know of it
