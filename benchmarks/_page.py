@@ -57,7 +57,6 @@ PLANS = {
     "startup": Plan(0.5, page=("5",), quick=("2",)),
     "studio": Plan(0.3, quick=("--rounds", "2")),
     "sums": Plan(0.4, page=("10000000", "2"), quick=("1000000", "1")),
-    "totals": Plan(0.1, page=("--quick",)),
     "walk": Plan(0.1, quick=()),
     "without_scipy": Plan(0.1, page=("--quick",)),
 }

@@ -207,7 +207,7 @@ def test_help_is_what_the_library_says():
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
     assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters} - {"other"}  # which is refused
     known = options(ALL["release"])
-    assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
+    assert known["--pool-other"][1] == "Pool undeclared and missing keys in one more group."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
     assert known["--share"][1] == (
         'A condition whose share is wanted, written like --count; after it "where CONDITION" says of whom, and "missing out" '
@@ -219,7 +219,7 @@ def test_help_is_what_the_library_says():
         options(ALL["make"])["--width"][1]
         == "square-wave: how many steps from the truth is near; by default as in the paper."
     )
-    for name in ("count", "sum", "by", "weights", "max_count", "max_groups", "pool_other", "measure_totals", "purpose"):
+    for name in ("count", "sum", "by", "weights", "max_groups", "pool_other", "measure_totals"):
         sentence = parameters(QUESTION)[name].partition(". ")[0]
         assert known[f"--{name.replace('_', '-')}"][1].lower().startswith(sentence.lower())
     with pytest.raises(KeyError):

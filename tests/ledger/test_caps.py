@@ -330,7 +330,6 @@ def test_history_says_what_was_asked(tmp_path):
             ledger=ledger,
             count={"few": "x < 2", "x > 2": "x > 2"},
             by=["g"],
-            max_count=100,
             domain={"g": ["a", "b"]},
             epsilon="1/3",
             version="2026-01",

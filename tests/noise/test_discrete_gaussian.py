@@ -132,15 +132,6 @@ def test_the_log_moment_is_a_bound_and_hardly_above(error, rate):
     assert truth - 1e-9 <= noise.log_moment(t) <= truth + 1e-6
 
 
-def test_excess_is_a_bound():
-    noise = noise_of("7")
-    reference = Reference(noise.q)
-    with precision(128):
-        for k in (1, 10, 40):
-            truth = sum(reference.tail(j) for j in range(k + 1, 200))
-            assert ends(noise.excess(k))[1] >= truth
-
-
 def test_a_copy_is_made_of_q_alone():
     noise = noise_of("300")
     assert noise.sf(3) > 0  # a table was built

@@ -79,7 +79,7 @@ def record(**other: Any) -> dict[str, Any]:
         "simultaneous": False,
         "unit": EVIL,
         "counted": EVIL,
-        "question": {"domain": {}, "max_rows": 6, "max_groups": 1, "max_count": None},
+        "question": {"domain": {}, "max_rows": 6, "max_groups": 1},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",

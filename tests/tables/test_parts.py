@@ -307,7 +307,7 @@ def test_what_is_no_name_of_a_part(name):
 TABLE = pandas.DataFrame(
     {"month": ["2026-01"] * 30 + ["2026-02"] * 50, "sex": ["m", "f"] * 40, "ill": (["yes"] * 3 + ["no"] * 2) * 16}
 )
-ABOUT = {"dataset": "births", "by": "sex", "domain": {"sex": ["m", "f"]}, "count": "*", "max_count": 100}
+ABOUT = {"dataset": "births", "by": "sex", "domain": {"sex": ["m", "f"]}, "count": "*"}
 
 
 @pytest.fixture
@@ -422,7 +422,7 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
 def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
     """Under change-one privacy the zeros would be public, and cost nothing; under add-remove privacy the data must not refuse."""
     births.create("town", 2, relation="change-one", public=["month", "sex"], parts="month")
-    about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'", "max_count": None}
+    about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'"}
     with pytest.raises(ReleaseError, match=r"No row has '2026-1' in the public column month.*Nothing was charged"):
         dt.release(TABLE, **about, part="2026-1")
     check = dt.preview(TABLE, **about, part="2026-1", check=True).check
@@ -452,7 +452,6 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
     table = TABLE.assign(id=range(80))
     table.to_csv(tmp_path / "t.csv", index=False)
     asked = {**ABOUT, "count": "ill = 'yes'"}
-    del asked["max_count"]
     with Ledger(tmp_path / "b.db") as ledger:
         ledger.create("births", 2, relation="change-one", public=["sex", "month"], unit="id", parts="month")
         dt.admit(tmp_path / "t.csv", dataset="births", ledger=ledger, version="1")

@@ -17,7 +17,7 @@ from discreet.tables.count import admitting
 from tests.ledger.test_parts import TERMS, exported
 
 ROWS = "born;where;mark\n" + "03.02.2026;a;1,0\n" * 30 + "04.02.2026;ä;2,0\n" * 20
-ASK = {"dataset": "births", "by": [], "count": "*", "max_count": 100}
+ASK = {"dataset": "births", "by": [], "count": "*"}
 OTHER = {  # a column of parts, how it is read first, and another reading of the same bytes, which moves people in it
     "dates": ("born", {}, {"dates": {"born": "dd.mm.yyyy"}}),
     "other dates": ("born", {"dates": {"born": "dd.mm.yyyy"}}, {"dates": {"born": "mm.dd.yyyy"}}),

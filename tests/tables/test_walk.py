@@ -11,7 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import LedgerError, ReleaseError
 
-PARTS = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b"]}, "max_count": 100}
+PARTS = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b"]}}
 
 
 @pytest.fixture

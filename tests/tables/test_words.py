@@ -91,7 +91,6 @@ def made(tmp_path_factory):
             dataset="town",
             ledger=ledger,
             epsilon=1,
-            max_count=50,
         )
         yield found, ledger, Tags.of(found.presented(**PLAIN).to_html()).tags
 

@@ -446,7 +446,12 @@ def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
         ["release-to"],
     ):
         return None
+    from ..questions.question import NEEDLESS
+
     option = (error.token.keyword or error.token.value or "").partition("=")[0]
+    needless = NEEDLESS.get(option[2:].replace("-", "_"))
+    if needless is not None:
+        return f"{option} is no option of discreet {chain[0]}. {needless}"
     if option in _QUANTILES:
         return "There are no medians or quantiles of groups here; OpenDP has private quantiles"
     if option in _TERMS:

@@ -64,11 +64,6 @@ class QuestionOptions:
             f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, gaussian (for a rho), or the file of a mechanism."
         ),
     ] = "auto"
-    purpose: Annotated[
-        str | None,
-        Parameter(help=meaning(QUESTION, "purpose", ": reading (the default) or adding")),
-    ] = None
-    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number | None, entry(meaning(QUESTION, "max_groups"))] = None
     counted: Annotated[
         str,
@@ -94,14 +89,12 @@ class QuestionOptions:
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
             by=columns,
             domain=declared.Domain.read(self.domain, columns) if self.domain else None,
-            max_count=self.max_count,
             max_groups=self.max_groups,
             counted=self.counted,
             max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
-            purpose=self.purpose,
         )
 
 

@@ -219,10 +219,6 @@ class DiscreteNoise(NoiseDistribution):
         return [self.tail(k) for k in places]
 
     @abstractmethod
-    def excess(self, k: int) -> flint.arb:
-        """A ball around a bound of E max(X - k, 0), for k >= 0."""
-
-    @abstractmethod
     def draws(self, reach: int | None = None) -> NoiseSampler:
         """How to draw it exactly; beyond `reach` steps it may saturate, where whoever adds it does."""
 
@@ -350,10 +346,6 @@ class RationalNoise(DiscreteNoise):
             return first(rest) * factor**stairs
 
         return [tail(k) if k >= 0 else 1 - tail(1 - k) for k in places]
-
-    def excess(self, k: int) -> flint.arb:
-        # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond k has a mean of at most stride / (1 - 1/r)
-        return self.tail(k + 1) * self.stride / (1 - 1 / ball(self.shift(1)[0]))
 
     def is_rare(self, k: int, tail: Fraction) -> bool:
         # Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out

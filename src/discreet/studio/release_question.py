@@ -80,12 +80,10 @@ class QuestionForm(LedgerForm):
     domain: dict[str, Any] | None = None
     epsilon: Text | None = None
     rho: Text | None = None
-    max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int | None = Field(None, ge=1, le=1000)
     counted: Text = "units"
     max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
-    purpose: Literal["reading", "adding"] | None = None
     confidence: Text = "0.95"
     simultaneous: bool = False
     presentation: PresentationForm = Field(default_factory=PresentationForm)
@@ -159,7 +157,7 @@ def _table_reply(view: View) -> TableReply:
     return TableReply(title=view.title, columns=list(view.columns), rows=rows, notes=list(view.notes))
 
 
-_PARTS = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "counted", "max_rows", "purpose")
+_PARTS = ("count", "sum", "mean", "share", "by", "domain", "max_groups", "counted", "max_rows")
 
 
 def _parts(asked: QuestionForm) -> dict[str, Any]:

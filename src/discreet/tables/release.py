@@ -35,7 +35,7 @@ from ..progress import part as step
 from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
-from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
+from .ask.asked import Asked, Correction, Spelling, check_adds_up, check_columns, check_relation, spelling_of
 from .count.parts_reading import parts_reading
 from .count.question_check import QuestionCheck, question_findings
 from .count.true_numbers import (
@@ -84,8 +84,7 @@ def release(
     What is asked is a `Question`, or the same parts as keywords (`help(discreet.Question)` has them).
 
     The ledger's terms for the data set say what is protected. Under "change-one", group membership is public and what a person
-    adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
-    one person is added or removed: give `max_count`, the largest possible count, or the noise of counts has no upper end.
+    adds is private: group sizes are public. Under "add-remove", one person is added or removed, and nothing about them is public.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
     admitted as this `version` (`admit`); a table in memory is admitted by this call. `preview` says beforehand what error to
     expect, and with `check=True` what is counted in no group.
@@ -310,6 +309,7 @@ def _allowed(
     if reading.dates and is_file:
         raise TableInputError("The dates of a file are declared when it is admitted (admit); leave them out here.")
     names = read_margins(margins, asked.question.by, asked.question.domain)
+    check_adds_up(asked.question, names)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version) if is_file else None
@@ -474,20 +474,14 @@ def _draw_all(ready: _Ready) -> list[Drawn]:
 
 
 def _draw_sheet(sheet: Sheet, numbers: TrueNumbers) -> Drawn:
-    most = sheet.question.max_count
     cells = [_draw(m.plan, sheet.sizes, numbers.truth(m)) for m in sheet.measures]
-    totals = [
-        [
-            _draw(m.plan, tier.sizes, tier.added(numbers.truth(m), most if m.counts_people else None))
-            for m in tier.measures
-        ]
-        for tier in sheet.tiers
-    ]
+    totals = [[_draw(m.plan, tier.sizes, tier.added(numbers.truth(m))) for m in tier.measures] for tier in sheet.tiers]
     return cells, totals
 
 
 def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
-    """One report for each group, all groups of a size at once. Counts beyond the declared largest one are clamped to it."""
+    """One report for each group, all groups of a size at once. A count beyond the inputs of a mechanism of your own is moved into
+    them."""
     whole = all(m is None or m.outputs.is_integer for m in plan.values())
     reports = np.zeros(len(truth), dtype=np.int64 if whole else np.float64)
     for size, chosen in members(sizes).items():
