@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import LevelError
 from ..exact.arithmetic import ball, precision
 from ..randomness.alias import RealAlias
-from ..randomness.blocks import BlockDraws
 from ..randomness.digits import HIGH, PRECISION, REACH, GeometricDraws, floor_of, needed, powers, slow_geometric
 from ..randomness.source import Stream
 from .distributions import RationalNoise, log_of_level
@@ -78,8 +77,8 @@ class GeometricNoise(RationalNoise):
     def stride(self) -> int:
         return 1
 
-    def draws(self, reach: int | None = None) -> GeometricDraws | BlockDraws:
-        return BlockDraws.fitting(self.a, reach) or GeometricDraws.of(self.a, reach)
+    def draws(self, reach: int | None = None) -> GeometricDraws:
+        return GeometricDraws.of(self.a, reach)
 
     def written(self) -> dict[str, Any]:
         return {"family": "geometric", "a": str(self.a)}
