@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, GridError, LevelError
 from discreet.exact.arithmetic import ball
 from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, Laplace, ScaledNoise, Staircase, StaircaseNoise
-from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws, StaircaseTable
+from discreet.noise.discrete import LONGEST_STAIR, StaircaseDraws, staircase_table
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import GeometricDraws, high_part
 from discreet.randomness.source import insecure_source
@@ -682,58 +682,38 @@ def test_every_pair_of_words_of_staircase_noise(b, size, r):
         assert 0 <= law.exact(k) - Fraction(count, 4**bits) < Fraction(2, 2**bits)
 
 
-def table_law(law: StaircaseNoise, table: StaircaseTable) -> list[Fraction]:
-    """What its outcomes should have: every integer its own chance, and on the last stair all that lies farther out."""
-    first, end = table.stairs * law.D, (table.stairs + 1) * law.D
-    return [law.exact(k) / (1 if -first <= k < first else 1 - law.b) for k in range(-end, end)]
-
-
 @pytest.mark.parametrize(("b", "size", "r"), [("1/3", 1, 1), ("1/3", 3, 2), ("9/10", 4, 1), ("2/7", 5, 5)])
-@pytest.mark.parametrize("reach", [None, 1, 7, 12])
+@pytest.mark.parametrize("reach", [1, 2, 7, 12])
 @pytest.mark.parametrize("word_bits", [10, 64])
 def test_every_word_of_a_table_of_stairs(b, size, r, reach, word_bits):
+    """Every integer before the reach has its own chance, and the last one on either side all that lies beyond."""
     law = StaircaseNoise(Fraction(b), size, r)
-    draws = StaircaseTable.of(law, reach, word_bits=word_bits)
-    chances = table_law(law, draws)
+    table = staircase_table(law, reach, word_bits)
+    chances = [law.exact(k) for k in range(-reach + 1, reach)]
+    chances = [law.upper(reach), *chances, law.upper(reach)]
     assert sum(chances) == 1
-    assert exact_law_of_shifted(draws.table, chances) == chances
-    assert sum(chances[-size:]) == law.upper(draws.stairs * size)
-    assert sum(chances[-size:]) != law.upper(draws.stairs * size + 1)
-    if draws.ends:
-        assert draws.stairs * size >= reach > (draws.stairs - 1) * size
-    else:  # fewer than one word in all lies there
-        assert sum(chances[-size:]) * 2**word_bits < 1
+    assert exact_law_of_shifted(table, chances) == chances
+    assert all(p.overlaps(ball(chance)) for p, chance in zip(table.balls(), chances, strict=True))
+    wrong = [law.upper(reach + 1), *chances[1:-1], law.upper(reach - 1)]
+    assert not all(p.overlaps(ball(chance)) for p, chance in zip(table.balls(), wrong, strict=True))
     if word_bits == 10:
         for word in range(2**word_bits):
             try:
-                alone = draws.one(Scripted([word]))
-            except IndexError:  # a word of the gap, or of the far tail
+                alone = table.one(Scripted([word]))
+            except IndexError:  # a word of the gap
                 continue
-            assert draws.draw(Scripted([word]), np.empty(1, dtype=np.int64)).tolist() == [alone]
+            assert table.draw(Scripted([word]), np.empty(1, dtype=np.int64)).tolist() == [alone]
+            assert -reach <= alone <= reach
 
 
-def test_a_table_of_stairs_goes_on_without_memory(monkeypatch):
-    law, far = StaircaseNoise(Fraction(1, 3), 3, 2), 4
-    draws = StaircaseTable.of(law, None, word_bits=10)
-    monkeypatch.setattr("discreet.noise.discrete.slow_geometric", lambda b, word, bits: far)
-    first = draws.stairs * 3
-    for outcome in (-first - 3, -first - 1, -first, first - 1, first, first + 2):
-        moved = outcome + 3 * far if outcome >= first else outcome - 3 * far if outcome < -first else outcome
-        monkeypatch.setattr(RealAlias, "one", lambda self, stream, at=outcome: at)
-        monkeypatch.setattr(RealAlias, "draw", lambda self, stream, out, at=outcome: np.copyto(out, at))
-        assert draws.one(Scripted([])) == moved
-        assert draws.draw(Scripted([]), np.empty(1, dtype=np.int64)).tolist() == [moved]
-    far = 2**63  # beyond every grid the sum saturates, and fits into 64 bits
-    assert 2 * FARTHEST <= draws._farther(first, None) < 2**63 - FARTHEST
-    assert 2 * FARTHEST <= -draws._farther(-first - 1, None) < 2**63 - FARTHEST
-
-
-def test_long_stairs_have_no_table():
-    assert StaircaseTable.of(StaircaseNoise(Fraction(1, 2), 3, 2), None, largest=100) is None
-    assert StaircaseTable.of(StaircaseNoise(Fraction(1, 2), 3, 2), 90, largest=100) is not None
-    assert isinstance(StaircaseNoise(Fraction(1, 2), 3, 2).draws(), StaircaseTable)
-    assert isinstance(StaircaseNoise(Fraction(9999, 10000), 3, 2).draws(), StaircaseDraws)
-    assert isinstance(StaircaseNoise(Fraction(9999, 10000), 3, 2).draws(100), StaircaseTable)
+def test_stairs_with_a_near_reach_come_from_one_table():
+    law = StaircaseNoise(Fraction(9999, 10000), 3, 2)
+    assert isinstance(law.draws(), StaircaseDraws)
+    assert isinstance(law.draws(2**14 + 1), StaircaseDraws)
+    for reach, first in ((0, -1), (1, -1), (100, -100)):  # noise of one step saturates on a grid of one value
+        table = law.draws(reach)
+        assert isinstance(table, RealAlias)
+        assert (table.first, len(table.floors)) == (first, 1 - 2 * first)
 
 
 def test_the_longest_draws_reach_beyond_every_grid_and_fit_into_64_bits():
