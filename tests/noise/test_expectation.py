@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.noise import Cauchy, Gauss, Laplace, Staircase
+from discreet.noise import Gauss, Laplace, Staircase
 from discreet.noise.expectation import RESOLUTION, TOLERANCE
 from tests.cells import for_each
 
@@ -23,13 +23,9 @@ LAWS = {
     "staircase, steep": dt.noise.staircase(epsilon=8, sensitivity="5/2", gamma="l2"),
     "staircase, wide": dt.noise.staircase(epsilon="1/20", sensitivity=3, gamma=0.9),
     "staircase, flat": dt.noise.staircase(epsilon="1/2000", sensitivity=3, gamma=0.3),
-    "cauchy": dt.noise.cauchy(2),
     "gauss": dt.noise.gauss(2),
-    "student 3": dt.noise.student(3),
-    "student 5/2": dt.noise.student("5/2", "1/3"),
-    "student 40": dt.noise.student(40, 5),
 }
-QUICK = [name for name in LAWS if name not in ("staircase, flat", "student 5/2", "student 40")]
+QUICK = [name for name in LAWS if name not in ("staircase, flat",)]
 
 
 def tail(law, x: float) -> float:
@@ -40,15 +36,11 @@ def tail(law, x: float) -> float:
         return math.exp(-x / law.scale) / 2
     if isinstance(law, Gauss):
         return math.erfc(x / law.scale / math.sqrt(2)) / 2
-    if isinstance(law, Cauchy):
-        return math.atan2(law.scale, x) / math.pi
-    if isinstance(law, Staircase):  # whole stairs weigh b^k each; within a stair there are two heights
-        b, g = math.exp(-law.epsilon), law.gamma
-        height = (1 - b) / (2 * (g + b * (1 - g)))
-        k = math.floor(x / law.sensitivity)
-        part = x / law.sensitivity - k
-        return b**k * (0.5 - height * (min(part, g) + b * max(part - g, 0.0)))
-    return float(stats.t.sf(x / law.scale, law.freedom))
+    b, g = math.exp(-law.epsilon), law.gamma  # whole stairs weigh b^k each; within a stair there are two heights
+    height = (1 - b) / (2 * (g + b * (1 - g)))
+    k = math.floor(x / law.sensitivity)
+    part = x / law.sensitivity - k
+    return b**k * (0.5 - height * (min(part, g) + b * max(part - g, 0.0)))
 
 
 def more_than(c: float):

@@ -37,12 +37,7 @@ CONTINUOUS = {
     "staircase, wide": dt.noise.staircase(epsilon="1/20", sensitivity=3, gamma=0.9),
     "staircase, steep": dt.noise.staircase(epsilon=8, sensitivity="5/2", gamma="l2"),
     "staircase, whole": dt.noise.staircase(epsilon=2, gamma=1),
-    "cauchy": dt.noise.cauchy(2),
     "gauss": dt.noise.gauss("3/2"),
-    "student 1": dt.noise.student(1, 2),
-    "student 3": dt.noise.student(3),
-    "student 5/2": dt.noise.student("5/2", "1/3"),
-    "student 40": dt.noise.student(40),
 }
 DISCRETE = {
     "geometric": dt.noise.geometric(epsilon=1),
@@ -80,12 +75,8 @@ def test_density_integrates_to_one_and_moments_in_two_ways(name):
     assert whole_line(law, lambda x: 1.0, edges) == pytest.approx(1, rel=1e-8)
     for loss, function in (("l1", abs), ("l2", lambda x: x * x)):
         closed = law.expected_loss(loss)
-        if math.isfinite(closed):
-            assert law.expected_loss(loss, method="numerical") == pytest.approx(closed, rel=1e-8)
-            assert whole_line(law, function, edges) == pytest.approx(closed, rel=1e-7)
-        else:
-            with pytest.raises(DiscreetError, match="did not settle"):
-                law.expected_loss(loss, method="numerical")
+        assert law.expected_loss(loss, method="numerical") == pytest.approx(closed, rel=1e-8)
+        assert whole_line(law, function, edges) == pytest.approx(closed, rel=1e-7)
     assert law.expected_loss("l0") == 1
     assert law.expected_loss("l0", method="numerical") == pytest.approx(1, rel=1e-8)
     assert (law.expected_loss("l1"), law.expected_loss("l2")) == (law.mean_absolute, law.variance)
@@ -131,36 +122,12 @@ def test_tails_against_certified_numbers():
         for x in (1e-8, 0.3, 1.0, 17.0, 300.0):
             laplace = float((-flint.arb(x) * 3).exp() / 2)
             assert dt.noise.laplace(epsilon=3).sf(x) == pytest.approx(laplace, rel=TIGHT)
-        for x in (1e-8, 0.3, 1.0, 17.0, 1e9, 1e12, 1e90):
-            assert dt.noise.cauchy().sf(x) == pytest.approx(
-                float((1 / flint.arb(x)).atan() / flint.arb.pi()), rel=TIGHT
-            )
-            for d in (0.5, 1.0, 2.1, 3.0, 30.0):
-                y = 1 / (1 + flint.arb(x) ** 2 / flint.arb(d))
-                tail = float(y.beta_lower(flint.arb(d) / 2, flint.arb(0.5), regularized=True)) / 2
-                if tail > 1e-300:
-                    assert dt.noise.student(d).sf(x) == pytest.approx(tail, rel=TIGHT)
         for k in (0, 1, 5, 300):  # Pr[X > (k + gamma) D] = b^(k+1)/(2 (gamma + b (1-gamma)))
             b, g = (-flint.arb(2)).exp(), flint.arb(0.375)
             tail = float(b ** (k + 1) / (2 * (g + b * (1 - g))))
             assert dt.noise.staircase(epsilon=2, sensitivity=4, gamma=0.375).sf((k + 0.375) * 4) == pytest.approx(
                 tail, rel=TIGHT
             )
-
-
-def test_student_of_one_is_cauchy():
-    x = np.array([-1e200, -1e11, -1e9, -7, -0.1, 0, 0.5, 3, 1e30])
-    np.testing.assert_allclose(dt.noise.student(1, 3).cdf(x), dt.noise.cauchy(3).cdf(x), rtol=TIGHT)
-    np.testing.assert_allclose(dt.noise.student(1, 3).density(x), dt.noise.cauchy(3).density(x), rtol=TIGHT, atol=0)
-
-
-def test_infinite_moments_say_so():
-    assert dt.noise.cauchy().mean_absolute == dt.noise.cauchy().variance == math.inf
-    assert dt.noise.student(1).mean_absolute == dt.noise.student(2).variance == math.inf
-    assert dt.noise.student(2).mean_absolute == pytest.approx(math.sqrt(2))
-    assert dt.noise.student(4, 3).variance == 18
-    assert dt.noise.student(3).moment(3) == dt.noise.cauchy().moment(1.5) == math.inf
-    assert dt.noise.cauchy(4).moment(0.5) == pytest.approx(2 * math.sqrt(2))
 
 
 @pytest.mark.parametrize("law", [*CONTINUOUS.values(), *DISCRETE.values()], ids=[*CONTINUOUS, *DISCRETE])
@@ -355,17 +322,6 @@ def test_discrete_laws_keep_their_factor_exactly(name):
         assert law.exact(-law.plateau) / law.exact(-law.plateau - steps) == factor**power
     assert law.exact(law.plateau) == law.exact(0) > law.exact(law.plateau + 1)
     assert all(law.upper(k + law.stride) * law.shift(1)[0] == law.upper(k) for k in range(2 * law.stride))
-
-
-def test_student_moves_at_most_as_fast_as_stated():
-    """sup |h'/h| = (d+1)/(2 sqrt d): what smooth sensitivity needs."""
-    for d in (1, 2, 3, 5, 10):
-        law, x = dt.noise.student(d), np.linspace(-20, 20, 40001)
-        slope = np.abs(np.diff(np.log(law.density(x)))) / np.diff(x)
-        assert slope.max() == pytest.approx((d + 1) / (2 * math.sqrt(d)), rel=1e-6)
-
-
-# Discrete laws, exactly
 
 
 @pytest.mark.parametrize("name", DISCRETE)
@@ -766,8 +722,6 @@ def test_one_and_many_draw_the_same():
         (lambda r: StaircaseNoise(Fraction(1, 2), 3, r), [1, 2, 3], [-1, 0, 4]),
         (lambda gamma: Staircase(1.0, 1.0, gamma), [1e-9, 1.0], [-0.5, 0.0, 1.0 + 1e-15, 1.5]),
         (Laplace, [1e-300, 1e300], [0.0, -1.0, math.inf]),
-        (dt.noise.cauchy, ["1e-300", 2**1022], [0, -1, 2**1023]),
-        (dt.noise.student, [1e-3, 1e3], [0, -1, math.nan]),
     ],
 )
 def test_parameters_are_refused_exactly_outside_their_range(make, good, bad):
@@ -788,7 +742,7 @@ def test_defaults_are_plain_laws():
     assert dt.noise.laplace(scale="3/2").scale == 1.5
     assert dt.noise.staircase(epsilon=1, gamma="1/4").gamma == 0.25
     assert not hasattr(dt.noise.laplace(epsilon=1), "draws")
-    assert isinstance(dt.noise.cauchy().cdf([0.0, 1.0]), np.ndarray)
+    assert isinstance(dt.noise.gauss().cdf([0.0, 1.0]), np.ndarray)
     assert dt.noise.geometric(alpha="1/2").quantile(np.full((2, 3), 0.25)).shape == (2, 3)
 
 
@@ -813,9 +767,6 @@ def test_defaults_are_plain_laws():
         (lambda: dt.noise.discrete_staircase(epsilon=1, sensitivity=3, r=1.5), DiscreetError),
         (lambda: dt.noise.discrete_staircase(epsilon=1, sensitivity=3, r="best"), DiscreetError),
         (lambda: dt.noise.discrete_staircase(epsilon=1, sensitivity=10**4), LevelError),
-        (lambda: dt.noise.cauchy(0), DiscreetError),
-        (lambda: dt.noise.student(0), DiscreetError),
-        (lambda: dt.noise.student(3, "wide"), DiscreetError),
     ],
 )
 def test_what_makes_no_law_is_refused_with_the_next_move(ask, error):

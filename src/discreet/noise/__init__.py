@@ -10,9 +10,7 @@ NoiseDistribution           cdf, sf, quantile, moments, expected_loss
 └── ContinuousNoise         a density, for analysis only: what is released is drawn on a grid
     ├── Laplace             laplace(...)
     ├── Gauss               gauss(...)
-    ├── Staircase           staircase(...)
-    ├── Cauchy              cauchy(...)
-    └── Student             student(...)
+    └── Staircase           staircase(...)
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from ..exact.concentrated import weights_of
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
-from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
+from .continuous import Gauss, Laplace, Staircase
 from .discrete import GeometricNoise, StaircaseNoise
 from .discrete_gaussian import GaussianNoise
 from .distributions import (
@@ -41,7 +39,6 @@ from .distributions import (
 from .rounded import Nearest
 
 __all__ = [
-    "Cauchy",
     "ContinuousNoise",
     "DiscreteNoise",
     "Gauss",
@@ -54,8 +51,6 @@ __all__ = [
     "RationalNoise",
     "Staircase",
     "StaircaseNoise",
-    "Student",
-    "cauchy",
     "discrete_staircase",
     "gauss",
     "gaussian",
@@ -64,7 +59,6 @@ __all__ = [
     "nearest",
     "read_noise",
     "staircase",
-    "student",
 ]
 
 
@@ -194,15 +188,6 @@ def nearest(noise: Laplace | Staircase, step: Rational = 1) -> Nearest:
     return Nearest(noise, positive(step, "step"))
 
 
-def cauchy(scale: Rational = 1) -> Cauchy:
-    """Cauchy noise, for analysis. It has no mean: E|X| and E X^2 are infinite.
-
-    >>> cauchy().mean_absolute
-    inf
-    """
-    return Cauchy(positive(scale, "scale"))
-
-
 def gauss(scale: Rational = 1) -> Gauss:
     """Normal noise, for analysis: what is released is drawn on a grid, see `gaussian`.
 
@@ -210,12 +195,3 @@ def gauss(scale: Rational = 1) -> Gauss:
     4.0
     """
     return Gauss(positive(scale, "scale"))
-
-
-def student(freedom: Rational, scale: Rational = 1) -> Student:
-    """Student's t noise, for analysis. Moments from the freedom up are infinite.
-
-    >>> student(3).variance
-    3.0
-    """
-    return Student(positive(freedom, "freedom"), positive(scale, "scale"))

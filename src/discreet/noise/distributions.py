@@ -70,15 +70,15 @@ class NoiseDistribution(ABC):
     @property
     @abstractmethod
     def mean_absolute(self) -> Fraction | float:
-        """E|X|; infinite where there is none."""
+        """E|X|."""
 
     @property
     @abstractmethod
     def variance(self) -> Fraction | float:
-        """E X^2; infinite where there is none."""
+        """E X^2."""
 
     def moment(self, order: float) -> float:
-        """E|X|^order for an order >= 0, math.inf where there is none.
+        """E|X|^order for an order >= 0.
 
         Orders 1 and 2 have closed forms in every distribution; others may be summed or integrated, to a relative 1e-8.
         """
