@@ -12,7 +12,7 @@ from scipy import integrate
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.noise import Gauss, Laplace, Staircase
+from discreet.noise import Gauss, Laplace, Staircase, expectation
 from discreet.noise.expectation import RESOLUTION, TOLERANCE
 from tests.cells import for_each
 
@@ -77,10 +77,32 @@ def test_a_jump_anywhere(name, where):
 @pytest.mark.parametrize("name", QUICK)
 def test_jumps_next_to_the_places_that_are_looked_at(name):
     law = LAWS[name]
-    end = math.log(2) + 160 * RESOLUTION  # of a panel; 3 was one
-    for t in (3.0 - 4e-3, 3.0, end - 1e-6, end, end + 1e-6):
+    low, high = expectation._EDGES[10:12]
+    middle = (low + high) / 2
+    for t in (low - 1e-6, low, low + 1e-6, middle - 1e-6, middle, middle + 1e-6, high - 1e-9):
         c = -float(law.quantile(math.exp(-t)))
         assert numerical(law, more_than(c)) == pytest.approx(2 * tail(law, c), rel=TOLERANCE)
+
+
+def test_a_jump_anywhere_in_a_panel_shows():
+    """Of 1 from a place on, the rule on the panel and on its halves differ by at least a quarter of the halves' error."""
+    at, weights = expectation._PLACES, expectation._WEIGHTS
+    assert weights @ at**27 == pytest.approx(1 / 28, rel=1e-12)
+    for jump in np.random.default_rng(4).uniform(size=5000):
+        whole = weights @ (at > jump)
+        halves = (weights @ (at / 2 > jump) + weights @ (at / 2 + 0.5 > jump)) / 2
+        assert abs(halves - (1 - jump)) < expectation._JUMP * abs(halves - whole)
+
+
+def test_two_jumps_in_a_panel_never_cancel():
+    """A bump that is looked at shows: the difference between the rules is another one after each place."""
+    at, weights = expectation._PLACES, expectation._WEIGHTS
+    places = np.unique(np.concatenate([at, at / 2, at / 2 + 0.5]).round(13))
+    differences = [
+        weights @ (at > jump) - (weights @ (at / 2 > jump) + weights @ (at / 2 + 0.5 > jump)) / 2
+        for jump in (places[1:] + places[:-1]) / 2
+    ]
+    assert np.diff(np.sort(differences)).min() > 1e-4
 
 
 @pytest.mark.parametrize("name", QUICK)

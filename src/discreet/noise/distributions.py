@@ -105,7 +105,7 @@ class NoiseDistribution(ABC):
 
         method="closed" uses the formula of the distribution and knows the three names only. method="numerical" sums or
         integrates, to a relative 1e-8 of the mean of |loss|, and refuses what does not settle. On the line it finds the
-        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/400 of itself must
+        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/100 of itself must
         be declared: `breaks` are the errors at which it starts and ends.
 
         >>> import discreet as dt
