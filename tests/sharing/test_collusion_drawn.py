@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.randomness import alias, blocks
 from discreet.sharing.by_likelihood import Guesser
 from discreet.sharing.drawing import Coalition, finite_drawn, stair_guesses
 
@@ -161,16 +160,6 @@ def test_open_geometric_guesses_are_the_median_where_a_theorem_says_so():
     assert (
         drawn.interval[0] - 0.01 < dt.sharing.collude(m, 5).expected_loss < drawn.interval[1] + 0.01
     )  # l1 is nearly the same
-
-
-def test_so_many_reports_that_more_than_a_chunk_come_from_the_rest(monkeypatch):
-    """200 runs of k reports are drawn first, by blocks. As with k = 80,000, in chunks that are 512 times as small."""
-    for module in (alias, blocks):
-        monkeypatch.setattr(module, "CHUNK", 2**8)
-    monkeypatch.setattr(alias, "_shelf", alias._Shelf())
-    m = dt.geometric(OPEN, alpha="999/1000")
-    assert m.channel.noise.draws().slots(200 * 160) > 2**8
-    assert dt.sharing.collude(m, 160, "bayes", "l2", runs=2).runs == 2
 
 
 def test_figure_4():

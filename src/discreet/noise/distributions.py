@@ -70,15 +70,15 @@ class NoiseDistribution(ABC):
     @property
     @abstractmethod
     def mean_absolute(self) -> Fraction | float:
-        """E|X|; infinite where there is none."""
+        """E|X|."""
 
     @property
     @abstractmethod
     def variance(self) -> Fraction | float:
-        """E X^2; infinite where there is none."""
+        """E X^2."""
 
     def moment(self, order: float) -> float:
-        """E|X|^order for an order >= 0, math.inf where there is none.
+        """E|X|^order for an order >= 0.
 
         Orders 1 and 2 have closed forms in every distribution; others may be summed or integrated, to a relative 1e-8.
         """
@@ -105,7 +105,7 @@ class NoiseDistribution(ABC):
 
         method="closed" uses the formula of the distribution and knows the three names only. method="numerical" sums or
         integrates, to a relative 1e-8 of the mean of |loss|, and refuses what does not settle. On the line it finds the
-        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/400 of itself must
+        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/100 of itself must
         be declared: `breaks` are the errors at which it starts and ends.
 
         >>> import discreet as dt

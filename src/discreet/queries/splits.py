@@ -23,7 +23,6 @@ from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, precision, show
 from ..exact.given import called, number, share
 from ..exact.level import Epsilon, Level, LevelLike
-from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
 from ..present.views import Result, View
 
 SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_noise)
@@ -68,19 +67,6 @@ class Admissible(Result):
     def beta(self) -> Epsilon:
         """ln(growth), exactly; `Query.smooth_sensitivity` reads it."""
         return Epsilon(Fraction(1), self.growth)
-
-    @property
-    def noise(self) -> ContinuousNoise:
-        """The distribution of the noise where S = 1: on the line, for analysis."""
-        scale = float(1 / self.s)
-        match self.distribution:
-            case "laplace":
-                return Laplace(scale)
-            case "gauss":
-                return Gauss(scale)
-            case "cauchy":
-                return Cauchy(scale)
-        return Student(float(self.freedom or 1), scale)
 
     @property
     def name(self) -> str:
