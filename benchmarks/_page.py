@@ -40,7 +40,6 @@ class Plan:
 
 
 PLANS = {
-    "alike": Plan(0.2, quick=()),
     "calls": Plan(0.5),
     "cascade": Plan(0.4, page=("--rounds", "3"), quick=("--rounds", "1")),
     "categories": Plan(0.3, page=("--bars",)),

@@ -52,7 +52,7 @@ ROOMS = {
     "queries": f"{USING} present randomness noise mechanisms measure designs progress",
     "sharing": f"{USING} present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
-    "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery queries registry",
+    "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery registry",
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",

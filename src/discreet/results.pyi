@@ -42,7 +42,6 @@ from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
-from .sharing.composition import Recalibration as Recalibration
 from .sharing.lifetimes import Lifetime as Lifetime
 from .sharing.promises import Approximate as Approximate
 from .tables.count.admitting import Profile as Profile

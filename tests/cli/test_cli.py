@@ -187,27 +187,7 @@ def test_make_knows_every_family(run, name):
     assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
 
 
-def test_compare_answers_a_query(run):
-    words = [
-        "compare-query",
-        "max",
-        "--low=0",
-        "--high=4",
-        "--records=9",
-        "--alpha=1/2",
-        "--sensitivity=2",
-        "--step=1",
-        "--prior=maximum(9)",
-    ]
-    found = dt.queries.compare_query(
-        "max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)"
-    )
-    assert json.loads(run(*words, "--json").out) == found.to_dict()["rows"]
-    assert [row["mechanism"] for row in csv.DictReader(io.StringIO(run(*words, "--csv").out))] == list(found.mechanisms)
-    told = run(*words)
-    assert (told.code, told.err) == (0, "")
-    assert all(name in told.out for name in found.mechanisms)
-    assert_one_good_error(run("compare-query", "mode", "--alpha", "1/2"))
+def test_what_cannot_be_compared_or_made_is_one_sentence(run):
     assert_one_good_error(run("compare", "--n", "5", "--low", "3", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2", "--cells", "0..2: 1; 3..5: 2"))

@@ -23,7 +23,6 @@ from discreet.cli.app import COMMANDS, KINDS, app
 from discreet.cli.options import (
     CASCADE,
     COLLUDE,
-    COMPARE_QUERY,
     DESIGN,
     LIFETIME,
     PLAN_EPSILON,
@@ -39,7 +38,6 @@ from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 # Options that mean one thing in one command and another in the next, and how many things in all
 MEANINGS = {
     "--budget": 2,  # of a data set for good, of a plan
-    "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 5,  # of all intervals, of each of a difference, of a bound, of an error of one report, and of tables
     "--counts": 2,
@@ -50,16 +48,14 @@ MEANINGS = {
     "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
-    "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
     "--epsilons": 2,  # levels of a cascade, of questions
     "--out": 8,
     "--part": 2,  # what is counted and charged, what is only charged
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--rho": 4,  # the whole budget, what a release costs, what a mechanism keeps, what is checked
-    "--sensitivity": 2,
     "--standard-error": 3,  # of every count, of a recovered mean, of noise
-    "--step": 3,
+    "--step": 2,
     "--value": 2,
 }
 # Names for the same thing, on every command that has one of them
@@ -85,7 +81,6 @@ FOLDERS = {"demo"}
 PICTURES = {
     "collude",
     "compare",
-    "compare-query",
     "plan-tables",
     "show",
 }  # they write them, and words to standard output
@@ -123,7 +118,7 @@ def options(command: Any) -> dict[str, tuple[set[str], str]]:
 def test_a_misspelt_option_is_told_as_such_in_every_command(run, name):  # noqa: F811
     """Wherever it stands, also where a file, a number or nothing may stand; what is meant so is written ./--file or after --."""
     words = name.split()
-    required = {"make": ["geometric"], "compare-query": ["mean"], "completion": ["bash"]}.get(name, ["some.json"])
+    required = {"make": ["geometric"], "completion": ["bash"]}.get(name, ["some.json"])
     for typed in (["--epsilom"], ["--epsilom=3"], [*required, "--epsilom"], [*required, "x", "--epsilom", "3"], ["-y"]):
         told = run(*words, *typed)
         assert_one_good_error(told)
@@ -191,7 +186,6 @@ def test_help_is_what_the_library_says():
     for place, thing in (
         (CASCADE, dt.sharing.cascade),
         (COLLUDE, dt.sharing.collude),
-        (COMPARE_QUERY, dt.queries.compare_query),
         (DESIGN, dt.design),
         (LIFETIME, dt.sharing.lifetime),
         (PLAN_EPSILON, dt.plan_epsilon),

@@ -67,7 +67,6 @@ KINDS = {
         "check": "mechanisms",
         "show": "mechanisms",
         "compare": "designs",
-        "compare-query": "designs",
         "sample": "mechanisms",
         "audit": "mechanisms",
         "sensitivity": "records",
