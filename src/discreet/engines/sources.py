@@ -154,16 +154,12 @@ class Parquet(TableSource):
     def __init__(self, file: HeldFile, groups: range | None = None) -> None:
         super().__init__()
         self.file = file
-        try:
+        with Guarded(lambda: TableInputError(f"{show(file.name)} is no readable Parquet file.")):
             with self._opened() as opened:
                 self.whole, self.metadata = opened.schema_arrow, opened.metadata
             leaves = self.metadata.schema
             self.paths = [leaves.column(k).path for k in range(len(leaves))]
             self.rows = [self.metadata.row_group(k).num_rows for k in range(self.metadata.num_row_groups)]
-        except TableInputError:
-            raise
-        except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(file.name)} is no readable Parquet file.") from None
         self.names = distinct(self.whole.names)
         self.groups = range(len(self.rows)) if groups is None else groups
         self.first, self.total = sum(self.rows[: self.groups.start]), sum(self.rows[k] for k in self.groups)
@@ -215,13 +211,11 @@ class _ArrowFile(TableSource):
     def __init__(self, file: HeldFile) -> None:
         super().__init__()
         self.file = file
-        try:
-            with self._opened() as opened:
-                self.whole, self.total = opened.schema, opened.num_record_batches
-        except TableInputError:
-            raise
-        except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(file.name)} is no readable Arrow file.") from None
+        with (
+            Guarded(lambda: TableInputError(f"{show(file.name)} is no readable Arrow file.")),
+            self._opened() as opened,
+        ):
+            self.whole, self.total = opened.schema, opened.num_record_batches
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
