@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.dates import Dates
-from ..engines.held_file import HeldFile, check_file
+from ..engines.held_file import KnownByBytes, check_file
 from ..engines.reading import Reading
 from ..engines.sources import whole_table
 from ..errors import ReleaseError, TableInputError
@@ -267,7 +267,8 @@ def _walked(
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins, corrects, dates)
         if allowed.answer is not None and allowed.spelling is not None:
-            check_file(Path(table))  # it need not be read, but one that is not there was mistyped
+            if not isinstance(table, KnownByBytes):
+                check_file(Path(table))  # it need not be read, but one that is not there was mistyped
             walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, confidence)
         else:
             table = whole_table(table)
@@ -305,7 +306,7 @@ def _allowed(
     table: Any, book: Ledger, asked: Asked, margins: Any, corrects: Correction | None = None, dates: Dates = ()
 ) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
-    reading, is_file = Reading.of(dates=dates), isinstance(table, (str, os.PathLike))
+    reading, is_file = Reading.of(dates=dates), isinstance(table, (str, os.PathLike, KnownByBytes))
     if reading.dates and is_file:
         raise TableInputError("The dates of a file are declared when it is admitted (admit); leave them out here.")
     names = read_margins(margins, asked.question.by, asked.question.domain)
@@ -343,7 +344,7 @@ def _counted(
     """Count, and choose the mechanisms: all that can fail, before anything is charged. A file is hashed first, and what is
     counted is what was hashed."""
     terms, question = allowed.terms, asked.question
-    file = table if isinstance(table, HeldFile) else None
+    file = table if isinstance(table, KnownByBytes) else None
     admission = None if file is None else check_admitted(book, allowed.said, file, asked.version, allowed.admission)
     reading = allowed.reading if admission is None else Reading.from_dict(admission.reading)
     counting, vouched = step(progress, 0.0, _COUNTING), admission is not None

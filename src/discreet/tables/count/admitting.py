@@ -14,9 +14,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ...engines.cluster import ParquetOnCluster
 from ...engines.dates import Dates
+from ...engines.duckdb import names_in
 from ...engines.guard import Guarded
-from ...engines.held_file import EXCEL, SEPARATORS, HeldFile, held
+from ...engines.held_file import EXCEL, HeldFile, KnownByBytes, held
 from ...engines.reading import Reading
 from ...engines.sources import TableSource, open_table
 from ...errors import MissingExtraError, TableInputError
@@ -214,7 +216,7 @@ def admit(
     >>> dt.admit("people.csv", dataset="town", ledger=ledger, version="2026").names
     ('district', 'ill')
     """
-    if not isinstance(table, (str, os.PathLike)):
+    if not isinstance(table, (str, os.PathLike, KnownByBytes)):
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
@@ -229,10 +231,10 @@ def admit(
         dates=dates,
     )
     with opened_ledger(ledger) as book:
-        terms, file = book.terms(dataset), HeldFile(Path(table))
+        terms, file = book.terms(dataset), table if isinstance(table, KnownByBytes) else HeldFile(Path(table))
         digest = file.digest()  # what is examined is what was hashed
-        if file.is_text:  # from here on another name of these bytes is no other reading of them
-            reading = replace(reading, separator=reading.separator or SEPARATORS[file.kind])
+        if file.separator is not None:  # from here on another name of these bytes is no other reading of them
+            reading = replace(reading, separator=reading.separator or file.separator)
         report = examined(file, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
         with book.consult(dataset) as said:
             admissions = said.admissions()
@@ -260,7 +262,7 @@ def admit(
     return report
 
 
-def _admitted_before(earlier: Admission, file: HeldFile, reading: Reading) -> Finding:
+def _admitted_before(earlier: Admission, file: KnownByBytes, reading: Reading) -> Finding:
     """That this very file has a version already: under a second one every question would be charged again. Read in the same way it
     is refused, and in another way told."""
     if dict(earlier.reading) == reading.to_dict():
@@ -287,6 +289,13 @@ def examined(
     except ImportError:
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
     table = held(table)
+    if isinstance(table, ParquetOnCluster):
+        if domain is not None or sums:
+            raise TableInputError(
+                "A table in a cluster is admitted by its columns alone; leave out domain and sum, and compare what is declared "
+                "with what is there by preview(check=True)."
+            )
+        return _by_columns(table, reading, unit)
     file = table if isinstance(table, HeldFile) else None
     source = open_table(table, again=True, reading=replace(reading, dates=()), progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and file is not None
@@ -332,6 +341,17 @@ def examined(
         reading,
         tuple((name, values) for name, values in keys.items() if values),
     )
+
+
+def _by_columns(table: ParquetOnCluster, reading: Reading, unit: str | None) -> Profile:
+    """What the footers of the files in a cluster say: nobody reads their rows here."""
+    reading.check_for("A table in a cluster", "dates")
+    table.declare_dates(reading.dates)
+    person = None if unit is None else names_in([unit], table)[0]
+    table.bind([*table.dates, *([] if person is None else [person])], person)  # refuses types that cannot be such
+    unseen = {"different values": "not counted", "missing": "not counted"}
+    columns = tuple({"column": name, "holds": str(table.whole.field(name).type), **unseen} for name in table.names)
+    return Profile(table.name, table.total, "row", columns, (), reading, ())
 
 
 def _unreadable() -> TableInputError:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engines.cluster import ParquetOnCluster
 from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
-from ...engines.held_file import SEPARATORS, HeldFile
+from ...engines.held_file import KnownByBytes
 from ...engines.reading import Reading
 from ...errors import ReleaseError
 from ...exact.arithmetic import show
@@ -27,7 +29,7 @@ Indices = NDArray[np.int64]
 _MOST_VERSIONS = 10  # named in a message
 
 
-def admission_for(ledger: Ledger, file: HeldFile, dataset: str, version: str) -> Admission:
+def admission_for(ledger: Ledger, file: KnownByBytes, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
     with ledger.consult(dataset) as said:
         admission = said.admission(version)
@@ -35,7 +37,7 @@ def admission_for(ledger: Ledger, file: HeldFile, dataset: str, version: str) ->
 
 
 def check_admitted(
-    book: Ledger, said: Consulted, file: HeldFile, version: str, admission: Admission | None
+    book: Ledger, said: Consulted, file: KnownByBytes, version: str, admission: Admission | None
 ) -> Admission:
     """The same where the ledger was consulted before; `admission` is what it said of the version. From here on nothing is read of
     the file but what was hashed.
@@ -68,11 +70,10 @@ def check_admitted(
     return admission
 
 
-def _reading_of(admission: Admission, file: HeldFile) -> Reading:
+def _reading_of(admission: Admission, file: KnownByBytes) -> Reading:
     """How a version was read, without the separator where the name of this file says it."""
     reading = Reading.from_dict(admission.reading)
-    said = reading.separator == SEPARATORS.get(file.kind)
-    return replace(reading, separator=None) if said else reading
+    return replace(reading, separator=None) if reading.separator == file.separator else reading
 
 
 def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:
@@ -176,8 +177,8 @@ def counted_for(
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
     of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
-    counted = count_each(
-        table,
+    count = table.counted if isinstance(table, ParquetOnCluster) else partial(count_each, table)
+    counted = count(
         predicates=[*(each.counted for each in conditions), *(each.taken_over for each in of_some)] or [None],
         by=list(question.by),
         domain=question.domain,
