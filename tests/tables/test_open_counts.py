@@ -15,7 +15,6 @@ from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.readings import Confidence, in_steps
-from discreet.tables.publish.sheet import readings_of
 from discreet.tables.release import preview, release
 
 from ..cells import for_each
@@ -31,7 +30,7 @@ def printed(n, alpha, level, reports):
     terms = Terms("d", Fraction(9), "add-remove" if n < 0 else "change-one", ("g",), None, "")
     (measure,) = measures_for(ask(alpha=Fraction(alpha), count="y"), terms, np.array([n]))
     error, sizes = 1 - level, np.full(len(reports), n)
-    part = in_steps(measure, readings_of(measure, error), sizes, np.array(reports), error)
+    part = in_steps(measure, sizes, np.array(reports), error)
     return measure.noise, part["low"].tolist(), part["high"].tolist()
 
 

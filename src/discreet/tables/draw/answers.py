@@ -44,7 +44,7 @@ from ...questions.domain import Domain
 from ...questions.question import OTHER, Question
 from ..ask.asked import Asked
 from .choices import gaussian_noise, made, open_noise
-from .measures import Measure, Plan, Tier, tiers_for, unplanned
+from .measures import Measure, Tier, tiers_for, unplanned
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -73,7 +73,7 @@ def drawn_by(
 
 def _measures(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
     return [
-        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _entries(question, m.plan)}
+        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _entries(question, m)}
         for m in measures
     ]
 
@@ -276,22 +276,20 @@ def _order(content: Mapping[str, Any], question: Question) -> Indices | None:
     return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
 
 
-def _entries(question: Question, plan: Plan) -> list[Document]:
+def _entries(question: Question, measure: Measure) -> list[Document]:
     """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
 
     `change` is what noise without ends hides; mechanisms with ends have none, they follow from the sizes of the groups.
     """
-    zeros = [size for size, m in plan.items() if m is None]
-    used = {size: m for size, m in plan.items() if m is not None}
+    used, zeros = measure.drawn, [size for size, m in measure.plan.items() if m is None]
     entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
     if not used:
         return entries
     first = next(iter(used.values()))
-    is_open = first.inputs.low is None  # all of a measure are, or none
-    if isinstance(question.mechanism, Mechanism) and not is_open:
+    if isinstance(question.mechanism, Mechanism) and measure.noise is None:
         return [*entries, {"sizes": list(used), "own": True}]
     kept = {"alpha": str(first.alpha)} if first.concentration is None else {"q": str(first.concentration[0])}
-    hidden = {"change": int(first.sensitivity or 1)} if is_open else {}
+    hidden = {"change": int(first.sensitivity or 1)} if measure.noise is not None else {}
     drawn = {"sizes": list(used), "family": first.recipe.family, **kept, **hidden, "digest": _digest(used)}
     return [*entries, drawn]
 
