@@ -149,7 +149,7 @@ def book(tmp_path):
 def test_the_default_is_geometric_noise_without_ends_at_every_size(book, tmp_path, dataset):
     made = release(TOWNS, dataset=dataset, ledger=book, **ASKED)
     assert made.columns["mechanism"] == ["geometric"] * 2
-    (entry,) = made.record["answer"]["measures"][0]["mechanisms"]
+    entry = made.record["answer"]["measures"][0]["mechanism"]
     assert (entry["family"], entry["change"]) == ("geometric", 1)
     words = "count: do not add up the printed numbers."
     assert all(words in text for text in (str(made), made.to_html(), str(made.error_statement())))
