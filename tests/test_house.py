@@ -56,7 +56,7 @@ ROOMS = {
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
-    "tables": f"{BASE} formats present noise channels files mechanism mechanisms measure sharing registry ledger "
+    "tables": f"{BASE} formats present noise files mechanism mechanisms measure sharing registry ledger "
     "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "

@@ -381,7 +381,7 @@ def _sheet(
     """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
     terms, sizes = allowed.terms, numbers.sizes(allowed.terms.relation)
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
-    charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
+    charge = asked.level.charge if any(m.drawn for m in measures) else Fraction(0)
     return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, confidence, tiers)
 
 
