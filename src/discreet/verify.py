@@ -2930,10 +2930,10 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
 
 _RECORD = (
     "format format_version discreet method repeated released dataset version part parts supersedes relation unit protects "
-    "person counted contribution left_out question statistics by groups empty_groups purpose mechanisms answer columns "
+    "person counted contribution left_out question statistics by groups empty_groups mechanisms answer columns "
     "table_columns margins measured alpha rho delta epsilon_charged rho_charged alpha_each_report epsilon_each_report "
-    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous estimate published "
-    "fitted no_estimate errors beware checked presentation files"
+    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous report published "
+    "fitted errors beware checked presentation files"
 )
 _BUDGET = ("budget", "spent", "left")
 _PRESENTATION = "title source notes labels separator decimal"

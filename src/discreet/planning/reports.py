@@ -216,7 +216,7 @@ def spread_of(m: Procedure, f: Functional, law: Floats | None) -> float:
     >>> import discreet as dt
     >>> m = dt.geometric(10, alpha="1/2")
     >>> round(spread_of(m, functional_of("mean", m.inputs), None) ** 2, 2)                   # at most 2a/(1-a)^2 = 4
-    3.91
+    3.92
     """
     channel = m.finite()
     h = channel.unpull(f.numbers)
