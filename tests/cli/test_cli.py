@@ -588,7 +588,7 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     folder = Path("some/where")
     rows = list(csv.DictReader((folder / "asthma.csv").read_text().splitlines()))
     assert len(rows) == 240
-    assert all(int(r["low"]) <= int(r["report"]) <= int(r["high"]) <= int(r["n"]) for r in rows)
+    assert all(int(r["low"]) <= int(r["published"]) <= int(r["high"]) <= int(r["n"]) for r in rows)
     page = (folder / "index.html").read_text()
     assert "asthma.csv" in page
     assert page.count("<svg") >= 2  # two pictures of the ages

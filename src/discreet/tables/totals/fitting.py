@@ -10,7 +10,6 @@ linear estimates, of every sum of cells). S has one row for each measured total 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -178,8 +177,3 @@ class Measured:
         chosen[members] = 1.0
         totals = self._solve(self._sums @ (self.cell_variance * chosen))
         return chosen - self._sums.T @ totals, totals
-
-    def standard_error(self, weights: tuple[Floats, Floats]) -> float:
-        """Of the estimate with these weights."""
-        cells, totals = weights
-        return math.sqrt(float(cells**2 @ self.cell_variance + totals**2 @ np.concatenate(self.total_variances)))
