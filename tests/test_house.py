@@ -43,7 +43,7 @@ ROOMS = {
     "mechanism": f"{BASE} present channels sampling seal",
     "mechanisms": f"{MAKING} noise",
     "traditional": MAKING,
-    "measure": f"{USING} present randomness noise mechanisms",
+    "measure": f"{USING} present randomness noise",
     "adapters": "errors exact mechanism measure",
     "files": f"{BASE} present verify channels mechanism traditional measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",

@@ -12,7 +12,6 @@ from .measure.auditing import Audit as Audit
 from .measure.concentration import DeltaVerdict as DeltaVerdict
 from .measure.concentration import RhoVerdict as RhoVerdict
 from .measure.description import Description as Description
-from .measure.privacy import Calibration as Calibration
 from .measure.privacy import Verdict as Verdict
 from .measure.privacy import Witness as Witness
 from .planning.choices import Choice as Choice

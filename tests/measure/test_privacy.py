@@ -7,16 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.channels import Table
-from discreet.errors import GridError, LevelError, MetricError, PrivacyError
+from discreet.errors import GridError, MetricError, PrivacyError
 from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
 from tests import reference
-from tests.profiles import examples
 
 GM = dt.geometric(8, alpha="9/10")
 
@@ -160,40 +159,14 @@ def test_a_mechanism_cannot_claim_more_than_it_has():
 
 
 def test_calibration_of_paper_000():
-    """Bound 2 within 10 is ln(2)/10; on 0..100 that is local privacy 10 ln 2; and back."""
-    there = dt.measure.calibrate(100, bound=2, radius=10)
-    assert str(there.level.asked) == "ln(2)/10"
-    assert there.local_epsilon == pytest.approx(10 * math.log(2), rel=1e-12)
-    assert there.local_epsilon >= 10 * math.log(2) * (1 - 1e-15)
-    assert "local epsilon <= 6.93148" in str(there)
-    m = dt.geometric(100, alpha=there.alpha)
-    assert dt.check_privacy(m, alpha="1/2", group=10).holds
-    assert dt.check_privacy(m, neighbours="any").epsilon == pytest.approx(there.local_epsilon)
-    back = dt.measure.calibrate(100, epsilon="ln(2)/10", radius=10)
-    assert 2 * (1 - 1e-15) <= back.bound <= 2 * (1 + 1e-12)
-
-
-@settings(max_examples=examples(50))
-@given(st.integers(2, 50), st.fractions(Fraction(1, 3), 60, max_denominator=12), st.sampled_from([1, "1/2", "3/4"]))
-def test_a_calibrated_mechanism_keeps_its_bound(bound, radius, step):
-    grid = dt.Grid(0, 60, step)
-    made = dt.measure.calibrate(grid, bound=bound, radius=radius)
-    steps = min(grid.n, -(-radius // grid.step))
-    assert made.alpha**steps >= Fraction(1, bound)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"bound": 1, "radius": 10},
-        {"bound": 2, "radius": 0},
-        {"radius": 10},
-        {"bound": 2, "epsilon": 1, "radius": 1},
-    ],
-)
-def test_bad_calibrations_are_refused(bad):
-    with pytest.raises((MetricError, GridError, LevelError)):
-        dt.measure.calibrate(100, **bad)
+    """A bound of 2 within 10 is epsilon ln(2)/10 a step; on 0..100 that is local privacy 10 ln 2."""
+    m = dt.geometric(100, epsilon="ln(2)/10")
+    within = dt.check_privacy(m, epsilon="ln(2)", group=10)
+    assert within.holds
+    assert within.tight == pytest.approx(Fraction(1, 2), rel=1e-15)
+    local = dt.check_privacy(m, neighbours="any").epsilon
+    assert local == pytest.approx(10 * math.log(2), rel=1e-12)
+    assert local >= 10 * math.log(2) * (1 - 1e-15)
 
 
 def test_hamming_distance_of_databases_is_a_graph():
@@ -256,14 +229,6 @@ def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
     assert "epsilon <= 0.1 " not in str(verdict)
 
 
-def test_a_calibration_makes_its_mechanism():
-    made = dt.measure.calibrate(dt.Grid(0, 10, "1/2"), bound=2, radius=1)
-    m = made.mechanism()
-    assert dt.check_privacy(m, alpha="1/2", neighbours=[(0, 1), (3, 4)]).holds
-    assert not dt.check_privacy(m, alpha="1/2", neighbours=[(0, "3/2")]).holds
-    assert dt.measure.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
-
-
 def test_a_group_among_any_two_values_is_any_two_values():
     m = dt.randomized_response(4, alpha="1/3")
     verdict = dt.check_privacy(m, group=2)
@@ -288,7 +253,6 @@ def test_a_verdict_for_machines():
     assert witness is not None
     assert Fraction(witness.to_dict()["ratio"]) == Fraction(10, 9)
     assert dt.check_privacy(m, neighbours="any").to_dict()["tight_alpha"] == str(Fraction(9, 10) ** 8)
-    assert dt.measure.calibrate(100, bound=2, radius=10).to_dict()["asked_epsilon"] == "ln(2)/10"
 
 
 def test_what_is_infinite_is_null():

@@ -148,8 +148,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a verdict on what claims nothing": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)),
     "a witness": lambda: dt.check_privacy(G, epsilon="1/20").witness,  # type: ignore[return-value]
     "an infinite witness": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)).witness,  # type: ignore[return-value]
-    "a calibration": lambda: dt.measure.calibrate(100, bound=2, radius=10),
-    "a calibration beyond floats": lambda: dt.measure.calibrate(10**6, radius=10**6, epsilon=1),
     "a design": lambda: dt.design(4, alpha="9/10", loss="l1"),
     "a design by theorem": lambda: dt.design(2000, alpha="9/10", loss="l1"),
     "a design for a set of priors": lambda: dt.design(4, alpha="9/10", loss="l1", priors=Priors.moments(mean=(1, 2))),
@@ -493,7 +491,7 @@ def test_a_head_is_read_as_it_is_printed():
 def test_results_can_be_pickled_and_compared():
     import pickle
 
-    for name in ("a verdict that holds", "a calibration", "balances", "a head"):
+    for name in ("a verdict that holds", "a split of a budget", "balances", "a head"):
         result = made(name)
         assert pickle.loads(pickle.dumps(result)) == result
 

@@ -1,14 +1,12 @@
 from .description import describe as describe
 from .description import explain as explain
 from .distances import kantorovich as kantorovich
-from .distances import kl_divergence as kl_divergence
 from .distances import total_variation as total_variation
 from .posteriors import confidence_interval as confidence_interval
 from .posteriors import coverage as coverage
 from .posteriors import credible_interval as credible_interval
 from .posteriors import posterior as posterior
 from .posteriors import unbiased_estimate as unbiased_estimate
-from .privacy import calibrate as calibrate
 from .remaps import bayes_risk as bayes_risk
 from .remaps import best_remap as best_remap
 from .utility import rmse as rmse

@@ -1,4 +1,4 @@
-"""Is it private? Exact verdicts with witnesses, and the epsilon that a wanted bound asks for."""
+"""Is it private? Exact verdicts with witnesses."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from typing import Any, overload
 
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
-from ..errors import GridError, MetricError
+from ..errors import MetricError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import (
-    ball,
     dyadic_power_above,
-    float_above,
     minus_log_above,
     rational_root,
     show_above,
     show_rational,
 )
 from ..exact.concentrated import read_delta, read_rho
-from ..exact.given import number, positive, whole
-from ..exact.grid import Grid, GridLike
-from ..exact.level import BITS, Epsilon, Level, LevelLike
+from ..exact.given import whole
+from ..exact.level import BITS, Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Procedure, allows, procedure_of
-from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 from .concentration import DeltaVerdict, RhoVerdict, check_delta, check_rho
 
@@ -294,80 +290,3 @@ def tight_level(alpha: Fraction, times: int, distance: Fraction) -> tuple[Fracti
     if power.numerator * alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
         return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
     return dyadic_power_above(alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
-
-
-@dataclass(frozen=True, repr=False)
-class Calibration(Result):
-    """An epsilon per step, and what it means within a radius and over the whole grid."""
-
-    grid: Grid
-    radius: int | Fraction
-    level: Level
-    bound: float
-    local_epsilon: float
-
-    @property
-    def alpha(self) -> Fraction:
-        return self.level.alpha
-
-    @property
-    def epsilon(self) -> float:
-        return self.level.epsilon
-
-    def mechanism(self) -> Mechanism:
-        """The geometric mechanism at this level a step."""
-        return geometric(self.grid, alpha=self.level, sensitivity=self.grid.step)
-
-    def view(self) -> View:
-        return View(
-            f"{self.level} a step: no report is more than {show_above(self.bound)} times as likely for one true value as "
-            f"for another within {self.radius} of it; over all of {self.grid}, local epsilon <= "
-            f"{show_above(self.local_epsilon)}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The level a step, and what it means within the radius and over the whole grid."""
-        return {
-            "grid": str(self.grid),
-            "radius": str(self.radius),
-            "alpha": str(self.alpha),
-            "epsilon": plain(self.epsilon),
-            "asked_epsilon": None if self.level.asked is None else str(self.level.asked),
-            "bound": plain(self.bound),
-            "local_epsilon": plain(self.local_epsilon),
-        }
-
-
-def calibrate(
-    n: GridLike,
-    *,
-    radius: Rational,
-    bound: Rational | None = None,
-    alpha: LevelLike | None = None,
-    epsilon: LevelLike | None = None,
-) -> Calibration:
-    """The geometric mechanism's epsilon that bounds the likelihood ratio within a radius, or the bound of an epsilon.
-
-    A ratio of at most `bound` between true values at most `radius` apart needs epsilon = ln(bound)/radius (Fernandes et
-    al.: 2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, is always reported beside it.
-
-    >>> import discreet as dt
-    >>> str(dt.measure.calibrate(100, bound=2, radius=10).level.asked)
-    'ln(2)/10'
-    """
-    grid = Grid.of(n)
-    distance = positive(radius, "radius", "of answers that lie near each other", example=10, error=GridError)
-    if grid.n is None:
-        raise GridError(f"Over the open grid {grid} there is no epsilon of local privacy; give both ends.")
-    if (bound is None) == (alpha is None and epsilon is None):
-        raise MetricError("Give either bound, or one of alpha and epsilon, for example bound=2.")
-    steps = min(-(-distance // grid.step), grid.n)
-    if bound is not None:
-        limit = number(bound, "bound", "be a number above 1", lambda x: x > 1, example=2, error=MetricError)
-        level = Level.of(epsilon=Epsilon(Fraction(1, steps), limit))
-    else:
-        level = Level.of(alpha=alpha, epsilon=epsilon)
-    reached = minus_log_above(level.alpha, steps)
-    factor = float_above(lambda: ball(level.alpha) ** -steps) if reached < 700 else math.inf
-    radius_shown = distance.numerator if distance.denominator == 1 else distance
-    return Calibration(grid, radius_shown, level, factor, minus_log_above(level.alpha, grid.n))
