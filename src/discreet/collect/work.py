@@ -212,7 +212,7 @@ class Work:
             return ((group, part) for group in groups for part in truth[group].slices(size))
 
         if isinstance(self.source, ParquetOnCluster):
-            return self.source.run(partial(draw_reports, mechanism, None), list(runs(max(TASK, total // _FEW))))
+            return self.source.run(partial(draw_reports, mechanism, None), list(runs(max(4 * TASK, total // _FEW))))
         return in_order(partial(draw_reports, mechanism, self.words), runs(TASK), self.threads)
 
     # What comes out

@@ -150,10 +150,11 @@ class ParquetOnCluster(TableSource, KnownByBytes):
 
     def run(self, task: Callable[[Item], T | DiscreetError], items: Sequence[Item]) -> list[T]:
         """What a task gives for each item, in their order: one stage, whose results come here one by one. An error that a task
-        gives back is raised."""
+        gives back is raised. Spark starts a few times as many tasks as run at once, each for some of the items."""
+        slices = max(min(len(items), 4 * self._at_once), 1)
 
         def done() -> list[Any]:
-            return list(self._context.parallelize(items, max(len(items), 1)).map(task).collect())
+            return list(self._context.parallelize(items, slices).map(task).collect())
 
         return _checked(_with_spark(done))
 
