@@ -56,12 +56,13 @@ ROOMS = {
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
+    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure sharing registry ledger "
-    "questions engines progress",
-    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
-    "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions tables",
+    "questions engines collect progress",
+    "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "
+    "engines tables",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery queries sharing registry "
-    "planning ledger questions engines tables collect progress studio",
+    "planning ledger questions engines collect tables progress studio",
     "__main__": "cli",
     "results": "",  # a face: it lists what others have
 }
@@ -283,8 +284,8 @@ for _ in range(2):
         assert isinstance(value, types.ModuleType) == name.islower() and name in FACES or callable(value), name
         for below in getattr(value, "__all__", ()) if name in FACES else ():
             assert not isinstance(getattr(value, below), types.ModuleType), (name, below)
-import discreet.designs.design, discreet.recovery.recover, discreet.tables.release
-assert callable(discreet.design) and callable(discreet.recover) and callable(discreet.release)
+import discreet.designs.design, discreet.recovery.recover, discreet.tables.ledger
+assert callable(discreet.design) and callable(discreet.recover) and callable(discreet.Ledger)
 from discreet import *
 assert geometric(2, alpha="1/2")
 """

@@ -30,6 +30,7 @@ from discreet.cli.options import (
     PLAN_REPORTS,
     PROFILE,
     QUESTION,
+    READ,
     RELEASE,
     meaning,
     parameters,
@@ -198,7 +199,8 @@ def test_help_is_what_the_library_says():
         (PLAN_REPORTS, dt.plan_reports),
         (PROFILE, dt.profile),
         (QUESTION, dt.Question),
-        (RELEASE, dt.release),
+        (READ, dt.read),
+        (RELEASE, dt.DataSet.release),
     ):
         known = parameters(place)
         assert known, place

@@ -19,7 +19,7 @@ def office(run):  # noqa: F811
     """A folder in which somebody works, with a ledger of the name that the README gives it."""
     with dt.Ledger("budget.db") as book:
         book.create("town", budget=6, relation="add-remove")
-        book.charge("town", epsilon=5, what="tables of last year")
+        book["town"].charge(epsilon=5, what="tables of last year")
     Path("index.html").write_text("ours")
     return {file.name: file.read_bytes() for file in Path().iterdir()}
 

@@ -42,13 +42,11 @@ def checked(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
 def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(ledger, people, tmp_path):
     terms = ledger.create("census", 4, delta="1e-9", relation="add-remove")
     made = [
-        dt.release(
+        dt.Ledger(ledger.place)["census"].release(
             people,
             count=f"age >= {k}",
             by=["district"],
             domain={"district": DISTRICTS},
-            dataset="census",
-            ledger=ledger,
             rho=EACH,
         )
         for k in range(TABLES)

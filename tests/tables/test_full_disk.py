@@ -54,10 +54,10 @@ def test_without_room_for_the_answer_nothing_is_charged(book, monkeypatch, level
             LedgerError, match=r"the disk is full\. Make room\. Nothing was charged: ask again after that\."
         ):
             asked(book, **level)
-    assert (book.balance("people").spent, book.balance("people").pending) == (0, 0)
+    assert (book["people"].balance().spent, book["people"].balance().pending) == (0, 0)
     monkeypatch.undo()
     asked(book, **level)  # negative control
-    assert book.balance("people").spent > 0
+    assert book["people"].balance().spent > 0
 
 
 def test_a_folder_that_may_not_be_written_is_found_before_the_charge(book, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_folder_that_may_not_be_written_is_found_before_the_charge(book, monke
     monkeypatch.setattr(sqlite, "_spare", refuse)
     with pytest.raises(LedgerError, match=r"may be read and written \(Permission denied\)\. Nothing was charged"):
         asked(book, epsilon=1)
-    assert book.balance("people").spent == 0
+    assert book["people"].balance().spent == 0
 
 
 def test_room_is_kept_while_it_is_needed_and_leaves_nothing_behind(book, tmp_path, monkeypatch):
@@ -79,7 +79,7 @@ def test_room_is_kept_while_it_is_needed_and_leaves_nothing_behind(book, tmp_pat
 
     monkeypatch.setattr(sqlite, "_spare", spare)
     before = {path.name for path in tmp_path.iterdir()}
-    with book.room(10**6):
+    with book.book.room(10**6):
         found = os.fstat(files[0])
         assert 512 * found.st_blocks > 10**6  # set aside, not only named
         assert found.st_nlink == 0  # gone with the process, however it ends
@@ -109,22 +109,22 @@ def full(monkeypatch):
 @pytest.mark.parametrize("level", ASKED)
 @pytest.mark.parametrize("by_place", [False, True])
 def test_what_could_not_be_stored_is_stored_when_asked_again_at_no_charge(book, full, level, by_place):
-    ledger = str(book.place) if by_place else book
+    ledger = dt.Ledger(book.place) if by_place else book
     with pytest.raises(LedgerError, match=r"Make room\. Charge 2 of 'people' stands.*costs nothing more") as told:
         asked(ledger, **level)
     assert "finish" not in str(told.value)
-    spent = book.balance("people").spent
+    spent = book["people"].balance().spent
     for _ in range(3):  # each time the same charge, and no other
         with pytest.raises(LedgerError):
             asked(ledger, **level)
-    assert (book.balance("people").spent, book.balance("people").pending) == (spent, 1)
+    assert (book["people"].balance().spent, book["people"].balance().pending) == (spent, 1)
     full.undo()
     made = asked(ledger, **level)
-    assert (book.balance("people").spent, book.balance("people").pending) == (spent, 0)
+    assert (book["people"].balance().spent, book["people"].balance().pending) == (spent, 0)
     assert reports(asked(ledger, **level)) == reports(made)
     with pytest.raises(LedgerError, match="answered from other data"):  # negative control: it is for these data alone
         release_any(PEOPLE[:-1], dataset="people", ledger=ledger, count="ill", **level)
-    book.verify("people")
+    book["people"].verify()
 
 
 def test_other_questions_do_not_get_an_answer_that_was_not_stored(book, full):
@@ -133,4 +133,4 @@ def test_other_questions_do_not_get_an_answer_that_was_not_stored(book, full):
     full.undo()
     asked(book, epsilon="1/2")
     release_any(PEOPLE[:-1], dataset="people", ledger=book, count="ill", epsilon=1)
-    assert book.balance("people").spent == 1 + Fraction(1, 2) + 1
+    assert book["people"].balance().spent == 1 + Fraction(1, 2) + 1

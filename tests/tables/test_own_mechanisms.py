@@ -13,7 +13,7 @@ import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
 from discreet.tables.publish.page import release_page
-from discreet.tables.release import preview, release
+from tests.asking import ask_release
 
 GOAL = Fraction(19, 20)
 G60, G20 = dt.geometric(60, alpha="3/4"), dt.geometric(20, alpha="1/2")
@@ -79,7 +79,7 @@ def reporting(monkeypatch, reports: list[int | Fraction]) -> None:
 def released(people, ledger, m: dt.Mechanism, groups: int, **other):
     asked = {"dataset": "people", "by": ["k"], "domain": {"k": list(range(groups))}, "epsilon": "5"}
     top = m.inputs.high
-    return release(
+    return ask_release(
         people, ledger=ledger, mechanism=m, **{**asked, "max_count": None if top is None else int(top), **other}
     )
 
@@ -164,16 +164,11 @@ def test_margins_of_reports_at_one_end_do_not_fail(people, ledger, name, end):
 @pytest.mark.parametrize("name", OWN)
 def test_the_preview_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
-    rows = preview(
-        people,
-        dataset="people",
-        ledger=ledger,
-        by=["k"],
-        domain={"k": [0]},
-        epsilon=5,
-        mechanism=m,
-        max_count=m.inputs.n,
-    ).rows()
+    rows = (
+        ledger["people"]
+        .preview(table=people, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m, max_count=m.inputs.n)
+        .rows()
+    )
     assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
 
 
@@ -303,7 +298,7 @@ def test_very_wide_noise_has_an_interval_too(people, ledger):
 def test_what_cannot_be_read_is_refused_and_free(people, ledger, m):
     with pytest.raises((ReleaseError, StructureError)):
         released(people, ledger, m, 2, max_count=10)
-    assert ledger.balance("people").spent == 0
+    assert ledger["people"].balance().spent == 0
 
 
 def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
@@ -322,10 +317,8 @@ def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
-    made = release(
+    made = ledger["both"].release(
         table.assign(j=1),
-        dataset="both",
-        ledger=ledger,
         count="bit = 'yes'",
         by=["k", "j"],
         epsilon=epsilon,
@@ -344,10 +337,8 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0, 1], "j": [1, 1]})
     keys = list(range(9))
     reporting(monkeypatch, [report] * 9)
-    made = release(
+    made = ledger["people"].release(
         table,
-        dataset="people",
-        ledger=ledger,
         by=["k", "j"],
         domain={"k": keys, "j": [1]},
         epsilon=epsilon,
@@ -367,17 +358,8 @@ def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, led
     )
     assert shown.alpha == Fraction(1, 2)
     with pytest.raises(ReleaseError, match="any count by one"):
-        release(
-            people,
-            ledger=ledger,
-            mechanism=shown,
-            dataset="people",
-            by=["k"],
-            domain={"k": [0, 1]},
-            epsilon=5,
-            max_count=3,
-        )
-    assert ledger.balance("people").spent == 0
+        ledger["people"].release(people, mechanism=shown, by=["k"], domain={"k": [0, 1]}, epsilon=5, max_count=3)
+    assert ledger["people"].balance().spent == 0
 
 
 def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
@@ -385,17 +367,15 @@ def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
         released(people, ledger, G20, 2, max_count=None)
     with pytest.raises(ReleaseError, match="a group may have 30; make it larger"):
         released(people, ledger, G20, 2, max_count=30)
-    assert ledger.balance("people").spent == 0
+    assert ledger["people"].balance().spent == 0
 
 
 def test_no_interval_reaches_beyond_the_public_size_of_a_group(ledger):
     """A mechanism made for 30 may report 25 of a group of 9: the count is still at most 9."""
     ledger.create("sized", "9", relation="change-one", public=["k"])
     table = pandas.DataFrame({"k": [0] * 9 + [1] * 30, "x": [True, False, False] * 13})
-    made = release(
+    made = ledger["sized"].release(
         table,
-        dataset="sized",
-        ledger=ledger,
         count="x = true",
         by=["k"],
         domain={"k": [0, 1]},

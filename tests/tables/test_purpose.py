@@ -13,7 +13,6 @@ import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.questions.purpose import Purpose
 from discreet.registry import RELEASED
-from discreet.tables.release import release
 
 
 def true_error(m: dt.Mechanism) -> float:
@@ -58,23 +57,23 @@ ASKED = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b"]},
 
 
 def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(people, ledger, tmp_path):
-    plain = release(people, dataset="bits", ledger=ledger, **ASKED)
-    assert release(people, dataset="bits", ledger=ledger, **ASKED, purpose="reading").record["repeated"]
+    plain = ledger["bits"].release(people, **ASKED)
+    assert ledger["bits"].release(people, **ASKED, purpose="reading").record["repeated"]
     assert plain.columns["mechanism"] == ["explicit_fair"] * 2
     assert plain.record["purpose"] == {"name": "reading"}
-    adding = release(people, dataset="bits", ledger=ledger, **ASKED, purpose="adding")
+    adding = ledger["bits"].release(people, **ASKED, purpose="adding")
     assert not adding.record["repeated"]
     assert adding.columns["mechanism"] == ["geometric"] * 2
     design = {"mechanism": dt.design(12, epsilon="1/2", loss="l1", prior="binomial(0.5)").mechanism}
-    first = release(people, dataset="bits", ledger=ledger, **ASKED, **design)
+    first = ledger["bits"].release(people, **ASKED, **design)
     assert first.columns["mechanism"] == ["design"] * 2
     assert first.record["purpose"] is None
     first.save(tmp_path / "design.csv")
     assert dt.check_release(tmp_path / "design.json", ledger=ledger)
-    again = release(people, dataset="bits", ledger=ledger, **ASKED, **design)
+    again = ledger["bits"].release(people, **ASKED, **design)
     assert again.record["repeated"]
     assert again.to_csv() == first.to_csv()
-    assert ledger.balance("bits").spent == Fraction(3, 2)
+    assert ledger["bits"].balance().spent == Fraction(3, 2)
 
 
 @pytest.mark.parametrize(
@@ -88,5 +87,5 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
 )
 def test_what_makes_no_sense_is_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(DiscreetError, match=words):
-        release(people, dataset="bits", ledger=ledger, **{**ASKED, **asked})
-    assert ledger.balance("bits").spent == 0
+        ledger["bits"].release(people, **{**ASKED, **asked})
+    assert ledger["bits"].balance().spent == 0

@@ -25,10 +25,8 @@ def releases(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("races") / "budget.db") as book:
         book.create("town", "99", relation="add-remove")
         return [
-            dt.release(
+            book["town"].release(
                 PEOPLE,
-                dataset="town",
-                ledger=book,
                 count="ill",
                 by=["town"],
                 domain={"town": ["a", "b"]},

@@ -27,6 +27,7 @@ from discreet.tables.publish.rebuilding import rebuild
 from discreet.tables.saved.checking import _BROKEN
 from discreet.tables.saved.release_files import contents_of, digest_of, record_text
 from tests import profiles
+from tests.asking import ask_release
 
 from .asking import at, release_any
 from .test_forgeries import changed, kind_of, leaves, plausible, value_at
@@ -119,8 +120,8 @@ def shelf(book, tmp_path_factory) -> dict[str, tuple[Path, Files]]:
                 if version == "2026-01":
                     del corrects["supersedes"], corrects["reason"]
                 table.write_text("town\na\na\nb\n" + "c\n" * len(corrects), encoding="utf-8")
-                dt.admit(table, dataset="people", ledger=book, version=version)
-                made = dt.release(table, ledger=book, confirm=lambda check: True, **level, **corrects)
+                book["people"].admit(table, version=version)
+                made = ask_release(table, ledger=book, confirm=lambda check: True, **level, **corrects)
         else:
             made = release_any(people, ledger=book, **level, **asked)
         if isinstance(made, dt.results.Audiences):
@@ -128,7 +129,7 @@ def shelf(book, tmp_path_factory) -> dict[str, tuple[Path, Files]]:
         folder, record = tmp_path_factory.mktemp("published"), made.record
         made.save(folder / "x.csv", **words)
         opened = [record["ledger_line"]] if record["audience"] is None else []
-        (folder / "ledger.json").write_text(json.dumps(book.export(record["dataset"], published=opened)))
+        (folder / "ledger.json").write_text(json.dumps(book[record["dataset"]].export(published=opened)))
         found[what] = folder, {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "ledger.json"}
     return found
 

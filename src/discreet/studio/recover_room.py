@@ -347,14 +347,17 @@ def code(asked: CodeForm) -> CodeReply:
         lines += [f"reports = [{kind} for line in {text}.splitlines() if line.strip()]"]
         lines += [f'found = dt.recover(reports, m, kind="reports"{ordered})']
     else:
-        usual = {
-            "by": None,
-            "counts": "count" if "count" in read.layout.names else None,
-            "separator": ",",
-            "encoding": "utf-8",
-        }
-        said = {"by": read.by, "counts": read.counts, **read.layout._asdict()}
-        more = "".join(f", {name}={said[name]!r}" for name, value in usual.items() if said[name] != value)
-        lines += [f"counts = dt.tally({asked.file!r}, {read.column!r}, m{more})"]
+        usual = {"by": None, "counts": "count" if "count" in read.layout.names else None}
+        more = "".join(
+            f", {name}={getattr(read, name)!r}" for name, value in usual.items() if getattr(read, name) != value
+        )
+        way = {"separator": ",", "encoding": "utf-8"}
+        how = "".join(
+            f", {name}={getattr(read.layout, name)!r}"
+            for name, value in way.items()
+            if getattr(read.layout, name) != value
+        )
+        file = f"dt.read({asked.file!r}{how})" if how else repr(asked.file)
+        lines += [f"counts = dt.tally({file}, {read.column!r}, m{more})"]
         lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
     return CodeReply(python="\n".join([*lines, "print(found)"]))

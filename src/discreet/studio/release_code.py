@@ -23,14 +23,15 @@ def _said(asked: QuestionForm, question: dict[str, Any]) -> dict[str, Any]:
 
 def as_python(asked: QuestionForm, question: dict[str, Any], file: str) -> str:
     """The call of the library, and what writes its files."""
-    lines = [f"    {name}={value!r}," for name, value in _said(asked, question).items()]
+    said = {name: value for name, value in _said(asked, question).items() if name not in ("dataset", "ledger")}
+    lines = [f"    {name}={value!r}," for name, value in said.items()]
     words = {name: value for name, value in asked.presentation.model_dump().items() if value not in (None, [], {}, ".")}
     more = "".join(f", {name}={value!r}" for name, value in words.items())
     return "\n".join(
         [
             "import discreet as dt",
             "",
-            f"made = dt.release(\n    {file!r},",
+            f"made = dt.Ledger({asked.ledger!r})[{asked.dataset!r}].release(\n    {file!r},",
             *lines,
             ")",
             f'made.save("released.csv"{more})',
