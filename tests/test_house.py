@@ -84,6 +84,7 @@ CIRCLES = {
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
     ("tables.publish.released", "tables.publish.error_statement"): "how wrong the numbers of a release can be",
     ("tables.publish.released", "tables.publish.page"): "a release as a page",
+    ("tables.publish.released", "tables.publish.rebuilding"): "a release with totals, or with other intervals",
     ("tables.publish.released", "tables.publish.pictures"): "plot of a release",
     ("tables.publish.released", "tables.saved.release_files"): "save of a release",
     ("tables.publish.released", "tables.saved.differences"): "difference between two releases",

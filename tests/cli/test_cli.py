@@ -1584,13 +1584,16 @@ def test_an_audit_of_what_claims_nothing_has_json(run):
 def test_a_release_is_printed_as_the_library_prints_it(run, survey):
     told = run("release", *survey, "--margins", "sex")
     with dt.Ledger("b.db") as book:
-        made = book["s"].release(
-            "people.csv",
-            by=["sex", "education"],
-            count="income > 50000",
-            epsilon="1/2",
-            margins=["sex"],
-            domain=json.loads(Path("domain.json").read_text()),
+        made = (
+            book["s"]
+            .release(
+                "people.csv",
+                by=["sex", "education"],
+                count="income > 50000",
+                epsilon="1/2",
+                domain=json.loads(Path("domain.json").read_text()),
+            )
+            .with_totals("sex")
         )
         balances = book.balances()
     assert made.record["repeated"]

@@ -143,6 +143,10 @@ def test_no_value_of_a_part_makes_another_error_than_ours(name):
         ({"groupby": "a"}, 'by=\\["sex", "district"\\]'),
         ({"max_group": 3}, "Did you mean 'max_groups'"),
         ({"epsilon": 1}, "where the question is asked"),
+        ({"margins": "sex"}, r"with_totals\(\"sex\""),
+        ({"confidence": ".9"}, r"presented\(confidence="),
+        ({"ledger": "b.db"}, r'ledger\["town"\]\.release'),
+        ({"separator": ";"}, r'read\("p.csv", separator=";"\)'),
     ],
 )
 def test_what_is_wrong_is_said_at_once(asked, words):

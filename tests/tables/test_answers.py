@@ -263,10 +263,10 @@ def test_a_stored_answer_is_found_again_in_any_order_without_its_file(tmp_path, 
         book.create("town", "9", relation="change-one", public=["town", "sex"])
         book.create("people", "9", relation="add-remove")
         book[dataset].admit(path)
-        first = book[dataset].release(path, **question)
+        first = ask_release(path, dataset=dataset, ledger=book, **question)
         path.write_text("not,a,table\n")
         turned = {**question, "by": question["by"][::-1]}
-        found = [book[dataset].release(path, **one) for one in (question, turned)]
+        found = [ask_release(path, dataset=dataset, ledger=book, **one) for one in (question, turned)]
         assert book[dataset].balance().spent == 2
     assert all(again.record["repeated"] for again in found)
     assert dict(found[0].columns) == dict(first.columns)

@@ -134,8 +134,8 @@ def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
     for k, first in enumerate([[9, 4, 2, 1], [3, 5, 0, 1]]):
         reports = [first, [8, 4, 3, 1], [7, 5, 1, 0]]
         monkeypatch.setattr(module, "draw_levels", lambda *_, r=reports: [np.array(each) for each in r])
-        made = ledger["people"].release_to(people, version=str(k), audiences=at(*ALPHAS), margins=["town"], **asked)
-        told.append([everything(one) for one in made.audiences.values()])
+        made = ledger["people"].release_to(people, version=str(k), audiences=at(*ALPHAS), **asked)
+        told.append([everything(one.with_totals("town")) for one in made.audiences.values()])
     assert told[0][0] != told[1][0]
     assert told[0][1:] == told[1][1:]
 
@@ -229,7 +229,7 @@ def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
 
 
 def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
-    asked = {**ASKED, "audiences": at(*ALPHAS), "margins": []}
+    asked = {**ASKED, "audiences": at(*ALPHAS)}
     made = ledger["bits"].release_to(people, **asked)
     for k, one in enumerate(made.audiences.values()):
         one.save(tmp_path / f"{k}.csv")

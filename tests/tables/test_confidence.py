@@ -45,9 +45,9 @@ def sheet_of(relation, sizes, alpha, confidence, margins=(), **parts):
         asked.level.charge,
         sizes,
         measures_for(asked, terms, sizes),
+        tiers_for(asked, terms, sizes),
         read,
         confidence,
-        tiers_for(asked, terms, sizes),
     )
 
 
@@ -327,7 +327,12 @@ def test_another_confidence_costs_nothing_is_kept_and_is_checked_again(book, tmp
     first = book[dataset].release(PEOPLE, **ASKED)
     spent = book[dataset].balance().spent
     for confidence, simultaneous in (("0.99", False), (0.8, True), (Fraction(2, 3), True)):
-        made = book[dataset].release(PEOPLE, margins=[[]], **ASKED, confidence=confidence, simultaneous=simultaneous)
+        made = (
+            book[dataset]
+            .release(PEOPLE, **ASKED)
+            .with_totals("total")
+            .presented(confidence=confidence, simultaneous=simultaneous)
+        )
         assert made.columns["report"] == first.columns["report"]
         assert book[dataset].balance().spent == spent
         assert (made.record["confidence"], made.record["simultaneous"]) == (
@@ -347,13 +352,16 @@ def test_another_confidence_costs_nothing_is_kept_and_is_checked_again(book, tmp
 
 
 def test_audiences_have_the_same_confidence(book):
-    made = book["town"].release_to(
-        PEOPLE,
-        audiences={"office": 1, "all": "1/2"},
-        confidence="0.9",
-        simultaneous=True,
-        **{name: part for name, part in ASKED.items() if name != "epsilon"},
+    made = (
+        book["town"]
+        .release_to(
+            PEOPLE,
+            audiences={"office": 1, "all": "1/2"},
+            **{name: part for name, part in ASKED.items() if name != "epsilon"},
+        )
+        .audiences
     )
+    made = {name: one.presented(confidence="0.9", simultaneous=True) for name, one in made.items()}
     assert [made[name].record["confidence"] for name in made] == ["9/10", "9/10"]
     each = 1 - 0.9 ** (1 / 3)
     for name, alpha in (("office", math.exp(-1)), ("all", math.exp(-0.5))):
@@ -361,12 +369,12 @@ def test_audiences_have_the_same_confidence(book):
         assert made[name].record["errors"][0]["all"] == k
 
 
-@for_each("bad", [0, 1, "95 %", "95", -0.5, None, "0.9999999999999", "1e-400", float("nan"), True])
+@for_each("bad", [0, 1, "95 %", "95", -0.5, "0.9999999999999", "1e-400", float("nan"), True])
 def test_a_confidence_that_is_none_is_refused_with_the_next_step(book, bad):
     with pytest.raises(ReleaseError, match="write for example confidence="):
-        book["town"].preview(table=PEOPLE, **ASKED, confidence=bad)
+        book["town"].preview(table=PEOPLE, **ASKED).presented(confidence=bad)
     with pytest.raises(ReleaseError, match="all intervals of the release cover at once"):
-        book["town"].preview(table=PEOPLE, **ASKED, simultaneous="yes")
+        book["town"].preview(table=PEOPLE, **ASKED).presented(simultaneous="yes")
     assert book["town"].balance().spent == 0
 
 
@@ -374,12 +382,12 @@ def test_a_preview_says_how_wrong_the_numbers_can_be(book):
     """By hand: at alpha = e^-1/2, Pr[|noise| > k] = 2 alpha^(k+1) / (1 + alpha) is at most 1/20 from k = 6 on."""
     alpha = 0.6065306597126334
     assert 2 * alpha**7 / (1 + alpha) <= 0.05 < 2 * alpha**6 / (1 + alpha)
-    told = book["town"].preview(table=PEOPLE, **ASKED, confidence="0.95")
+    told = book["town"].preview(table=PEOPLE, **ASKED).presented(confidence="0.95")
     each = 1 - 0.95 ** (1 / 3)
     k = next(k for k in range(99) if 2 * alpha ** (k + 1) / (1 + alpha) <= each)
     assert error_table(told.record).rows == (("count", "each group", 3, "6", str(k)),)
     assert "In 95 of 100 cases" in str(told)
-    sure = book["town"].preview(table=PEOPLE, **ASKED, confidence="0.999", margins=[[]])
+    sure = book["town"].preview(table=PEOPLE, **ASKED).with_totals("total").presented(confidence="0.999")
     assert "999 of 1,000 cases" in str(sure)
     assert [row["of"] for row in sure.errors] == ["groups", "total"]
     assert sure.to_dict()["record"]["errors"] == sure.errors
@@ -390,7 +398,7 @@ def test_an_error_statement_says_nothing_that_depends_on_the_data_beyond_the_rel
     """Two data sets with one set of public sizes: the statements differ in the time alone."""
     other = PEOPLE.set_column(2, "y", pa.array([True] * 100))
     made = [
-        book["open"].release(table, version=str(k), margins=[[]], share={"part": "y"}, **ASKED)
+        book["open"].release(table, version=str(k), share={"part": "y"}, **ASKED).with_totals("total")
         for k, table in enumerate((PEOPLE, other))
     ]
     told = [re.sub(r", released .*?UTC|version \d", "", str(one.error_statement())) for one in made]

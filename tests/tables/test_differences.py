@@ -32,7 +32,7 @@ def book(tmp_path):
 
 def _released(book, table, version, dataset="public", epsilon=2, **asked):
     asked = {"count": "ill = 'yes'", "by": "g", "domain": DOMAIN} | asked
-    return book[dataset].release(table, epsilon=epsilon, version=version, **asked)
+    return ask_release(table, dataset=dataset, ledger=book, epsilon=epsilon, version=version, **asked)
 
 
 def _with_report(made, report):
@@ -124,7 +124,9 @@ def test_the_numbers_are_those_that_were_published_and_add_up(book):
     table = pa.table({"g": list("aabc"), "ill": ["yes"] * 4})
     for k in range(6):
         later, earlier = (
-            book["open"].release(table, epsilon="1/4", version=version, by="g", domain={"g": list("abc")}, margins=[[]])
+            book["open"]
+            .release(table, epsilon="1/4", version=version, by="g", domain={"g": list("abc")})
+            .with_totals("total")
             for version in (f"{k} later", f"{k}")
         )
         found = later.difference(earlier)
@@ -266,7 +268,9 @@ def test_the_notes_say_where_the_map_behind_totals_is_another_one(book):
             **{name: {"of": "g", "map": pairs} for name, pairs in maps.items()},
         }
         margins = [[name] for name in maps]
-        return book["open"].release(_table(4, 4), version=version, domain=domain, by="g", margins=margins, epsilon=1)
+        return (
+            book["open"].release(_table(4, 4), version=version, domain=domain, by="g", epsilon=1).with_totals(*margins)
+        )
 
     one = {"north": "A", "south": "B"}
     first = released("1", region=one, land=one)

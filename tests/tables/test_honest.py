@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas
@@ -89,8 +90,8 @@ def test_audiences_where_all_groups_are_empty(people, book):
         by=["age"],
         domain={"age": [77, 78]},
         audiences={"a": "1/2", "b": 1, "c": "ln(9)"},
-        margins=["total"],
     )
+    made = replace(made, audiences={name: one.with_totals("total") for name, one in made.audiences.items()})
     assert book["bits"].balance().spent == 0
     assert {(matter, told[:19]) for matter, told in faults(made, book)} == {("the ledger", "Nothing was charged")}
 
@@ -189,7 +190,7 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
 
 
 def test_keys_of_all_kinds_are_written_so_that_they_are_read_again(people, book):
-    made = book["people"].release(people, by=["town"], domain={"town": ODD}, epsilon=1, margins=["total"])
+    made = book["people"].release(people, by=["town"], domain={"town": ODD}, epsilon=1).with_totals("total")
     text = saved(made).files["x.csv"].decode()
     assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:] == ODD
     assert not faults(made, book)

@@ -317,13 +317,12 @@ def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
-    made = ledger["both"].release(
-        table.assign(j=1),
-        count="bit = 'yes'",
-        by=["k", "j"],
-        epsilon=epsilon,
-        domain={"k": [0, 1, 2], "j": [1]},
-        margins=["j", "k"],
+    made = (
+        ledger["both"]
+        .release(
+            table.assign(j=1), count="bit = 'yes'", by=["k", "j"], epsilon=epsilon, domain={"k": [0, 1, 2], "j": [1]}
+        )
+        .with_totals("j", "k")
     )
     assert made.record["epsilon_charged"] == str(Fraction(epsilon))
     release_page(made)
@@ -337,14 +336,12 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0, 1], "j": [1, 1]})
     keys = list(range(9))
     reporting(monkeypatch, [report] * 9)
-    made = ledger["people"].release(
-        table,
-        by=["k", "j"],
-        domain={"k": keys, "j": [1]},
-        epsilon=epsilon,
-        max_count=bound,
-        margins=["j"],
-        mechanism="geometric",
+    made = (
+        ledger["people"]
+        .release(
+            table, by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=epsilon, max_count=bound, mechanism="geometric"
+        )
+        .with_totals("j")
     )
     total = made.margins["j"][0]
     assert total["total"] == sum(made.columns["fitted"])

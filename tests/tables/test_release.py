@@ -259,7 +259,6 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"max_groups": 2}, "id column"),
         ({"mechanism": "laplace"}, "not known"),
         ({"domain": None}, "Declare the groups"),
-        ({"margins": ["sick"]}, "margins are columns"),
         ({"version": ""}, "version"),
         ({"version": "\ud800"}, "version"),
         ({"pool_other": 2}, "True or False"),

@@ -136,7 +136,9 @@ def test_a_release_is_printed_in_thirty_rows_at_most_with_everything_around_them
     many = pandas.DataFrame({"k": keys * 2, "j": 1, "ill": [True] * 70 + [False] * 70})
     ledger.create("many", "1", relation="change-one", public=["k", "j"])
     told = str(
-        ledger["many"].release(many, count="ill", by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=1, margins=["k"])
+        ledger["many"]
+        .release(many, count="ill", by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=1)
+        .with_totals("k")
     )
     assert sum("explicit_fair" in line for line in told.splitlines()) == 30
     assert told.count("... and 40 more rows: ") == 2

@@ -229,7 +229,7 @@ def test_shares_and_means_of_those_who_answered_are_what_pandas_makes_of_the_row
     survey, ledger, monkeypatch, tmp_path, dataset
 ):
     quiet(monkeypatch)
-    made = ledger[dataset].release(survey, margins=["total"], **ASKED)
+    made = ledger[dataset].release(survey, **ASKED).with_totals("total")
     rows = {(row["statistic"], row["g"]): row for row in made.rows()}
 
     def expected(some):

@@ -44,20 +44,23 @@ def book(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(book):
-    return book["town"].release(PEOPLE, count="ill", epsilon="1/2", margins=["town", []], **ASKED)
+    return book["town"].release(PEOPLE, count="ill", epsilon="1/2", **ASKED).with_totals("town", "total")
 
 
 @pytest.fixture(scope="module")
 def several(book):
-    return book["people"].release(
-        PEOPLE,
-        count={"ill": "ill"},
-        sum={"pay": "pay:0..800/0.5"},
-        mean={"mean": "pay:0..800/100"},
-        epsilon=3,
-        margins=["age"],
-        max_count=100,
-        **ASKED,
+    return (
+        book["people"]
+        .release(
+            PEOPLE,
+            count={"ill": "ill"},
+            sum={"pay": "pay:0..800/0.5"},
+            mean={"mean": "pay:0..800/100"},
+            epsilon=3,
+            max_count=100,
+            **ASKED,
+        )
+        .with_totals("age")
     )
 
 

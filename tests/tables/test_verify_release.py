@@ -118,17 +118,20 @@ def test_empty_groups_of_shares_and_totals_by_containers_hold(tmp_path, relation
     change = relation == "change-one"
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("d", 9, relation=relation, public=["town"] if change else [])
-        made = ledger["d"].release(
-            table,
-            epsilon="1/100",
-            sum="x:0..9",
-            share="ill = 'yes' missing out",
-            count="ill = 'no'",
-            max_count=None if change else 3,
-            by="town",
-            domain=AREAS,
-            measure_totals=["area"],
-            simultaneous=True,
+        made = (
+            ledger["d"]
+            .release(
+                table,
+                epsilon="1/100",
+                sum="x:0..9",
+                share="ill = 'yes' missing out",
+                count="ill = 'no'",
+                max_count=None if change else 3,
+                by="town",
+                domain=AREAS,
+                measure_totals=["area"],
+            )
+            .presented(simultaneous=True)
         )
         made.save(tmp_path / "x.csv")
         exported = ledger["d"].export(published=[made.record["ledger_line"]])

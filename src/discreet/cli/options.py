@@ -99,6 +99,7 @@ PLAN_REPORTS = "planning.reports:plan_reports"
 PLAN_TABLES = "planning.many_tables:plan_tables"
 PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
+PRESENTED = "tables.publish.released:presented"
 READ = "engines.table:read"
 RELEASE = "tables.dataset:release"
 

@@ -97,10 +97,11 @@ def release(
     if out == "-":
         out, csv = None, not json
     question = asked.question()
+    asked.check(question)
     if check:
         given = {"epsilon": epsilon, "alpha": alpha, "rho": rho, **asked.keywords()}
         given |= {"supersedes": supersedes, "reason": reason}
-        return _checked_alone(table, question, ledger, dataset, given, yes, json, csv)
+        return _checked_alone(table, question, asked, ledger, dataset, given, yes, json, csv)
     with Ledger(ledger) as book:
         town = book[dataset]
         presented.check(question, asked.margins, town.terms.unit, out, csv)
@@ -123,7 +124,7 @@ def release(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            made = presented.applied(made)
+            made = presented.applied(asked.shown(made))
             _write(dict.fromkeys(places, made), old, bom, overwrite)
     _show(made, places, out, json, csv)
     return 0
@@ -176,10 +177,11 @@ def release_to(
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
     question = asked.question()
+    asked.check(question)
     if check:
         several = Asked.of_audiences(question, dataset, asked.version, audiences)
         given = {"alpha": several.level, **asked.keywords(), "supersedes": supersedes, "reason": reason}
-        return _checked_alone(table, several.question, ledger, dataset, given, yes, json, csv)
+        return _checked_alone(table, several.question, asked, ledger, dataset, given, yes, json, csv)
     with Ledger(ledger) as book:
         town = book[dataset]
         presented.check(question, asked.margins, town.terms.unit, out, csv)
@@ -201,7 +203,10 @@ def release_to(
                 )
             except ReleaseError as error:
                 return _not_paid(error)
-            releases = map(presented.applied, made.audiences.values())
+            made = replace(
+                made, audiences={n: presented.applied(asked.shown(one)) for n, one in made.audiences.items()}
+            )
+            releases = made.audiences.values()
             _write(dict(zip(places, releases, strict=bool(places))), old, bom, overwrite)
     _show(made, places, out, json, False)
     return 0
@@ -232,9 +237,11 @@ def preview(
     from ..tables.ledger import Ledger
     from . import terminal
 
+    question = asked.question()
+    asked.check(question)
     with Ledger(ledger) as book, terminal.progress("counting") as advance:
         expected = book[dataset].preview(
-            asked.question(),
+            question,
             table=table,
             epsilon=epsilon,
             alpha=alpha,
@@ -243,6 +250,7 @@ def preview(
             check=check,
             progress=advance,
         )
+    expected = asked.shown(expected)
     if expected.check is not None:
         return Output(expected.check, 0 if expected.check.passes else 1)
     return Output(expected)
@@ -253,7 +261,15 @@ _DRAWN = 0.7
 
 
 def _checked_alone(
-    table: str, question: Question, ledger: str, dataset: str, given: dict[str, Any], yes: bool, json: bool, csv: bool
+    table: str,
+    question: Question,
+    asked: ReleaseOptions,
+    ledger: str,
+    dataset: str,
+    given: dict[str, Any],
+    yes: bool,
+    json: bool,
+    csv: bool,
 ) -> int:
     """The question compared with the data, and nothing else."""
     from ..errors import ReleaseError
@@ -263,7 +279,8 @@ def _checked_alone(
     if yes:
         raise ReleaseError("--check pays nothing, so that there is nothing to agree to: leave out --check or --yes.")
     with Ledger(ledger) as book, terminal.progress("comparing") as advance:
-        compared = book[dataset].preview(question, table=table, check=True, progress=advance, **given).check
+        expected = book[dataset].preview(question, table=table, check=True, progress=advance, **given)
+        compared = asked.shown(expected).check
     assert compared is not None
     Output(compared).present(json, csv)
     return 0 if compared.passes else 1

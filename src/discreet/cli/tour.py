@@ -220,7 +220,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
             "by": ["district", "age"],
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
         }
-        first = account.release(table, epsilon="1", margins=["district", "age"], **ask)
+        first = account.release(table, epsilon="1", **ask).with_totals("district", "age")
         first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]

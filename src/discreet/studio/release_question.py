@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
@@ -32,6 +32,7 @@ from ..tables.publish.expected_errors import GROUPS
 from ..tables.publish.presentation import Presentation, PresentationParts
 from ..tables.publish.previews import Preview
 from ..tables.publish.readings import Confidence
+from ..tables.publish.released import Release
 from ..tables.saved.release_files import contents_of
 from ..tables.totals.margin_rows import names_to_label
 from .field_words import FieldRefusedError, in_fields
@@ -51,6 +52,7 @@ _KINDS = {
 }
 _TIMES = [Fraction(2) ** k for k in range(-3, 4)]  # around the epsilon that was chosen
 _SMALLEST = 5  # groups that are named
+Shown = TypeVar("Shown", Release, Preview)
 Kind = Literal["csv", "spreadsheet", "json", "html", "zip"]
 
 
@@ -168,15 +170,20 @@ def _parts(asked: QuestionForm) -> dict[str, Any]:
 
 
 def _terms(asked: QuestionForm) -> dict[str, Any]:
-    """At which level it is asked, and how the table is shown: the same for a preview and for the release."""
-    names = ("epsilon", "rho", "version", "part", "margins")
-    return {name: getattr(asked, name) for name in (*names, "confidence", "simultaneous")}
+    """At which level it is asked, and of what: the same for a preview and for the release."""
+    return {name: getattr(asked, name) for name in ("epsilon", "rho", "version", "part")}
+
+
+def _shown(asked: QuestionForm, made: Shown) -> Shown:
+    """A release or a preview with the totals and intervals that the page asks for."""
+    return made.with_totals(*asked.margins).presented(confidence=asked.confidence, simultaneous=asked.simultaneous)
 
 
 def _words(asked: QuestionForm, question: Question, town: DataSet) -> PresentationParts:
     """Words and marks of the files; what could not be written is refused before anything is paid."""
     words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
     Presentation.of(names_to_label(asked.margins, question, town.terms.unit), **words)
+    Confidence.of(asked.confidence, asked.simultaneous)
     return words
 
 
@@ -270,7 +277,9 @@ def _check_keys(column: str, domain: dict[str, Any] | None, columns: list[str]) 
 def expect(request: Request, asked: QuestionForm) -> ExpectReply:
     """How far off each report must be expected to be; nothing is drawn, nothing charged."""
     with _asked(request, asked) as (_, path, town):
-        expected = town.preview(Question(**_parts(asked)), table=path, progress=under_way(), **_terms(asked))
+        expected = _shown(
+            asked, town.preview(Question(**_parts(asked)), table=path, progress=under_way(), **_terms(asked))
+        )
     table = _table_reply(expected.view())
     notes = [in_fields(note) for note in table.notes]
     limits = [
@@ -308,8 +317,8 @@ def curve(request: Request, asked: QuestionForm) -> CurveReply:
         found = []
         for times in _TIMES:
             asked_for: dict[str, Any] = {measure: chosen if times == 1 else near * times}
-            shown = town.preview(question, table=path, progress=under_way(), **asked_for, **terms)
-            found.append((float(near * times), shown.record, times == 1))
+            expected = town.preview(question, table=path, progress=under_way(), **asked_for, **terms)
+            found.append((float(near * times), _shown(asked, expected).record, times == 1))
     return CurveReply(measure=measure, points=_points(found))
 
 
@@ -338,7 +347,8 @@ def before(request: Request, asked: QuestionForm) -> PriceReply:
     with _asked(request, asked) as (_, path, town):
         question = Question(**_parts(asked))
         _words(asked, question, town)
-        check = town.preview(question, table=path, check=True, progress=under_way(), **_terms(asked)).check
+        expected = town.preview(question, table=path, check=True, progress=under_way(), **_terms(asked))
+        check = _shown(asked, expected).check
     assert check is not None
     found = [
         FoundReply(what=f.what, where=f.where, found=f.found, proposal=in_fields(f.proposal), to_correct=f.to_correct)
@@ -369,7 +379,8 @@ def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
         question = Question(**parts)
         words = _words(asked, question, town)
         # whoever asks has seen the comparison before, and the record says that there was one
-        made = town.release(path, question, confirm=lambda check: True, **_terms(asked)).presented(**words)
+        made = town.release(path, question, confirm=lambda check: True, **_terms(asked))
+        made = _shown(asked, made).presented(**words)
         left = str(town.balance(asked.part).left)
     view, name = made.view(), place.made.put(made)
     file = place.draft.file or "people.csv"

@@ -112,9 +112,6 @@ class DataSet:
         rho: Rational | None = None,
         version: str = "1",
         part: str | None = None,
-        margins: Any = (),
-        confidence: Rational = "0.95",
-        simultaneous: bool = False,
         supersedes: str | None = None,
         reason: str | None = None,
         check: bool = False,
@@ -134,14 +131,12 @@ class DataSet:
         6.0
         """
         from .ask.asked import Asked, Correction
-        from .publish.readings import Confidence
-        from .release import Shown, previewed, question_of
+        from .release import previewed, question_of
 
         asked = Asked.at_level(question_of(question, parts), self.name, version, alpha, epsilon, part, rho)
-        shown = Shown(margins, Confidence.of(confidence, simultaneous))
         given = None if table is None else Table.of(table)
         corrects = Correction.of(supersedes, reason, version)
-        return previewed(self.ledger.book, given, asked, shown, corrects, check, progress)
+        return previewed(self.ledger.book, given, asked, corrects, check, progress)
 
     # What is paid for
 
@@ -155,9 +150,6 @@ class DataSet:
         rho: Rational | None = None,
         version: str = "1",
         part: str | None = None,
-        margins: Any = (),
-        confidence: Rational = "0.95",
-        simultaneous: bool = False,
         fresh: bool = False,
         supersedes: str | None = None,
         reason: str | None = None,
@@ -173,6 +165,7 @@ class DataSet:
         `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
         admitted as this `version` (`admit`); a table in memory need not be. `preview` says beforehand what error to
         expect, and with `check=True` what is counted in no group. The same question about the same version has the stored answer.
+        Totals, other intervals and words for the page cost nothing: they are methods of the result.
 
             rho         what is spent instead of an epsilon, where the data set's terms are concentrated: Gaussian noise
             version     your name for this version of the data
@@ -180,20 +173,15 @@ class DataSet:
             fresh       draw anew on changed data, and pay again
             confirm     a function that is shown the question beside what it counts (a QuestionCheck, for you alone), and says
                         whether to pay. lambda check: not check.proposals
-            margins     totals that match their parts, by columns of `by`. ["sex", ["sex", "district"], []]
-            confidence  how often the intervals cover. "0.95"
-            simultaneous  make all intervals of the release cover at once, with that confidence, rather than each by itself
             supersedes  the version that this one corrects. Record and page say so
             reason      why it was corrected, published as you write it: put no number from the data in it. "late registrations"
         """
         from .ask.asked import Asked, Correction
-        from .publish.readings import Confidence
-        from .release import Shown, question_of, released
+        from .release import question_of, released
 
         asked = Asked.at_level(question_of(question, parts), self.name, version, alpha, epsilon, part, rho)
-        shown = Shown(margins, Confidence.of(confidence, simultaneous))
         corrects = Correction.of(supersedes, reason, version)
-        [made], _ = released(self.ledger.book, Table.of(table), asked, shown, fresh, corrects, confirm, progress)
+        [made], _ = released(self.ledger.book, Table.of(table), asked, fresh, corrects, confirm, progress)
         return made
 
     def release_to(
@@ -204,9 +192,6 @@ class DataSet:
         audiences: Mapping[str, Any],
         version: str = "1",
         part: str | None = None,
-        margins: Any = (),
-        confidence: Rational = "0.95",
-        simultaneous: bool = False,
         fresh: bool = False,
         supersedes: str | None = None,
         reason: str | None = None,
@@ -231,8 +216,7 @@ class DataSet:
         """
         from .ask.asked import Asked, Correction
         from .draw.audiences import handed_out
-        from .publish.readings import Confidence
-        from .release import Shown, question_of, released
+        from .release import question_of, released
 
         if {"rho", "alpha", "epsilon"} & parts.keys():
             raise ReleaseError(
@@ -240,9 +224,8 @@ class DataSet:
                 "from a sharper one is proved for geometric noise alone."
             )
         asked = Asked.of_audiences(question_of(question, parts), self.name, version, audiences, part)
-        shown = Shown(margins, Confidence.of(confidence, simultaneous))
         corrects = Correction.of(supersedes, reason, version)
-        made, charged = released(self.ledger.book, Table.of(table), asked, shown, fresh, corrects, confirm, progress)
+        made, charged = released(self.ledger.book, Table.of(table), asked, fresh, corrects, confirm, progress)
         return handed_out(made, asked, charged)
 
     def perturb(

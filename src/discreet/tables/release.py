@@ -29,7 +29,6 @@ from ..ledger.ledger import Ledger as Book
 from ..ledger.prices import Price
 from ..progress import Progress, tell
 from ..progress import part as step
-from ..questions.margins import Margin, read_margins
 from ..questions.question import Question, QuestionParts, refuse_other_words
 from ..sharing.cascades import Cascade
 from .ask.asked import Asked, Correction, Spelling, check_columns, check_relation, spelling_of
@@ -41,7 +40,7 @@ from .draw.answers import answer_text, head_text, stored_document
 from .draw.audiences import answers_of, audiences_text, cascades_for, draw_levels
 from .draw.measures import Plan, measures_for, tiers_for
 from .publish.previews import Preview, preview_of
-from .publish.readings import USUAL, Confidence, members
+from .publish.readings import members
 from .publish.record import units_cut
 from .publish.released import Release
 from .publish.sheet import Sheet, served
@@ -50,19 +49,10 @@ Indices = NDArray[np.int64]
 Confirm = Callable[[QuestionCheck], bool]
 
 
-@dataclass(frozen=True)
-class Shown:
-    """How a release is shown, which costs nothing: its totals, and how often its intervals cover."""
-
-    margins: Any = ()
-    confidence: Confidence = USUAL
-
-
 def released(
     book: Book,
     table: Table,
     asked: Asked,
-    shown: Shown,
     fresh: bool,
     corrects: Correction | None,
     confirm: Confirm | None,
@@ -71,7 +61,7 @@ def released(
     """The whole way: what is allowed, what was stored, count, compare and confirm where asked to, charge, draw, store, show.
 
     A release at each level, and what was charged for all of them."""
-    allowed = _allowed(book, table, asked, shown, corrects)
+    allowed = _allowed(book, table, asked, corrects)
     if allowed.answer is not None and allowed.spelling is not None:
         if table.is_file:
             check_file(Path(table.what))  # it need not be read, but one that is not there was mistyped
@@ -93,13 +83,12 @@ def previewed(
     book: Book,
     table: Table | None,
     asked: Asked,
-    shown: Shown,
     corrects: Correction | None,
     check: bool,
     progress: Progress | None,
 ) -> Preview:
     """The errors to expect. Without a table, where nothing public depends on it: from what is declared alone."""
-    allowed = _allowed(book, table, asked, shown, corrects)
+    allowed = _allowed(book, table, asked, corrects)
     ready = _declared(asked, allowed) if table is None else _counted(book, table.opened(), asked, allowed, progress)
     if check and ready.numbers is None:
         raise ReleaseError(
@@ -148,8 +137,6 @@ class _Allowed:
     """What the ledger says about a question before any data are read: its terms, how the data were admitted, and an answer."""
 
     said: Consulted
-    margins: tuple[Margin, ...]
-    confidence: Confidence
     admission: Admission | None = None
     spelling: Spelling | None = None  # of data that were admitted
     answer: Answer | None = None
@@ -160,22 +147,21 @@ class _Allowed:
         return self.said.terms
 
 
-def _allowed(book: Book, table: Table | None, asked: Asked, shown: Shown, corrects: Correction | None) -> _Allowed:
+def _allowed(book: Book, table: Table | None, asked: Asked, corrects: Correction | None) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
-    names = read_margins(shown.margins, asked.question.by, asked.question.domain)
     with book.consult(asked.dataset) as said:
         check_relation(asked, said.terms)
         admission = said.admission(asked.version)
         if admission is None:
             if corrects is not None and table is not None and not table.is_file:
                 corrects.check_known(said.terms, None)
-            return _Allowed(said, names, shown.confidence, corrects=corrects)
+            return _Allowed(said, corrects=corrects)
         if table is not None:
             table.read_as(Reading.from_dict(admission.reading))  # refuses another way
         spelling = spelling_of(asked, admission.columns, said.terms)
         corrects = None if corrects is None else corrects.found(said, spelling, admission)
         stored = said.stored(spelling.question, admission.number)
-        return _Allowed(said, names, shown.confidence, admission, spelling, stored, corrects)
+        return _Allowed(said, admission, spelling, stored, corrects)
 
 
 @dataclass(frozen=True)
@@ -234,7 +220,7 @@ def _sheet(asked: Asked, sizes: Indices, allowed: _Allowed, spelling: Spelling) 
     terms = allowed.terms
     measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
     charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    return Sheet.of(asked, spelling, terms, charge, sizes, measures, allowed.margins, allowed.confidence, tiers)
+    return Sheet.of(asked, spelling, terms, charge, sizes, measures, tiers)
 
 
 def _compared(book: Book, asked: Asked, allowed: _Allowed, ready: _Ready) -> QuestionCheck:
@@ -304,9 +290,7 @@ def _repeated(answer: Answer, asked: Asked, allowed: _Allowed, spelling: Spellin
     for level, document in zip(asked.levels, stored, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
         paid = min(level.charge, charged) if asked.audiences else charged
-        sheet, drawn = served(
-            document, asked.at(level), spelling, allowed.terms, paid, allowed.margins, allowed.confidence
-        )
+        sheet, drawn = served(document, asked.at(level), spelling, allowed.terms, paid)
         releases.append(sheet.filled(drawn.reports, drawn.totals, answer.totals, answer))
     return releases, charged
 
