@@ -40,7 +40,6 @@ class Plan:
 
 
 PLANS = {
-    "alike": Plan(0.2, quick=()),
     "calls": Plan(0.5),
     "cascade": Plan(0.4, page=("--rounds", "3"), quick=("--rounds", "1")),
     "categories": Plan(0.3, page=("--bars",)),
@@ -57,7 +56,6 @@ PLANS = {
     "startup": Plan(0.5, page=("5",), quick=("2",)),
     "studio": Plan(0.3, quick=("--rounds", "2")),
     "sums": Plan(0.4, page=("10000000", "2"), quick=("1000000", "1")),
-    "totals": Plan(0.1, page=("--quick",)),
     "walk": Plan(0.1, quick=()),
     "without_scipy": Plan(0.1, page=("--quick",)),
 }

@@ -112,9 +112,9 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
     """Whatever was revealed is stored as it was shown, and paid for; and the whole history holds."""
     ledger.verify(name)
     balance = ledger.balance(name)
-    _, entries, rows, *_ = ledger._read(name)
-    stored = {charge: text for charge, _, _, _, text in rows}
-    lines = [json.loads(body) for _, body, _ in entries]
+    rows = ledger._rows(name)
+    stored = {charge: text for charge, _, _, _, text in rows.answers}
+    lines = [json.loads(body) for _, body, _ in rows.entries]
     of_part = Counter(facts.get("part") for facts in lines if facts["kind"] == "charge")
     charges, of_all = of_part.total(), of_part.pop(None, 0)
     revealed = [json.loads(line) for line in seen.read_text().splitlines()]

@@ -45,22 +45,22 @@ ROOMS = {
     "traditional": MAKING,
     "measure": f"{USING} present randomness noise mechanisms",
     "adapters": "errors exact mechanism measure",
-    "files": f"{BASE} verify channels mechanism traditional measure",
+    "files": f"{BASE} present verify channels mechanism traditional measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present randomness blas lp channels mechanism measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "queries": f"{USING} present randomness noise mechanisms measure designs progress",
     "sharing": f"{USING} present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
-    "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery queries registry",
+    "planning": f"{BASE} present progress noise channels mechanism measure mechanisms designs recovery registry",
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
-    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines progress",
-    "tables": f"{BASE} formats present channels files mechanism mechanisms measure sharing registry ledger "
-    "questions engines collect progress",
+    "tables": f"{BASE} formats present noise channels files mechanism mechanisms measure sharing registry ledger "
+    "questions engines progress",
+    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "
-    "engines tables",
+    "engines tables collect",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery queries sharing registry "
     "planning ledger questions engines collect tables progress studio",
     "__main__": "cli",

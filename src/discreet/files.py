@@ -23,6 +23,7 @@ from .exact.names import read_answers
 from .exact.neighbours import Neighbours
 from .measure.description import properties
 from .mechanism import Mechanism, Procedure, Recipe
+from .present.saving import check_no_database
 from .traditional.methods import METHODS, Method
 
 try:
@@ -300,11 +301,7 @@ def _stage(target: Path, content: str | bytes) -> tuple[Path, Path]:
             raise FileError(
                 f"{str(target)!r} cannot be written: it is no plain file. Give another name.", kind="missing"
             )
-        if known is not None and _is_database(real):
-            raise FileError(
-                f"{target} is a database, such as a ledger, and is never written over. Give another name.",
-                kind="missing",
-            )
+        check_no_database(target, real)
         temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
             try:
@@ -317,15 +314,6 @@ def _stage(target: Path, content: str | bytes) -> tuple[Path, Path]:
                 temporary.unlink(missing_ok=True)
                 raise
         return temporary, real
-
-
-def _is_database(file: Path) -> bool:
-    """Does a file begin as those of SQLite do?"""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from .engines.table import Table as Table
 from .ledger.balances import Balance as Balance
 from .ledger.balances import Balances as Balances
 from .ledger.chain import Admission as Admission
-from .ledger.chain import Entry as Entry
 from .ledger.chain import Head as Head
-from .ledger.chain import Terms as Terms
+from .ledger.history import Entry as Entry
 from .ledger.periods import Period as Period
 from .ledger.promise import Promise as Promise
+from .ledger.terms import Terms as Terms
 from .measure.auditing import Audit as Audit
 from .measure.concentration import DeltaVerdict as DeltaVerdict
 from .measure.concentration import RhoVerdict as RhoVerdict
@@ -33,9 +33,9 @@ from .queries.smooth_noise import PairVerdict as PairVerdict
 from .queries.smooth_noise import SmoothNoise as SmoothNoise
 from .queries.smooth_noise import SmoothReport as SmoothReport
 from .queries.splits import Admissible as Admissible
-from .recovery.apart import NumberDifference as NumberDifference
 from .recovery.estimate import Estimate as Estimate
-from .recovery.groups import GroupEstimates as GroupEstimates
+from .recovery.shares import GroupEstimates as GroupEstimates
+from .recovery.shares import NumberDifference as NumberDifference
 from .recovery.shares import ShareDifferences as ShareDifferences
 from .recovery.shares import Shares as Shares
 from .sharing.cascade_reports import CascadeReports as CascadeReports
@@ -43,7 +43,6 @@ from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
-from .sharing.composition import Recalibration as Recalibration
 from .sharing.lifetimes import Lifetime as Lifetime
 from .sharing.promises import Approximate as Approximate
 from .tables.count.admitting import Profile as Profile

@@ -1860,7 +1860,7 @@ class History:
     """The lines of a data set, added one after the other; whatever does not follow from those before is refused."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.previous, self.before, self.there = name, bytes(32), "", False
+        self.name, self.previous, self.before = name, bytes(32), ""
         self.terms: dict[str, Any] = {}
         self.budget, self.spent = Fraction(0), Fraction(0)
         self.delta: Fraction | None = None  # of concentrated terms: then budget and charges are rho
@@ -1898,7 +1898,7 @@ class History:
         _claim(when >= self.before, f"Line {number} is dated before the line that it follows.")
         self.before = when
         _unknown(isinstance(kind, str) and kind in _LINES, f"Line {number} is of an unknown kind.")
-        _claim((kind == "create") is not self.there, f"Line {number} is in the wrong place: terms come first.")
+        _claim((kind == "create") is (number == 1), f"Line {number} is in the wrong place: terms come first, and once.")
         required, maybe = _LINES[kind]
         values = dict(facts)
         _known(values, f"line {number}", "kind", "number", "when", *required.split(), maybe=tuple(maybe.split()))
@@ -1929,8 +1929,7 @@ class History:
         )
         self.delta = _amount(facts["delta"], "delta", CHARGE_BITS) if "delta" in facts else None
         _claim(self.delta is None or 0 < self.delta < 1, f"Line {number} has a delta that is not between 0 and 1.")
-        self.terms, self.there, self.ever = facts, True, _Spent()
-        self.corrected, self.parts_as = False, None
+        self.terms = facts
 
     def _cost(self, number: int, facts: dict[str, Any]) -> Fraction:
         """What a line charges: an epsilon, or under concentrated terms a rho, which is enough for an epsilon beside it."""
@@ -1994,19 +1993,12 @@ class History:
         self.corrected = self.corrected or "correction" in facts
         self._read_as(number, facts)
 
-    def _removed(self, number: int, facts: dict[str, Any], line: dict[str, Any]) -> None:
-        """Only what was never charged may go."""
-        _claim(not self.charges, f"Line {number} removes a data set that was charged.")
-        self.there = False
-
     def sums_of(self, part: str | None) -> list[Fraction]:
         """What counted as spent after each line, of a part; of none, in the one that had spent most."""
         if part is None:
             return self.sums
         again, corrected, found = _Spent(), False, list[Fraction]()
         for number, facts in enumerate(self.lines, 1):
-            if facts["kind"] == "create":
-                again, corrected = _Spent(), False
             corrected = corrected or "correction" in facts
             if number in self.charges:
                 again.add(self.charges[number], facts.get("part"), corrected)
@@ -2024,7 +2016,6 @@ _LINES = {
     "admitted": ("fingerprint commitment", "correction parts_as"),
     "charge": ("question", "epsilon rho fingerprint admission words basis part parts_as"),
     "answer": ("charge commitment", ""),
-    "removed": ("", ""),
 }
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 
@@ -2276,6 +2267,11 @@ class Release:
             return f"{what} over {self.counted}"
         return self.counted if what == "*" else f"{self.counted} with {what}"
 
+    @property
+    def has_tables(self) -> bool:
+        """Are counts drawn by mechanisms with ends? Then nothing is added up of them."""
+        return self.question["mechanism"] not in ("auto", "geometric", "gaussian")
+
     @cached_property
     def changes_one(self) -> bool:
         """Are groups and their sizes public?"""
@@ -2338,8 +2334,7 @@ class Release:
     @cached_property
     def plans(self) -> Plans:
         """The mechanisms of the cells, by statistic, part and size of the group; each proved to hold its level."""
-        most = self.question["max_count"]
-        return self._proved(self.field("answer"), self.sizes, self.cells_part, most, self._moves(None))
+        return self._proved(self.field("answer"), self.sizes, self.cells_part, self._moves(None))
 
     @cached_property
     def reports(self) -> dict[tuple[str, str], list[Fraction]]:
@@ -2363,6 +2358,7 @@ class Release:
         _need(self.field("format") == "discreet-release", "format", "It is no record of a release.")
         version = self.field("format_version")
         _need(type(version) is int and version == VERSION, "version", "The record is of another version.")
+        _known(self.record, "record", *_RECORD.split())
         return "the record has the digest of its content"
 
     def files(self) -> str:
@@ -2556,15 +2552,8 @@ class Release:
             _same(_field(tier, "by", "tier"), by, "Other totals were measured than the question asks for.")
             sizes = [_whole(size, "size", -1) for size in _list(_field(tier, "sizes", "tier"), "sizes")]
             _claim(all((size >= 0) is self.changes_one for size in sizes), "The sizes of totals do not fit.")
-            found.append((sizes, self._proved(tier, sizes, part, self._most_of(by), self._moves(by))))
+            found.append((sizes, self._proved(tier, sizes, part, self._moves(by))))
         return found
-
-    def _most_of(self, by: list[str]) -> int | None:
-        """The largest total by some columns: as many times the largest count as the largest total has groups."""
-        most = self.question["max_count"]
-        if most is None:
-            return None
-        return _whole(most, "max_count", 1) * max(Counter(self._totals_by(by)).values())
 
     def _totals_by(self, by: list[str]) -> list[str]:
         """The total by some columns that each group is part of; columns that contain keys have the map declared with them."""
@@ -2593,16 +2582,13 @@ class Release:
 
     def said_twice(self) -> str:
         """What the record says besides, where it follows from question and answer."""
-        counted = not self.changes_one and any(s.kind == "count" for s in self.statistics)
-        _claim(counted or self.question["max_count"] is None, "A largest count was declared where none is needed.")
         _claim(self.field("part") is None or self.field("parts") is not None, "It is of a part of data that have none.")
         _same(self.field("groups"), len(self.cells), "The record has another number of groups than its question.")
         empty = [key for key, size in zip(self.cells, self.sizes, strict=True) if size == 0]
         _same(self.field("empty_groups"), empty, "The record names other empty groups than its answer has.")
-        unit, most = self.field("unit"), self.question["max_count"]
+        unit = self.field("unit")
         left_out = ["rows with keys that were not declared"] if self.by and not self.question["pool_other"] else []
         left_out += [] if unit is None else [f"rows without {unit}"]
-        left_out += [] if most is None else [f"what a group counts beyond {most}"]
         _same(self.field("left_out"), left_out, "The record says of something else that totals leave it out.")
         checked = self.field("answer").get("checked") is True
         _claim(
@@ -2618,9 +2604,8 @@ class Release:
         _same(told, must, "The record names other mechanisms than those that drew its reports.")
         return "groups, empty groups and mechanisms are those of the question and the answer"
 
-    def _proved(self, answer: Any, sizes: list[int], part: Fraction, most: Any, moves: list[int]) -> Plans:
-        """The mechanisms of cells or of a tier, which has this part of epsilon, or of rho against one unit that makes these moves;
-        counts of an unknown size go up to `most`."""
+    def _proved(self, answer: Any, sizes: list[int], part: Fraction, moves: list[int]) -> Plans:
+        """The mechanisms of cells or of a tier with this part of epsilon, or of rho against one unit that makes these moves."""
         measures = _list(_field(answer, "measures", "answer"), "measures")
         must = [(s.name, p) for s in self.statistics for p in s.parts]
         found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanisms")[:2]) for m in measures]
@@ -2639,37 +2624,37 @@ class Release:
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
             share = self.amount(f"{self.spent}_charged") * s.weight * part / (1 if self.is_rho else self.contribution)
             for entry in _list(measure["mechanisms"], "mechanisms"):
-                more = self._entry(entry, s, share, most, moves)
+                more = self._entry(entry, s, share, moves)
                 _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
                 plan |= more
             _claim(set(sizes) <= set(plan), "Some groups have no mechanism.")
             plans[name, which] = plan
         return plans
 
-    def _entry(self, entry: Any, s: _Statistic, share: Fraction, most: Any, moves: list[int]) -> dict[int, _Drawn]:
+    def _entry(self, entry: Any, s: _Statistic, share: Fraction, moves: list[int]) -> dict[int, _Drawn]:
         """The mechanisms of some sizes: made again from their family, or read from their file, and proved."""
         sizes = [_whole(size, "size", -1) for size in _list(_field(entry, "sizes", "mechanism"), "sizes")]
         _shape(len(sizes) > 0, "A mechanism serves no size.")
-        if "document" in entry or "own" in entry:
-            _known(entry, "mechanism", "sizes", "document" if "document" in entry else "own")
-            document = entry.get("document", self.question["mechanism"])
-            return dict.fromkeys(sizes, self._from_file(document, s, share, moves))
+        if "own" in entry:
+            _known(entry, "mechanism", "sizes", "own")
+            return dict.fromkeys(sizes, self._from_file(self.question["mechanism"], s, share, moves))
         family = _field(entry, "family", "mechanism")
         if family is None:
             _known(entry, "mechanism", "sizes", "family")
             _claim(set(sizes) == {0}, "A group that is not empty was not drawn.")
             return {0: _Drawn("public zero", None, "")}
         if family == "gaussian":
-            return self._gaussian(entry, sizes, s, share, most, moves)
+            return self._gaussian(entry, sizes, s, share, moves)
         *_, alpha, told = _known(entry, "mechanism", "sizes", "family", "alpha", "digest", maybe=("change",))
         level, change = _amount(alpha, "alpha"), entry.get("change")
         counted = s.kind == "count" or (s.kind == "share" and not s.pair)
-        _claim((change is None) is counted, "A count has noise for one person, and a sum for what one adds.")
+        right = (change is None) is (counted and self.has_tables)
+        _claim(right, "Counts by a mechanism that was named have ends; everything else has noise without ends.")
         _claim(change is None or _whole(change, "change", 1) >= s.change, "The noise hides less than one person adds.")
         _claim(0 < level < 1 and 0 not in sizes, "A mechanism has no level, or serves an empty public group.")
         kept = self._paid(s, share, moves, level, None) if self.is_rho else grants(level, share, None, self.effort)
         _claim(kept, f"alpha {level} is weaker than {self.spent} {share}.")
-        tops = {size: None if change is not None else _top(size, most) for size in sizes}
+        tops = {size: None if change is not None else size for size in sizes}
         laws: dict[int | None, _Law] = {}
         for r in _choices(family, change):
             laws = {top: _law(family, top, level, change, r, self.effort) for top in set(tops.values())}
@@ -2694,34 +2679,26 @@ class Release:
         return {size: drawn[tops[size]] for size in sizes}
 
     def _gaussian(
-        self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, most: Any, moves: list[int]
+        self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, moves: list[int]
     ) -> dict[int, _Drawn]:
-        """Gaussian noise on all whole numbers, or clamped to the counts that are possible."""
-        _, _, weights, told = _known(entry, "mechanism", "sizes", "family", "q", "digest", maybe=("change",))
-        q, change = _amount(weights, "q"), entry.get("change")
+        """Gaussian noise on all whole numbers."""
+        _, _, weights, change, told = _known(entry, "mechanism", "sizes", "family", "q", "change", "digest")
+        q = _amount(weights, "q")
         _claim(self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves empty groups.")
         kept = self._paid(s, share, moves, Fraction(0), _Gaussian(q, None, (None, None)))
         _claim(kept, f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}.")
-        open_ends = change is not None
-        _claim(open_ends or (s.grid is None and not s.pair), "A sum is clamped, which loses what its noise was.")
-        noise, near = {"family": "gaussian", "q": str(q)}, {"kind": "steps", "steps": _whole(change or 1, "change", 1)}
-        together, found = hashlib.sha256(), dict[int, _Drawn]()
+        noise, ends = {"family": "gaussian", "q": str(q)}, {"low": None, "high": None, "step": "1"}
+        channel: dict[str, Any] = {"kind": "additive", "noise": noise, "low": None, "high": None}
+        law, near = (
+            {"inputs": ends, "outputs": ends, "channel": channel},
+            {"kind": "steps", "steps": _whole(change, "change", 1)},
+        )
+        text, together = json.dumps(law, sort_keys=True), hashlib.sha256()
         for size in sizes:
-            top = None if open_ends else _top(size, most)
-            ends = {"low": None if open_ends else "0", "high": None if top is None else str(top), "step": "1"}
-            channel: dict[str, Any] = {
-                "kind": "additive",
-                "noise": noise,
-                "low": None if open_ends else 0,
-                "high": None,
-            }
-            channel = channel if top is None else {"kind": "clamped", "n": top, "noise": noise}
-            law = {"inputs": ends, "outputs": ends, "channel": channel}
-            together.update(f"{size} {json.dumps(law, sort_keys=True)}\n".encode())
-            reach = {"kind": "any"} if top == 1 else near
-            own, drawn = digest({**law, "alpha": "0", "neighbours": reach}), _channel(channel, Effort())
-            drawn.effort = self.effort
-            found[size] = _Drawn("gaussian", drawn, own)
+            together.update(f"{size} {text}\n".encode())
+        drawn = _channel(channel, Effort())
+        drawn.effort = self.effort
+        found = dict.fromkeys(sizes, _Drawn("gaussian", drawn, digest({**law, "alpha": "0", "neighbours": near})))
         right = "sha256:" + together.hexdigest() == told
         _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
         return found
@@ -2846,6 +2823,7 @@ class Release:
     def totals(self) -> str:
         """The totals: in the record as in their files, and the sums of the fitted numbers of their groups."""
         margins = _field(self.document, "margins", "file")
+        _claim(not (self.has_tables and self.margins), "It has totals of counts that cannot be added up.")
         names = [n for n in self.field("files") if n != self.rows_file and n.endswith(".csv")]
         _claim(isinstance(margins, dict) and len(margins) == len(names), "The record has other totals than files.")
         wanted = ["+".join(by) or "total" for by in self.margins]
@@ -2914,7 +2892,9 @@ class Release:
         count, link = _fields(head, "head", "count", "hash")
         _claim(count == answered and told.has(count, link), "The head in the record is not in this history.")
         _claim(told.lines[answered - 1]["when"] == self.field("released"), "It was answered at another time.")
-        _claim(self._of_budget("spent") in told.sums_of(part)[line - 1 :], "That much was not spent then or later.")
+        sums = told.sums_of(part)[answered - 1 :]  # an answer that is given again says what was spent by then
+        right = self._of_budget("spent") in (sums if self.field("repeated") is True else sums[:1])
+        _claim(right, "That much was not spent then.")
         corrected = self.field("supersedes")
         if corrected is not None:
             _, _, before = _known(corrected, "correction", "version", "reason", "line")
@@ -2940,7 +2920,8 @@ class Release:
 
     def _of_budget(self, name: str) -> Fraction:
         """What the record says of the budget."""
-        return _amount(_field(self.field("budget"), name, "budget"), name)
+        amounts = dict(zip(_BUDGET, _known(self.field("budget"), "budget", *_BUDGET), strict=True))
+        return _amount(amounts[name], name)
 
     def _stored(self) -> str:
         """The answer as the ledger stores it, with all that was asked: what its commitment is a digest of."""
@@ -2958,8 +2939,16 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
     return {"by": by, "totals": totals, "part": str(part), spent: str(part * each)}
 
 
+_RECORD = (
+    "format format_version discreet method repeated released dataset version part parts supersedes relation unit protects "
+    "person counted contribution left_out question statistics by groups empty_groups purpose mechanisms answer columns "
+    "table_columns margins measured alpha rho delta epsilon_charged rho_charged alpha_each_report epsilon_each_report "
+    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous estimate published "
+    "fitted no_estimate errors beware checked presentation files"
+)
+_BUDGET = ("budget", "spent", "left")
 _PRESENTATION = "title source notes labels separator decimal"
-_QUESTION = "format version statistics by domain max_count max_groups counted max_rows pool_other measure_totals mechanism purpose"
+_QUESTION = "format version statistics by domain max_groups counted max_rows pool_other measure_totals mechanism"
 _ANSWER = ("format", "version", "asked", "question", "sizes", "measures", "tiers", "checked", "reports", "totals")
 _STATISTIC = "name kind what where among column low high step missing part epsilon rho alpha change pair"
 
@@ -3020,13 +3009,6 @@ def _declared(told: dict[str, Any], grid: tuple[Fraction, Fraction, Fraction] | 
     return (f"{column}{bounds}", f'"{quoted}"{bounds}') if among is None else ()
 
 
-def _top(size: int, most: Any) -> int | None:
-    """The largest count of a group: its public size, or what was declared; None: there is no end."""
-    if size >= 0:
-        return size
-    return None if most is None else _whole(most, "max_count", 1)
-
-
 @dataclass(frozen=True)
 class _Law:
     """A mechanism as its file writes it: grids and channel, and between which true values its level is claimed."""
@@ -3041,22 +3023,20 @@ def _choices(family: Any, change: int | None) -> Iterable[int]:
 
 
 def _law(family: Any, top: int | None, alpha: Fraction, change: int | None, r: int, effort: Effort) -> _Law:
-    """The mechanism of a family at a level: for counts from 0 to `top`, or noise that hides a change."""
+    """The mechanism of a family at a level: noise without ends that hides a change, or for counts from 0 to `top`."""
     ends = {"low": None if change is not None else "0", "high": None if top is None else str(top), "step": "1"}
     near: dict[str, Any] = {"kind": "steps", "steps": change or 1}
-    if family in ("geometric", "staircase") and (change is not None or (family == "geometric" and top is None)):
-        a = alpha if family == "staircase" and change != 1 else _root(alpha, change or 1, effort)
+    if change is not None and family in ("geometric", "staircase"):
+        a = alpha if family == "staircase" and change != 1 else _root(alpha, change, effort)
         noise: dict[str, Any] = {"family": "geometric", "a": str(a)}
         if family == "staircase" and change != 1:
             noise = {"family": "staircase", "b": str(a), "D": change, "r": r}
-        channel: dict[str, Any] = {"kind": "additive", "noise": noise, "low": None if change else 0, "high": None}
+        channel: dict[str, Any] = {"kind": "additive", "noise": noise, "low": None, "high": None}
         return _Law({"inputs": ends, "outputs": ends, "channel": channel}, near)
-    known = top is not None and change is None and family in ("geometric", "explicit_fair", "randomized_response")
+    n = top or 0
+    known = n > 0 and family in ("explicit_fair", "randomized_response")
     _unknown(known, f"Mechanisms of the family {_named(family)} cannot be made here.")
-    n = top or 1
-    if family == "geometric":
-        channel = {"kind": "geometric", "n": n, "a": str(alpha)}
-    elif family == "explicit_fair":
+    if family == "explicit_fair":
         channel = _fair(n, alpha, effort)
     else:
         channel = {"kind": "mixture", "size": n + 1, "keep": str((1 - alpha) / (1 + n * alpha))}
@@ -3164,7 +3144,6 @@ _WITH_MARKS = {
     "high",
     "report",
     "fitted",
-    "estimate",
     "standard_error",
     "report_u",
     "report_v",
@@ -3209,8 +3188,8 @@ def check_release(document: Any, path: str, ledger: History | None = None) -> Ve
 
 # Fields that follow from others (discreet check-release derives them), and what the publisher is free to choose
 _WORDS = (
-    "discreet, method, repeated, protects, person, beware, interval, estimate, published, fitted, no_estimate, errors, "
-    "mechanisms.citation, purpose, table_columns, checked, presentation, confidence, simultaneous, margins, audience.name"
+    "discreet, method, repeated, protects, person, beware, interval, report, published, fitted, errors, "
+    "mechanisms.citation, table_columns, checked, presentation, confidence, simultaneous, margins, audience.name"
 )
 # what an opened commitment confirms
 _OPENED = "version, question, answer, supersedes, statistics, audiences, by, columns"

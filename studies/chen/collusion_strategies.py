@@ -17,6 +17,7 @@ from discreet.sharing import collude
 
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
+from .stairs import Guesses, guessed
 
 ALPHA, LEVELS = (
     "1/2",
@@ -64,15 +65,14 @@ def work(setting: Setting) -> Found:
     users = FEW if setting.quick else USERS
     runs = {k: 300 if setting.quick and k > 11 else 4000 for k in users}
     noise = staircase(alpha=ALPHA)
-    found: dict[tuple[str, int], Collusion] = {}
+    found: dict[tuple[str, int], Collusion | Guesses] = {}
     for n, k in enumerate(users):
         setting.tell("guessing", n / len(users))
-        for strategy in ("median", "mle", "bayes"):
-            found[strategy, k] = collude(noise, k, strategy, runs=runs[k], seed=6)
+        found["median", k] = collude(noise, k)
+        for strategy in ("mle", "bayes"):
+            found[strategy, k] = guessed(noise, k, strategy, runs[k], seed=6)
     last = users[-1]
-    by_level = {
-        a: last * collude(staircase(alpha=a), last, "bayes", runs=runs[last], seed=7).expected_loss for a in LEVELS
-    }
+    by_level = {a: last * guessed(staircase(alpha=a), last, "bayes", runs[last], seed=7).expected_loss for a in LEVELS}
     tried = {
         (name, k): beaten(name, k, 200 if setting.quick else 2000)
         for name in ("Laplace", "geometric")
@@ -181,7 +181,7 @@ def work(setting: Setting) -> Found:
     return Found(claims, [table], [Picture("collusion-strategies", lambda: _draw(found, printed))], values)
 
 
-def _draw(found: dict[tuple[str, int], Collusion], printed: dict[int, float]) -> Any:
+def _draw(found: dict[tuple[str, int], Collusion | Guesses], printed: dict[int, float]) -> Any:
     theta = np.linspace(-1, 2.5, 1401)
     level = likelihood(theta)
     first = plot.curves(

@@ -47,7 +47,7 @@ def integral(density: Callable[[Any], Any], edges: Any = ()) -> float:
 def work(setting: Setting) -> Found:
     epsilon, gamma = -math.log(ALPHA), math.sqrt(ALPHA) / (1 + math.sqrt(ALPHA))
     line, stairs = laplace(alpha="1/4"), staircase(alpha="1/4")
-    grid: Any = geometric(alpha="1/4", step="1/2")
+    grid: Any = geometric(alpha="1/4", sensitivity=2)  # in steps of 1/2
     places = np.arange(-400, 401)
     totals = {
         "(6)": integral(lambda x: epsilon / 2 * np.exp(-np.abs(x))),
@@ -59,15 +59,15 @@ def work(setting: Setting) -> Found:
     right = {
         "Laplace": integral(line.density),
         "staircase": integral(stairs.density, [stairs.gamma]),
-        "geometric": sum(float(grid.exact(str(STEP * k))) for k in range(-60, 61)),
+        "geometric": sum(float(grid.exact(k)) for k in range(-60, 61)),
     }
     x = np.linspace(-7.9, 7.9, 3001)
     same = float(np.max(np.abs(printed_staircase(x, gamma) / stairs.density(x) - 1)))
     losses = {g: staircase(alpha="1/4", gamma=str(g)).mean_absolute for g in np.round(np.arange(0.05, 1, 0.001), 3)}
     best = float(min(losses, key=lambda g: losses[g]))
     mass = float(grid.exact(0))
-    ratios = [float(grid.exact(str(STEP * k))) / (STEP * float(line.density(STEP * k))) for k in range(9)]
-    steps = [float(grid.exact(str(STEP * k)) / grid.exact(str(STEP * k + 1))) for k in range(-9, 9)]
+    ratios = [float(grid.exact(k)) / (STEP * float(line.density(STEP * k))) for k in range(9)]
+    steps = [float(grid.exact(k) / grid.exact(k + 2)) for k in range(-9, 9)]
     moved = {
         name: float(np.max(np.abs(np.log(law.density(x[:, None] + np.array([1.0, -1.0])) / law.density(x[:, None])))))
         for name, law in {"Laplace": line, "staircase": stairs}.items()
@@ -149,12 +149,12 @@ def work(setting: Setting) -> Found:
     }
     rows = [
         {
-            "noise": at,
-            "Laplace density": float(line.density(at)),
-            "staircase density": float(stairs.density(at)),
-            "geometric probability": float(grid.exact(str(at))),
+            "noise": STEP * k,
+            "Laplace density": float(line.density(STEP * k)),
+            "staircase density": float(stairs.density(STEP * k)),
+            "geometric probability": float(grid.exact(k)),
         }
-        for at in STEP * np.arange(9)
+        for k in range(9)
     ]
     return Found(
         claims,
@@ -174,7 +174,7 @@ def _draw(line: Any, stairs: Any, grid: Any) -> Any:
     edges = np.add.outer(np.arange(4) + stairs.gamma, [-1e-6, 1e-6]).ravel()  # so that jumps are upright
     x = np.unique(np.concatenate([np.linspace(-4, 4, 801), edges, -edges]))
     cell = np.round(x / STEP)
-    heights = {float(k): float(grid.exact(str(STEP * k))) / STEP for k in np.unique(np.abs(cell))}
+    heights = {float(k): float(grid.exact(int(k))) / STEP for k in np.unique(np.abs(cell))}
     series = {
         "Laplace": (x, line.density(x)),
         "staircase": (x, stairs.density(x)),

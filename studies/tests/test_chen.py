@@ -12,6 +12,7 @@ import pytest
 import discreet as dt
 from studies.chen import cascaded_users, colluding_users, collusion_strategies, noise_laws, side_information
 from studies.chen import tradeoff_curves as curves
+from studies.chen.stairs import guessed, stair_guesses
 
 pytestmark = pytest.mark.outside("studies")
 
@@ -118,9 +119,72 @@ def test_where_the_median_is_likeliest():
             levels = np.log(law.density(reports[None, :] - places[:, None])).sum(axis=1)
             fails[name] += levels.max() > levels[-1] + 1e-9
     assert fails["laplace"] == 0
-    found = 1 - dt.sharing.collude(laws["staircase"], 3, "mle", runs=3000).median_is_likeliest
+    found = 1 - guessed(laws["staircase"], 3, "mle", 3000, seed=0).median_is_likeliest
     assert fails["staircase"] / runs == pytest.approx(found, abs=5.5 * math.sqrt(0.25 / runs + 0.25 / 3000))
     assert collusion_strategies.likelihood(np.array([1.25, 1.0])) == pytest.approx([27 / 256, 27 / 1024])
+
+
+def slow_likelihoods(law: dt.noise.Staircase, reports: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """The likelihood of k reports for each theta, by the density alone, divided by its largest."""
+    logs = np.log(law.density(reports[:, None] - theta[None, :])).sum(axis=0)
+    return np.exp(logs - logs.max())
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "k"), [("1/2", "l1", 1), ("1/2", "l1", 3), ("3/10", "0.7", 6), ("1/10", "l1", 11)]
+)
+def test_guesses_on_the_stairs_by_brute_force(alpha, gamma, k):
+    """Against a fine lattice of truths: the posterior's median, the places that are likeliest, and whether the median is one."""
+    law = dt.noise.staircase(alpha=alpha, gamma=gamma)
+    reports = np.sort(law.quantile(np.random.default_rng(5).random((6, k))), axis=1)
+    median_guess, is_best = stair_guesses(law, reports, "bayes")
+    best_guess, _ = stair_guesses(law, reports, "mle")
+    for row, median, best, claimed in zip(reports, median_guess, best_guess, is_best, strict=True):
+        far = 60 / (k * law.epsilon) + 3
+        theta = np.linspace(row[0] - far, row[-1] + far, 100_001) + 1e-7
+        width = theta[1] - theta[0]
+        like = slow_likelihoods(law, row, theta)
+        sums = np.cumsum(like)
+        assert median == pytest.approx(theta[np.searchsorted(sums, sums[-1] / 2)], abs=4 * width * k)
+        top = np.flatnonzero(like > 1 - 1e-9)
+        assert best == pytest.approx(theta[top[len(top) // 2]], abs=4 * width * k)
+        here = slow_likelihoods(law, row, np.append(theta, row[(k + 1) // 2 - 1]))[-1]
+        assert claimed == (here > 1 - 1e-9)
+
+
+def test_lemma_1_is_false():
+    """Paper 004: reports 0, 1, 1.5 with a = 1/4: four times as likely for 1.25 as for their median."""
+    law = dt.noise.staircase(alpha="1/4")
+    reports = np.array([[0.0, 1.0, 1.5]])
+    assert law.gamma == pytest.approx(1 / 3)
+    assert not stair_guesses(law, reports, "mle")[1][0]
+    ratio = np.prod(law.density(reports[0] - 1.25)) / np.prod(law.density(reports[0] - 1.0))
+    assert ratio == pytest.approx(4)
+    guess = stair_guesses(law, reports, "mle")[0][0]
+    assert np.prod(law.density(reports[0] - guess)) == pytest.approx(np.prod(law.density(reports[0] - 1.25)))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "k", "constant", "runs"), [("0.1", 201, 0.5, 2000), ("0.3", 801, 1.85, 700), ("0.5", 401, 5.6, 1000)]
+)
+def test_the_best_guess_on_the_stairs_has_an_error_of_the_order_1_over_k(alpha, k, constant, runs):
+    law = dt.noise.staircase(alpha=alpha)
+    best = guessed(law, k, "bayes", runs, seed=3)
+    assert k * best.expected_loss == pytest.approx(constant, rel=0.12)
+    median = dt.sharing.collude(law, k).expected_loss
+    assert median == pytest.approx(
+        math.sqrt(2 / (math.pi * k)) * math.sqrt(float(alpha)) / (1 - float(alpha)), rel=0.02
+    )
+    assert best.interval[1] < median / 3
+    if k == 801:
+        assert median == pytest.approx(0.0224, abs=5e-4)
+
+
+def test_the_unit_of_the_stairs_is_the_sensitivity():
+    one, four = (dt.noise.staircase(alpha="1/2", sensitivity=size) for size in (1, 4))
+    for strategy in ("mle", "bayes"):
+        small, large = (guessed(law, 5, strategy, 200, seed=2) for law in (one, four))
+        assert large.expected_loss == pytest.approx(4 * small.expected_loss, rel=1e-9)
 
 
 def test_a_likelier_place_than_the_median_would_be_found(monkeypatch):

@@ -177,7 +177,6 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
     assert_sound(page)
     page.get_by_role("button", name="Correct the question").click()
     page.fill(".expression", "krank = 'ja'")
-    page.fill("[name=max_count]", "400")
     page.click("#question-done")
     page.wait_for_selector("#preview .fine")
     assert "Left after it\n3/2" in page.inner_text("#price")
@@ -188,7 +187,6 @@ def test_from_a_messy_file_to_downloads_without_paying_for_a_mistake(guest, mess
             count="krank = 'ja'",
             by="Stadtteil",
             domain={"Stadtteil": ["Mühle", "Hafen", "Süd", "Berg"]},
-            max_count=400,
             epsilon="1/2",
         )
         .errors
@@ -525,7 +523,6 @@ def test_code_lists_bring_labels_and_totals_and_dates_have_bands(guest, tmp_path
     page.wait_for_selector("#step-3 .wrong")  # nothing is guessed
     page.get_by_label("bands begin on").fill("2000-01-01, 2010-01-01")
     assert "2000-01-01 to 2009-12-31" in page.inner_text("#groups")
-    page.fill("[name=max_count]", "600")
     assert_sound(page)
     page.click("#question-done")
     page.wait_for_selector("#preview-done:visible")

@@ -1,4 +1,4 @@
-"""Readings: unbiased estimates, honest errors, intervals that cover, sums that are bounded."""
+"""Readings: unbiased estimates, honest errors, intervals that cover."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Finite, Table
-from discreet.measure.total_bounds import ChernoffBound
+from discreet.channels import Table
 from discreet.mechanism import Recipe
 from discreet.tables.totals.fitting import fit_parts
 from tests import reference
@@ -135,35 +134,6 @@ def test_a_uniform_report_has_no_estimate():
     reading = dt.uniform(6).channel
     assert np.isnan(dt.uniform(6).channel.estimate(np.arange(7))).all()
     assert math.isnan(reading.standard_error)
-    assert reading.log_moment(0.1) == math.inf
-
-
-@pytest.mark.parametrize("m", [dt.geometric(30, alpha="3/4"), dt.explicit_fair(10, alpha="1/2")], ids=repr)
-def test_exponential_moments_are_bounded(m):
-    """The bound against the channel itself, at every true value."""
-    reading, channel = m.channel, m.channel
-    assert isinstance(channel, Finite)
-    h = reading.estimate(np.arange(m.outputs.size))
-    for t in (-0.2, -0.05, 0.05, 0.2):
-        exact = np.log([channel.row(x) @ np.exp(t * (h - x)) for x in range(m.inputs.size)])
-        assert exact.max() <= reading.log_moment(t) + 1e-12
-
-
-@pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", "1", "20"])
-def test_sums_have_a_bound_at_every_scale(epsilon):
-    reading = dt.geometric(10**6, epsilon=epsilon).channel
-    width = ChernoffBound([reading], ERROR).half_width(np.array([0]), np.ones(1), np.array([40]))
-    assert 0 < width < 20 * math.sqrt(40) * (reading.standard_error + 1)
-
-
-def test_sums_stay_within_their_bound():
-    """2,000 seeded sums of 50 reports: misses of the 95 % bound are rare, and a tenth of it misses often."""
-    m = dt.geometric(200, alpha="3/4")
-    width = ChernoffBound([m.channel], ERROR).half_width(np.array([0]), np.ones(1), np.array([50]))
-    reports = m.sample(np.full((2000, 50), 100), source=dt.insecure_source(1))
-    off = np.abs(m.channel.estimate(reports.ravel()).reshape(2000, 50).sum(axis=1) - 5000)
-    assert (off > width).mean() < 0.05
-    assert (off > width / 10).mean() > 0.5
 
 
 @settings(max_examples=examples(200))

@@ -1,4 +1,4 @@
-"""Audiences, purposes and rounding on the command line."""
+"""Audiences and mechanisms of releases on the command line."""
 
 from __future__ import annotations
 
@@ -48,8 +48,20 @@ def test_audiences_that_cannot_be_read_are_refused(run, asked, wrong):  # noqa: 
     assert_one_good_error(run("release-to", *asked, *wrong))
 
 
-def test_purposes_are_options(run, asked):  # noqa: F811
-    told = run("release", *asked, "--epsilon", "1/4", "--purpose", "adding", "--csv")
+def test_counts_have_noise_that_adds_up_unless_a_mechanism_is_named(run, asked):  # noqa: F811
+    told = run("release", *asked, "--epsilon", "1/4", "--csv")
     assert (told.code, told.err) == (0, "")
     assert ",geometric," in told.out
-    assert_one_good_error(run("release", *asked, "--epsilon", "1/4", "--purpose", "adding", "--mechanism", "geometric"))
+    fair = run("release", *asked, "--epsilon", "1/4", "--mechanism", "explicit-fair", "--csv")
+    assert (fair.code, fair.err) == (0, "")
+    assert ",explicit_fair," in fair.out
+    refused = run("release", *asked, "--epsilon", "1/4", "--mechanism", "explicit-fair", "--margins", "total")
+    assert_one_good_error(refused)
+    assert "cannot be added up" in refused.err
+
+
+@pytest.mark.parametrize("option", ["--max-count", "--purpose"])
+def test_options_that_went_say_what_to_do_instead(run, asked, option):  # noqa: F811
+    told = run("release", *asked, "--epsilon", "1/4", option, "9")
+    assert_one_good_error(told)
+    assert f"{option} is no option of discreet release. Leave it out: " in told.err

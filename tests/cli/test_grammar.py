@@ -23,7 +23,6 @@ from discreet.cli.app import COMMANDS, KINDS, app
 from discreet.cli.options import (
     CASCADE,
     COLLUDE,
-    COMPARE_QUERY,
     DESIGN,
     LIFETIME,
     PLAN_EPSILON,
@@ -42,7 +41,6 @@ from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 # Options that mean one thing in one command and another in the next, and how many things in all
 MEANINGS = {
     "--budget": 2,  # of a data set for good, of a plan
-    "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 5,  # of all intervals, of each of a difference, of a bound, of an error of one report, and of tables
     "--counts": 2,
@@ -53,16 +51,14 @@ MEANINGS = {
     "--max-rows": 2,  # of a person in a collection, of a unit in a release
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
-    "--method": 2,
     "--ordered": 2,  # of values that are planned for, of values whose mechanism may say it
     "--epsilons": 2,  # levels of a cascade, of questions
     "--out": 8,
     "--part": 2,  # what is counted and charged, what is only charged
     "--relation": 2,  # of a data set that is protected, of the records of a query
     "--rho": 4,  # the whole budget, what a release costs, what a mechanism keeps, what is checked
-    "--sensitivity": 2,
     "--standard-error": 3,  # of every count, of a recovered mean, of noise
-    "--step": 3,
+    "--step": 2,
     "--value": 2,
 }
 # Names for the same thing, on every command that has one of them
@@ -88,7 +84,6 @@ FOLDERS = {"demo"}
 PICTURES = {
     "collude",
     "compare",
-    "compare-query",
     "plan-tables",
     "show",
 }  # they write them, and words to standard output
@@ -126,7 +121,7 @@ def options(command: Any) -> dict[str, tuple[set[str], str]]:
 def test_a_misspelt_option_is_told_as_such_in_every_command(run, name):  # noqa: F811
     """Wherever it stands, also where a file, a number or nothing may stand; what is meant so is written ./--file or after --."""
     words = name.split()
-    required = {"make": ["geometric"], "compare-query": ["mean"], "completion": ["bash"]}.get(name, ["some.json"])
+    required = {"make": ["geometric"], "completion": ["bash"]}.get(name, ["some.json"])
     for typed in (["--epsilom"], ["--epsilom=3"], [*required, "--epsilom"], [*required, "x", "--epsilom", "3"], ["-y"]):
         told = run(*words, *typed)
         assert_one_good_error(told)
@@ -194,7 +189,6 @@ def test_help_is_what_the_library_says():
     for place, thing in (
         (CASCADE, dt.sharing.cascade),
         (COLLUDE, dt.sharing.collude),
-        (COMPARE_QUERY, dt.queries.compare_query),
         (DESIGN, dt.design),
         (LIFETIME, dt.sharing.lifetime),
         (PLAN_EPSILON, dt.plan_epsilon),
@@ -213,7 +207,7 @@ def test_help_is_what_the_library_says():
         assert all(re.search(rf"\b{name} {re.escape(told)}", words) for name, told in known.items()), place
     assert {*parameters(QUESTION)} == {*inspect.signature(dt.Question).parameters} - {"other"}  # which is refused
     known = options(ALL["release"])
-    assert known["--max-count"][1] == "With add-remove privacy: the largest possible count."
+    assert known["--pool-other"][1] == "Pool undeclared and missing keys in one more group."
     assert known["--weights"][1] == "Parts of epsilon by name where they are not equal: count=1,income=3."
     assert known["--share"][1] == (
         'A condition whose share is wanted, written like --count; after it "where CONDITION" says of whom, and "missing out" '
@@ -225,7 +219,7 @@ def test_help_is_what_the_library_says():
         options(ALL["make"])["--width"][1]
         == "square-wave: how many steps from the truth is near; by default as in the paper."
     )
-    for name in ("count", "sum", "by", "weights", "max_count", "max_groups", "pool_other", "measure_totals", "purpose"):
+    for name in ("count", "sum", "by", "weights", "max_groups", "pool_other", "measure_totals"):
         sentence = parameters(QUESTION)[name].partition(". ")[0]
         assert known[f"--{name.replace('_', '-')}"][1].lower().startswith(sentence.lower())
     with pytest.raises(KeyError):

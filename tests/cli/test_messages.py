@@ -56,7 +56,7 @@ ASKED = ["release", "p.csv", "--dataset", "s", "--ledger", "b.db", "--epsilon", 
         (["check-release", "gm.json"], "gm.json is not the record of a release; it is a mechanism: use discreet check."),
         (["make", "geometric", "--n", "20.000", "--epsilon", "1"], "--n 20.000 may mean 20 or 20000: write 20 or 20000."),
         (["make", "geometric", "--n", "20", "--epsilon", "0,5"], "--epsilon 0,5 has a comma: write 0.5."),
-        ([*ASKED, "--count", "*", "--max-count", "20.000"], "--max-count 20.000 may mean 20 or 20000"),
+        ([*ASKED, "--count", "*", "--max-groups", "20.000"], "--max-groups 20.000 may mean 20 or 20000"),
         ([*ASKED, "--sum", "x:0..200.000/100"], "'200.000' in the bounds of the sum of 'x' may mean 200 or 200000"),
         (["perturb", "p.csv", "--column", "x", "-m", "gm.json", "--on-bad", "keep"], "--on-bad keep is not known; use"),
     ],
@@ -167,27 +167,6 @@ def test_names_and_places_of_data_sets(run, survey):  # noqa: F811
     told = run("ledger", "create", "s", "--ledger", "bb.db", *terms)
     assert (told.code, told.err) == (0, "")
     assert told.out.endswith("; bb.db is a new ledger\n")
-
-
-def test_a_data_set_with_wrong_terms_is_removed_and_made_anew(run, survey):  # noqa: F811
-    terms = ["--ledger", "b.db", "--budget", "2", "--relation", "change-one", "--public"]
-    assert run("ledger", "create", "town", *terms, "sx").code == 0
-    told = run("admit", "people.csv", "--dataset", "town", "--ledger", "b.db")
-    assert "a public column that no admitted file has" in told.out
-    told = run("ledger", "remove", "town", "--ledger", "b.db")
-    assert (told.code, told.err) == (0, "")
-    assert told.out == "Removed: town, of which nothing was charged. Line 3 of its history says so.\n"
-    told = run("ledger", "show", "town", "--ledger", "b.db")
-    assert_one_good_error(told)
-    assert "was removed, as its history says. Make it anew with discreet ledger create" in told.err
-    assert run("ledger", "create", "town", *terms, "sex").code == 0
-    history = json.loads(run("ledger", "history", "town", "--ledger", "b.db", "--json").out)
-    assert [line["kind"] for line in history] == ["create", "admitted", "removed", "create"]
-    assert run("ledger", "verify", "town", "--ledger", "b.db").code == 0
-    assert run("ledger", "charge", "town", "--epsilon", "1", "--what", "elsewhere", "--ledger", "b.db").code == 0
-    told = run("ledger", "remove", "town", "--ledger", "b.db")
-    assert_one_good_error(told)
-    assert "'town' has spent 1, and what was drawn cannot be taken back. Nothing was removed" in told.err
 
 
 def test_a_record_is_told_from_a_mechanism(run, survey):  # noqa: F811

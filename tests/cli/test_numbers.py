@@ -80,7 +80,7 @@ def test_the_options_of_numbers_are_known():
         ("plan-reports", "--runs"),
         ("recover", "--iterations"),
         ("release", "--epsilon"),
-        ("release", "--max-count"),
+        ("release", "--max-groups"),
         ("release", "--max-groups"),
         ("studio", "--port"),
     } <= {*NUMBERS}

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow
 import pytest
 
 import discreet as dt
 from discreet.cli import tour
 from discreet.cli.tour import sketch
+from discreet.errors import FileError
+from discreet.present.plot import chart_files
+from tests.asking import ask_release
 
 from .test_cli import assert_one_good_error, run  # noqa: F401  # fixtures
 
@@ -47,6 +52,56 @@ def test_no_command_writes_over_a_ledger(run, office, words):  # noqa: F811
     dt.geometric(8, epsilon=1).save("gm.json")
     assert_one_good_error(run(*words))
     assert Path("budget.db").read_bytes() == office["budget.db"]
+
+
+@pytest.mark.parametrize("place", ["index.html", "asthma.csv", "GM.json", "ledger.json"])
+def test_a_ledger_in_a_folder_with_the_mark_is_not_written_over(run, office, monkeypatch, place):  # noqa: F811
+    """Somebody has put one there under a name of the demo's own, or a link to one; negative control: a text goes."""
+    monkeypatch.setattr(tour, "PEOPLE", 500)
+    out = Path("out")
+    out.mkdir()
+    (out / tour.MARK).touch()
+    (out / place).symlink_to(Path("../budget.db"))
+    refused = run("demo", "-o", "out")
+    assert (refused.code, refused.err.count("is a database")) == (2, 1)
+    assert Path("budget.db").read_bytes() == office["budget.db"]
+    (out / place).unlink()
+    (out / place).write_text("ours")
+    assert run("demo", "-o", "out").code == 0
+    assert (out / place).read_text() != "ours"
+
+
+def test_tables_and_pictures_do_not_replace_a_ledger(run, office):  # noqa: F811
+    found, chart = dt.compare(8, alpha="9/10"), Path("picture.json")
+    chart.symlink_to("budget.db")
+    for write in (
+        found.to_csv,
+        found.to_latex,
+        lambda path: chart_files.save(dt.geometric(4, alpha="1/2").plot(), chart),
+    ):
+        with pytest.raises(FileError, match="is a database"):
+            write("budget.db")
+    assert Path("budget.db").read_bytes() == office["budget.db"]
+    Path("budget.db").write_text("a text")  # negative control: it is the content that counts
+    found.to_csv("budget.db")
+    assert Path("budget.db").read_text() == found.to_csv()
+
+
+def test_a_record_cannot_have_a_ledger_removed_as_old_totals(run, office):  # noqa: F811
+    with dt.Ledger("own.db") as book:
+        book.create("town", budget=1, relation="add-remove")
+        table = pyarrow.table({"sex": ["f", "m"] * 20})
+        asked = {"dataset": "town", "ledger": book, "by": ["sex"], "domain": {"sex": ["f", "m"]}, "max_count": 50}
+        made = ask_release(table, epsilon=1, **asked)
+    made.save("x.csv")
+    told = json.loads(Path("x.json").read_text())
+    told["record"]["files"] |= {"x-by-a.csv": "", "x-by-b.csv": ""}
+    Path("x.json").write_text(json.dumps(told))
+    Path("budget.db").rename("x-by-a.csv")
+    Path("x-by-b.csv").write_text("totals")
+    made.save("x.csv", overwrite=True)
+    assert Path("x-by-a.csv").read_bytes() == office["budget.db"]
+    assert not Path("x-by-b.csv").exists()  # negative control
 
 
 @pytest.mark.long

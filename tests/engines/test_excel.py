@@ -184,7 +184,7 @@ def test_the_names_may_stand_below_a_title(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", 1, relation="add-remove")
         book["town"].admit(dt.read(path, header_row=3))
-        asked = {"count": "age >= 7", "by": ["town"], "domain": {"town": ["a", "b"]}, "max_count": 5, "epsilon": "1/2"}
+        asked = {"count": "age >= 7", "by": ["town"], "domain": {"town": ["a", "b"]}, "epsilon": "1/2"}
         assert book["town"].release(path, **asked).size == 2
         assert book.book.admission("town", "1").reading["header_row"] == 3
     with pytest.raises(TableInputError, match="A table in memory is not read by header_row; leave that out"):

@@ -280,7 +280,7 @@ def test_a_ledger_pays_for_one_name_between_any_two(tmp_path):
         assert paid.sample(M, "VW") in BRANDS
     table = pa.table({"g": ["a", "b"]})
     with pytest.raises(DiscreetError, match=r"a count needs 0\.\.n in steps of 1"):
-        book["t"].release(table, by=["g"], domain={"g": ["a", "b"]}, max_count=2, epsilon=2, mechanism=M)
+        book["t"].release(table, by=["g"], domain={"g": ["a", "b"]}, epsilon=2, mechanism=M)
 
 
 def test_theory_about_an_order_refuses():

@@ -130,9 +130,9 @@ def test_grids_counts_and_steps_are():
             make()
     with pytest.raises(MetricError, match=r"'2.000' may mean 2 or 2000"):
         dt.Neighbours.steps("2.000")
-    with pytest.raises(ReleaseError, match=r"max_count = '20.000' may mean 20 or 20000"):
-        dt.Question(count="*", max_count="20.000")
-    assert dt.Question(count="*", max_count="20.0").max_count == 20
+    with pytest.raises(ReleaseError, match=r"max_rows = '20.000' may mean 20 or 20000"):
+        dt.Question(counted="rows", max_rows="20.000")
+    assert dt.Question(counted="rows", max_rows="20.0").max_rows == 20
     assert dt.Grid(0, "1.25", "0.125").n == 10
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,21 +17,17 @@ from discreet.errors import LedgerError
 from discreet.ledger.chain import (
     START,
     STATED,
-    Account,
-    Entry,
+    DataSetRows,
     Head,
     admission_of,
-    amount_words,
-    audit,
     canonical,
-    caps_of,
-    entries_of,
     link_of,
     question_text,
     salted,
-    terms_of,
-    words_of,
 )
+from discreet.ledger.history import Entry, entries_of, words_of
+from discreet.ledger.state import State, audit
+from discreet.ledger.terms import terms_of
 
 SALT, OTHER = "ab" * 16, "cd" * 16
 ADMITTED = json.dumps({"version": "v1", "columns": ["a", "b"], "reading": {"kind": "csv"}})
@@ -68,8 +63,8 @@ class History:
         self.answers: list[tuple[Any, ...]] = [(2, 3, "q", OTHER, "17")]
         self.admissions: list[tuple[Any, ...]] = [(5, "v1", OTHER, ADMITTED)]
         self.words: list[tuple[Any, ...]] = [(2, OTHER, "how many")]
-        running = '{"month":["2026-11","3/4"],"stated":1}'
-        self.account = Account("survey", "1/1", "3/4", SALT, 5, "", running)
+        self.name, self.salt = "survey", SALT
+        self.claimed: dict[str, Any] = {}  # by the data set's row, where that is something else
         self.head: Head | None = None
 
     def entries(self) -> list[tuple[int, Any, str]]:
@@ -80,18 +75,22 @@ class History:
             lines.append((number, body, previous))
         return lines
 
-    def audited(self, lines: list[tuple[int, Any, str]] | None = None) -> Head:
+    def rows(self, lines: list[tuple[int, Any, str]] | None = None) -> DataSetRows:
         lines = self.entries() if lines is None else lines
-        account = self.account
-        if not account.head:
-            account = replace(account, head=lines[-1][2] if lines else START)
-        return audit(account, lines, self.answers, self.admissions, self.words, self.head)
+        end = {"count": 5, "hash": lines[-1][2] if lines else START} | self.claimed
+        return DataSetRows(self.name, self.salt, Head(**end), lines, self.answers, self.admissions, self.words)
+
+    def audited(self, lines: list[tuple[int, Any, str]] | None = None) -> State:
+        return audit(self.rows(lines), self.head)
 
 
 def test_a_true_history_is_accepted_with_and_without_a_head():
     history = History()
     lines = history.entries()
-    assert history.audited() == Head(5, lines[-1][2])
+    state = history.audited()
+    assert (state.count, state.head, state.when) == (5, lines[-1][2], "2026-11-05T00:00:00+00:00")
+    assert (state.total(), state.total("any"), state.total(None, "2026-11")) == (Fraction(3, 4),) * 3
+    assert (state.admitted, state.waiting) == ({5}, {})
     for number, _, link in lines:
         history.head = Head(number, link)
         assert history.audited().count == 5
@@ -105,8 +104,8 @@ def without(number: int, name: str, /) -> Callable[[History], None]:
     return lambda history: history.facts[number - 1].pop(name) and None
 
 
-def account(**parts: Any) -> Callable[[History], None]:
-    return lambda history: setattr(history, "account", replace(history.account, **parts))
+def claimed(**end: Any) -> Callable[[History], None]:
+    return lambda history: setattr(history, "claimed", end)
 
 
 def rows(name: str, *held: tuple[Any, ...]) -> Callable[[History], None]:
@@ -168,16 +167,9 @@ WRONG: dict[str, tuple[Callable[[History], None], int, str]] = {
         5,
         "answers that belong to no line",
     ),
-    "another budget in the row": (account(budget="2/1"), 5, "totals say otherwise"),
-    "another sum in the row": (account(spent="1/2"), 5, "totals say otherwise"),
-    "another number of lines": (account(count=6), 6, "claims 6 lines"),
-    "another last hash": (account(head="00" * 32), 6, "claims 5 lines"),
-    "other sums of periods": (
-        account(running='{"month":["2026-11","1/2"],"stated":1}'),
-        5,
-        "leaves sums in its periods",
-    ),
-    "fewer stated charges": (account(running='{"month":["2026-11","3/4"]}'), 5, "number of stated charges"),
+    "another number of lines": (claimed(count=6), 5, "not where the data set's row says"),
+    "fewer lines": (claimed(count=4), 5, "not where the data set's row says"),
+    "another last hash": (claimed(hash="00" * 32), 5, "not where the data set's row says"),
 }
 
 
@@ -195,7 +187,6 @@ def test_the_last_of_the_budget_and_of_a_month_may_be_spent():
     """A charge of just what is left is none too many: 1/4 and 1/2 of a cap of 3/4, then a budget of as much."""
     history = History()
     history.facts[0]["budget"] = "3/4"
-    history.account = replace(history.account, budget="3/4")
     assert history.audited().count == 5
 
 
@@ -209,7 +200,6 @@ def test_no_line_is_dated_before_another_without_caps_either():
     history = History()
     history.facts[0]["per"] = {}
     history.facts[3]["when"] = "2025-01-01T00:00:00+00:00"
-    history.account = replace(history.account, running='{"stated":1}')
     with pytest.raises(LedgerError, match="is dated before") as caught:
         history.audited()
     assert caught.value.line == 4
@@ -219,8 +209,12 @@ def test_a_new_month_has_its_cap_anew():
     history = History()
     history.facts[3] |= {"epsilon": "5/8", "when": "2026-12-01T00:00:00+00:00"}
     history.facts[4]["when"] = "2026-12-02T00:00:00+00:00"
-    history.account = replace(history.account, spent="7/8", running='{"month":["2026-12","5/8"],"stated":1}')
-    assert history.audited().count == 5
+    state = history.audited()
+    assert (state.total(), state.total(None, "2026-12"), state.total(None, "2026-11")) == (
+        Fraction(7, 8),
+        Fraction(5, 8),
+        0,
+    )
 
 
 def test_a_changed_body_a_missing_line_and_a_cut_tail():
@@ -255,7 +249,6 @@ def test_a_changed_body_a_missing_line_and_a_cut_tail():
 def test_a_body_with_other_letters_is_no_line():
     """Canonical bodies are ASCII: the same letters in another spelling would be another body with a hash that follows."""
     history = History()
-    history.facts[0]["name"] = history.account.name
     number, body, _ = history.entries()[0]
     odd = body.replace('"district"', '"département"')
     with pytest.raises(LedgerError, match="its hash does not follow") as caught:
@@ -274,10 +267,10 @@ def test_links_and_digests_are_those_of_the_definition():
 
 def test_lines_are_told_with_their_words():
     history = History()
-    told = entries_of("survey", history.entries(), history.admissions, history.words)
+    told = entries_of(history.rows())
     assert [entry.what for entry in told] == [
-        "budget 1, at most 3/4 a month; relation change-one (protects what is recorded about a person beyond the public columns); "
-        "public columns: district; each row is one person",
+        "budget 1, at most 3/4 a month, relation change-one (protects what is recorded about a person beyond the public columns), "
+        "public columns: district, each row is one person",
         "how many",
         "the answer of line 2",
         f"{STATED}: no words were kept",
@@ -285,15 +278,11 @@ def test_lines_are_told_with_their_words():
     ]
     assert [entry.number for entry in told] == [1, 2, 3, 4, 5]
     history.words = [(2, OTHER, "how few")]
-    assert (
-        entries_of("survey", history.entries(), [], history.words)[1].what
-        == "its words were changed or lost; use verify"
-    )
+    assert entries_of(history.rows())[1].what == "its words were changed or lost; use verify"
     assert words_of({"kind": "charge", "words": "x"}, None, None) == "its words were changed or lost; use verify"
 
 
 def test_amounts_are_written_as_everywhere_with_the_exact_value_where_a_decimal_is_not():
-    assert [amount_words(text) for text in ("1/2", "3/1", "half", None)] == ["1/2", "3", "half", "None"]
     rows = [
         Entry(2, "charge", "w", facts, "h").rows()[0]
         for facts in ({"epsilon": "1/3"}, {"epsilon": "1/2"}, {"epsilon": "71/250"}, {"epsilon": "1/1023"}, {})
@@ -330,17 +319,20 @@ def test_terms_are_read_from_the_first_line():
     with pytest.raises(LedgerError, match="has unreadable caps") as caught:
         terms_of(facts | {"per": {"day": "1/2"}})
     assert caught.value.line == 1
-    with pytest.raises(LedgerError, match="cannot be read"):
-        terms_of(facts | {"budget": "much"})
+    for wrong in ("much", "0/1", None):
+        with pytest.raises(LedgerError, match="has no terms of this data set"):
+            terms_of(facts | {"budget": wrong})
     assert terms_of(facts | {"relation": "add-remove", "unit": "person"}).unit == "person"
 
 
-def test_caps_that_cannot_be_read_are_none():
+def test_caps_that_cannot_be_read_are_refused():
     facts = History().facts[0]
-    assert caps_of(facts) == (("month", Fraction(3, 4)),)
-    assert caps_of({"budget": "1/1"}) == ()
-    for wrong in ({"per": ["month"]}, {"budget": "much"}, {"per": {"month": "0.5"}}, {"per": {"month": "3/1"}}):
-        assert caps_of(facts | wrong) is None
+    assert terms_of(facts).per == (("month", Fraction(3, 4)),)
+    del facts["per"]
+    assert terms_of(facts).per == ()
+    for wrong in (["month"], {"month": "0.5"}, {"month": "3/1"}, {"month": None}, None):
+        with pytest.raises(LedgerError, match="has unreadable caps"):
+            terms_of(facts | {"per": wrong})
 
 
 def test_an_admitted_version_belongs_to_its_line():

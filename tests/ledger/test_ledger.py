@@ -29,11 +29,10 @@ from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.chain import Totals
 from discreet.ledger.entries import charge as charge_line
-from discreet.ledger.entries import keeping
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
-from discreet.ledger.prices import Price
+from discreet.ledger.state import audit
 from discreet.ledger.stores import CHARGING
-from discreet.ledger.terms import terms_given
+from discreet.ledger.terms import Price, terms_given
 from tests import crashes, postgres
 from tests.profiles import examples
 
@@ -277,18 +276,6 @@ def test_the_same_question_gets_the_stored_answer(survey):
     assert isinstance(charge(survey, {"a": 1, "b": [3, 2]}), Pending)  # another question
 
 
-def test_an_answer_on_its_way_is_nobody_elses(survey):
-    """Asked by another thread while it is stored, the same question is charged too; once storing has failed, it is not."""
-    first = charge(survey, "a")
-    with keeping(survey.place, first, "42"):
-        assert isinstance(charge(survey, "a"), Pending)
-    assert survey.finish(first, "42").charge == first.charge
-    lost = charge(survey, "b")
-    with pytest.raises(OSError, match="full"), keeping(survey.place, lost, "43"):
-        raise OSError("full")
-    assert charge(survey, "b").text == "43"
-
-
 def test_a_stored_answer_needs_no_budget(survey):
     survey.finish(charge(survey, 1, Fraction(1)), "all of it")
     assert charge(survey, 1, Fraction(1)).text == "all of it"
@@ -397,20 +384,18 @@ SHOWN = {
     "admitted": "kind number when fingerprint commitment",  # under the secret, by line; salted by a salt that stays
     "charge": "kind number when epsilon question fingerprint admission words basis part",  # salted digests; as above
     "answer": "kind number when charge commitment",
-    "removed": "kind number when",
 }
 
 
 def test_an_export_has_no_field_that_was_not_thought_about(survey):
     """And no other part: no salts, no words, no answers, unless they are asked for."""
-    survey.create("gone", 1, public=["month"], per={"year": 1}, parts="month")
-    survey.remove("gone")
+    survey.create("parts", 1, public=["month"], per={"year": 1}, parts="month")
     line = survey.note_admission("survey", "v1", data="file", reading={}, columns=[]).number
     asked = {"question": "q"}
     survey.finish(survey.begin("survey", asked, epsilon=Fraction(1, 10), data="d", admission=line, what="words"), "x")
     survey.charge("survey", epsilon="1/10", what="elsewhere")
     kinds = set()
-    for name in ("survey", "gone"):
+    for name in ("survey", "parts"):
         told = survey.export(name)
         assert set(told) == {"format", "version", "name", "head", "entries"}
         for entry in told["entries"]:
@@ -467,13 +452,10 @@ DAMAGE = {
         "INSERT INTO discreet_answer (name, charge, number, question, salt, text) VALUES ('survey', 4, 4, 'q', '00', 'x')",
         6,
     ),
-    "a smaller total": ("UPDATE discreet_data_set SET spent = '1/10' WHERE name = 'survey'", 6),
-    "a total that is none": ("UPDATE discreet_data_set SET spent = 'nothing' WHERE name = 'survey'", 6),
-    "a larger budget": ("UPDATE discreet_data_set SET budget = '2/1' WHERE name = 'survey'", 6),
-    "another salt": ("UPDATE discreet_data_set SET salt = '" + "0" * 32 + "' WHERE name = 'survey'", 1),
-    "a salt gone": ("UPDATE discreet_data_set SET salt = 'x' WHERE name = 'survey'", None),
-    "a claimed count": ("UPDATE discreet_data_set SET count = 5 WHERE name = 'survey'", 7),
-    "a head moved": ("UPDATE discreet_data_set SET head = '" + "0" * 64 + "' WHERE name = 'survey'", 7),
+    "another salt": ("UPDATE discreet_history SET salt = '" + "0" * 32 + "' WHERE name = 'survey'", 1),
+    "a salt gone": ("UPDATE discreet_history SET salt = 'x' WHERE name = 'survey'", None),
+    "a claimed count": ("UPDATE discreet_history SET count = 5 WHERE name = 'survey'", 6),
+    "a head moved": ("UPDATE discreet_history SET head = '" + "0" * 64 + "' WHERE name = 'survey'", 6),
 }
 
 
@@ -497,15 +479,15 @@ def test_damage_is_found_at_its_line(place, survey, damage):
 def test_a_chain_needs_a_budget_above_nothing(budget, line):
     """Even where every hash and total agrees with it, a budget of 0 is none that was ever agreed."""
     facts = {"kind": "create", "number": 1, "name": "survey", "budget": budget, "salt": hashlib.sha256(b"").hexdigest()}
-    facts |= {"version": 1, "when": "2026-11-16T00:00:00+00:00"}
+    facts |= {"version": 1, "when": "2026-11-16T00:00:00+00:00", "relation": "change-one", "public": [], "unit": None}
     body = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     link = hashlib.sha256(bytes(32) + body.encode()).hexdigest()
-    account = chain.Account("survey", str(budget), "0/1", "", 1, link)
+    rows = chain.DataSetRows("survey", "", Head(1, link), [(1, body, link)], [], [], [])
     if line is None:
-        assert chain.audit(account, [(1, body, link)], [], [], [], None) == Head(1, link)
+        assert audit(rows, None).terms.budget == 1
         return
     with pytest.raises(LedgerError, match="has no terms of this data set") as caught:
-        chain.audit(account, [(1, body, link)], [], [], [], None)
+        audit(rows, None)
     assert caught.value.line == line
 
 
@@ -519,7 +501,7 @@ def test_a_dropped_line_is_found(place, survey):
 CUT = (
     "DELETE FROM discreet_answer WHERE charge = 5",
     "DELETE FROM discreet_entry WHERE number >= 5",
-    "UPDATE discreet_data_set SET count = 4, spent = '1/5', "
+    "UPDATE discreet_history SET count = 4, "
     "head = (SELECT hash FROM discreet_entry WHERE name = 'survey' AND number = 4) WHERE name = 'survey'",
 )
 
@@ -541,9 +523,9 @@ def test_a_rewrite_is_found_by_a_head_kept_elsewhere_only(place, survey):
     place.execute(
         "DELETE FROM discreet_answer",
         "DELETE FROM discreet_entry WHERE name = 'survey'",
-        "DELETE FROM discreet_data_set WHERE name = 'survey'",
+        "DELETE FROM discreet_history WHERE name = 'survey'",
         "DELETE FROM discreet_entry",
-        "DELETE FROM discreet_data_set",
+        "DELETE FROM discreet_history",
     )
     survey.create("survey", 1, public=["district"])
     filled(survey)
@@ -558,15 +540,6 @@ def test_a_changed_answer_is_not_repeated(place, survey):
     place.execute("UPDATE discreet_answer SET text = 'answer 9' WHERE charge = 5")
     with pytest.raises(LedgerError, match="was changed"):
         charge(survey, 2)
-
-
-def test_damaged_totals_are_not_charged(place, survey):
-    filled(survey)
-    place.execute("UPDATE discreet_data_set SET spent = '0.1' WHERE name = 'survey'")
-    with pytest.raises(LedgerError, match="cannot be read"):
-        charge(survey, "new")
-    with pytest.raises(LedgerError, match="cannot be read"):
-        survey.balance("survey")
 
 
 # Places that are no ledger, or cannot be used
@@ -584,6 +557,20 @@ def test_a_ledger_of_another_version_is_refused(place):
     place.execute("DELETE FROM discreet_ledger")
     with pytest.raises(LedgerError, match="version"):
         Ledger(place.address)
+
+
+def test_tables_of_another_version_are_refused_and_left_alone(place):
+    with Ledger(place.address) as ledger:
+        ledger.create("survey", 1)
+    place.execute("ALTER TABLE discreet_history RENAME TO discreet_data_set")
+    for _ in range(2):
+        with pytest.raises(
+            LedgerError, match=r"was made by another version of discreet\. Use that version, or start a ledger"
+        ):
+            Ledger(place.address)
+    place.execute("ALTER TABLE discreet_data_set RENAME TO discreet_history")
+    with Ledger(place.address) as ledger:
+        assert ledger.verify("survey").count == 1
 
 
 def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path):
@@ -636,7 +623,7 @@ def test_a_locked_database_is_one_clear_error(place):
     with Ledger(place.address, patience=0.2) as ledger, Ledger(place.address) as other:
         ledger.create("survey", 1)
         with other._store().transaction(write=True) as run:
-            run("UPDATE discreet_data_set SET count = count WHERE name = :name", name="survey")
+            run("UPDATE discreet_history SET count = count WHERE name = :name", name="survey")
             with pytest.raises(LedgerError, match=r"locked by others for 0\.2 seconds.*Nothing was charged: ask"):
                 charge(ledger)
             assert ledger.balance("survey").spent == 0  # reading does not wait
@@ -644,7 +631,7 @@ def test_a_locked_database_is_one_clear_error(place):
         assert ledger.verify("survey").count == 2
 
 
-STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored.*costs nothing more; once the process is over, you pay again"
+STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored, and nothing of it is shown: asking again .* is charged again"
 
 
 def test_a_full_disk_says_what_stands(tmp_path):
@@ -684,7 +671,7 @@ def test_an_error_after_the_charge_never_says_that_nothing_was_charged(place, mo
         ledger.create("survey", 1)
         pending = charge(ledger)
         with other._store().transaction(write=True) as run:
-            run("UPDATE discreet_data_set SET count = count WHERE name = :name", name="survey")
+            run("UPDATE discreet_history SET count = count WHERE name = :name", name="survey")
             with pytest.raises(LedgerError, match="locked by others.*" + STANDS):
                 ledger.finish(pending, "x")
         store = ledger._store()
@@ -784,7 +771,7 @@ def test_a_refusal_leaves_the_connection_well(survey):
 def test_an_interrupt_leaves_nothing_behind(survey):
     def interrupted() -> None:
         with survey._store().transaction(write=True) as run:
-            run("UPDATE discreet_data_set SET spent = :spent", spent="1/2")
+            run("UPDATE discreet_history SET count = :count", count=2)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -847,7 +834,7 @@ def test_a_connection_that_died_idle_is_opened_again(server):
 
     def cut_off(ledger: Ledger) -> None:
         with ledger._store().transaction(write=True) as run:
-            run("UPDATE discreet_data_set SET spent = :spent", spent="1/2")
+            run("UPDATE discreet_history SET count = :count", count=2)
             server.run("postgres", end)
             run("SELECT 1")
 
@@ -901,12 +888,12 @@ def test_a_charge_that_waited_for_another_follows_it(place, survey):
     with Ledger(place.address) as other, ThreadPoolExecutor(1) as pool:
         pool.submit(charge, other, "before").result()
         with survey._store().transaction(CHARGING, write=True) as run:
-            account = survey._changing(run, "survey")
+            state = survey._changing(run, "survey").state
             waiting = pool.submit(charge, other, "waited")
             time.sleep(0.3)
             assert not waiting.done()
             line = charge_line(
-                run, account, Price.of(TENTH), {"question": "", "basis": chain.STATED}, "drawn elsewhere"
+                survey._store(), state, Price.of(TENTH), {"question": "", "basis": chain.STATED}, "drawn elsewhere"
             )
         assert waiting.result() == Pending("survey", line + 1)
     assert survey.verify("survey").count == line + 1
@@ -914,18 +901,32 @@ def test_a_charge_that_waited_for_another_follows_it(place, survey):
 
 def test_a_line_beyond_the_end_and_a_missing_one_are_refused(place, survey):
     charge(survey, 1)
-    place.execute("UPDATE discreet_data_set SET count = 1")
-    with pytest.raises(
-        LedgerError, match="Line 1 of 'survey' is not where the data set's row says that its history ends"
-    ):
-        charge(survey, 2)
-    place.execute("UPDATE discreet_data_set SET count = 3")
-    with pytest.raises(
-        LedgerError, match="Line 3 of 'survey' is not where the data set's row says that its history ends"
-    ):
-        charge(survey, 2)
-    place.execute("UPDATE discreet_data_set SET count = 2")
+    told = "Line 2 of 'survey' is not where the data set's row says that its history ends"
+    for count in (1, 3, 0, -1):
+        place.execute(f"UPDATE discreet_history SET count = {count}")
+        for _ in range(2):
+            with pytest.raises(LedgerError, match=told):
+                charge(survey, 2)
+            with pytest.raises(LedgerError, match=told):
+                survey.balance("survey")
+    place.execute("UPDATE discreet_history SET count = 2")
     assert charge(survey, 2).charge == 3
+
+
+def test_a_last_line_that_is_gone_is_seen_by_whoever_knows_the_history(place, survey):
+    charge(survey, 1)
+    place.execute("DELETE FROM discreet_entry WHERE number = 2")
+    for call in (lambda: charge(survey, 2), lambda: survey.balance("survey"), lambda: survey.verify("survey")):
+        with pytest.raises(LedgerError, match="Line 1 of 'survey' is not where the data set's row says"):
+            call()
+
+
+def test_a_line_that_no_row_counts_is_seen_by_whoever_knows_the_history(place, survey):
+    charge(survey, 1)
+    place.execute("INSERT INTO discreet_entry (name, number, body, hash) VALUES ('survey', 3, '{}', '00')")
+    for call in (lambda: charge(survey, 2), lambda: survey.balance("survey"), lambda: survey.verify("survey")):
+        with pytest.raises(LedgerError, match="Line 3 of 'survey' was changed"):
+            call()
 
 
 def test_many_open_a_new_ledger_at_once(place, tmp_path):

@@ -135,48 +135,12 @@ def test_terms_decide_the_words(town):
     assert "The privacy unit, called a person here, is everything with one value of household." in str(
         town.promise("bits")
     )
-    text = str(town.promise("bits", unit_is="household"))
-    assert "the private attributes of one household are other ones (relation change-one)" in text
+    text = str(town.promise("bits"))
     assert "add-remove" not in text
-    assert "One household is everything with one value of household" in text
-    assert "Several households: a group of k households" in text
-    assert "belongs to the families" in str(town.promise("bits", unit_is="family"))
-    assert "person" not in text  # but in the title there are people in a household
     assert page.CHANGED["add-remove"] in str(town.promise("town"))
     assert "Public columns, and the sizes of groups: district, sex." in text
     assert "There is no cap" in text
     assert "nothing was so far" in text
-
-
-@for_each("name, word", [("bits", ""), ("bits", "<b>"), ("bits", 7), ("town", "household")])
-def test_what_an_id_stands_for_is_a_word_where_there_are_ids(name, word, town):
-    with pytest.raises(dt.errors.LedgerError, match="is not what one id stands for: write a word or two"):
-        town.promise(name, unit_is=word)
-
-
-@for_each(
-    "word, a, many",
-    [
-        ("household", "a household", "households"),
-        ("business", "a business", "businesses"),
-        ("community", "a community", "communities"),
-        ("apartment", "an apartment", "apartments"),
-        ("tax unit", "a tax unit", "tax units"),
-    ],
-)
-def test_words_for_units_have_their_article_and_their_plural(word, a, many, tmp_path):
-    with Ledger(tmp_path / "l.db") as ledger:
-        ledger.create(word, 1, relation="add-remove", unit="key")
-        told = ledger.promise(word, unit_is=word)
-    for text in (str(told), told.to_html()):
-        assert f"One {word} is everything with one value of key." in text
-        assert f"Everything about {a} is protected, including whether it took part." in text
-        assert f"Facts about {a} that is known to be in the data" in text
-        assert f"facts about {a} known to be in the data: twice the whole budget" in text
-        assert f"Several {many}: a group of k {many} is protected with k times the epsilon" in text
-        assert f"which belongs to the {many} and not to the file" in text
-        assert f"the same {many} under another name" in text
-        assert "person" not in text
 
 
 def test_the_page_is_html_with_nothing_in_it_that_runs(tmp_path):

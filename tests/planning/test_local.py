@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,73 +11,25 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
-from discreet.measure.utility import loss_per_value
 from discreet.planning.reports import best_width, predicted_distance
 
 
-def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide():
+def test_all_keep_one_level_between_any_two_values():
     found = dt.compare(12, epsilon="1/2", neighbours="any", prior="binomial(0.3)")
-    assert list(found.mechanisms) == ["geometric", "kRR", "square wave", "best l1"]
+    assert list(found.mechanisms) == ["GM", "EM", "kRR", "UM", "square wave", "best l1"]
     for name, m in found.mechanisms.items():
         row = found[name]
         assert row["proved"]
         assert dt.check_privacy(m, epsilon="1/2", neighbours="any").holds
-        assert row["local <="] == dt.check_privacy(m, neighbours="any").epsilon <= 0.5 + 1e-9
+        assert row["epsilon <="] == dt.check_privacy(m, neighbours="any").epsilon <= 0.5 + 1e-9
         assert row["one step <="] == dt.check_privacy(m, neighbours=1).epsilon
-        assert row["mean l1"] == pytest.approx(dt.expected_loss(m, "l1", "binomial(0.3)"))
+        assert row["L1"] == pytest.approx(dt.expected_loss(m, "l1", "binomial(0.3)"))
         assert row["worst"] == pytest.approx(dt.measure.worst_loss(m, "l1"))
         assert row["best use"] == pytest.approx(float(dt.measure.bayes_risk(m, "l1", "binomial(0.3)")))
         assert found["best l1"]["best use"] <= row["best use"] + 1e-9  # certified: nothing of this level does better
-    assert found["geometric"]["one step <="] == pytest.approx(0.5 / 12)
-    assert found["geometric"]["hides"] == "near values more than far ones"
-    assert {found[name]["hides"] for name in ("kRR", "square wave")} == {"any two values alike"}
-    assert "one step costs 0.041" in str(found)
-    assert dt.compare(1, epsilon=1, neighbours="any")["geometric"]["hides"] == "any two values alike"
-
-
-def test_the_recovered_law_is_simulated_as_anybody_could():
-    asked = {"prior": "binomial(0.4)", "method": "mle", "runs": 3, "seed": 7}
-    found = dt.plan_reports(10, reports=5000, alpha="1/3", neighbours="any", **asked)
-    law = prior_of("binomial(0.4)", dt.Grid(0, 10)).floats
-    usual = dt.square_wave(10, alpha="1/3")
-    mechanisms = {
-        "geometric": dt.geometric(10, alpha="1/3", sensitivity=10),
-        "randomized_response": dt.randomized_response(10, alpha="1/3"),
-        "square_wave": dt.square_wave(10, alpha="1/3", width=found["square_wave"].width),
-        "design": dt.design(10, alpha="1/3", prior="binomial(0.4)", neighbours="any").mechanism,
-    }
-    assert {choice.family for choice in found} == {*mechanisms, "explicit_fair"}
-    for name, m in mechanisms.items():
-        far = []
-        for run in range(3):
-            chances = law @ m.matrix
-            counts = np.random.default_rng([7, run]).multinomial(5000, chances / chances.sum())
-            far.append(np.abs(np.cumsum(dt.recover(counts, m, "mle", kind="counts").distribution - law)).sum())
-        mean, error = found[name].simulated
-        assert mean == pytest.approx(np.mean(far), rel=1e-6)
-        assert error == pytest.approx(np.std(far, ddof=1) / math.sqrt(3), rel=1e-4, abs=1e-9)
-        assert found[name].to_dict()["simulated"] == mean
-        assert f"simulated {mean:.3g} +- {error:.1g}" in str(found)
-    assert dt.plan_reports(10, reports="5000", alpha="1/3", neighbours="any", **asked) == found
-    waves = [found, dt.plan_reports(mechanism=usual, reports=5000, **asked)]
-    others = [found[name].simulated[0] for name in ("geometric", "randomized_response", "design")]
-    assert max(plan["square_wave"].simulated[0] for plan in waves) < min(others)
-    assert "3 runs" in found.notes[-1]
-    silent = dt.plan_reports(10, reports=5000, alpha="1/3", neighbours="any", prior="binomial(0.4)")
-    assert {choice.simulated for choice in silent} == {None}
-    assert "simulated" not in silent["square_wave"].to_dict()
-
-
-def test_on_a_longer_grid_what_would_need_a_matrix_is_left_out():
-    found = dt.compare(5000, epsilon=1, neighbours="any")
-    assert found["square wave"]["best use"] is None
-    m, middle = dt.square_wave(5000, epsilon=1), 2500
-    own = sum(float(m.channel.entry(middle, j)) * abs(m.outputs.value(j) - middle) for j in range(m.channel.reports))
-    assert min(loss_per_value(m, "l1")) == pytest.approx(own)
-    assert found["square wave"]["mean l1"] == pytest.approx(loss_per_value(m, "l1").mean())
-    assert found["geometric"]["best use"] > 0
-    assert "no design" in str(found)
-    assert found.to_dict()["rows"][2]["best use"] is None
+    assert found["GM"]["one step <="] == pytest.approx(0.5 / 12)  # near values are hidden more than far ones
+    assert {found[name]["one step <="] for name in ("kRR", "square wave")} == {found["kRR"]["epsilon <="]}
+    assert "one step <=" not in dt.compare(12, epsilon="1/2")["GM"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +46,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(asked):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"reports": 0}, {"reports": "many"}, {"reports": 10, "method": "inverse"}, {"seed": 3}]
+    "asked", [{"reports": 0}, {"reports": "many"}, {"kantorovich": 1}, {"kantorovich": 0, "prior": "uniform"}]
 )
 def test_numbers_of_reports_that_cannot_be_planned_with(asked):
     with pytest.raises(DiscreetError, match=r";|:"):
@@ -102,13 +55,14 @@ def test_numbers_of_reports_that_cannot_be_planned_with(asked):
 
 def test_open_grids_hide_no_two_values():
     for ask in (
-        lambda g: dt.compare(g, epsilon=1, neighbours="any"),
         lambda g: dt.plan_epsilon(g, neighbours="any", error=1),
         lambda g: dt.plan_error(g, neighbours="any", epsilon=1),
         lambda g: dt.plan_reports(g, neighbours="any", epsilon=1, reports=10),
     ):
         with pytest.raises(DiscreetError, match="give both ends"):
             ask(dt.Grid(0, None))
+    with pytest.raises(DiscreetError, match="two values may be any distance apart, and no noise hides that"):
+        dt.compare(dt.Grid(0, None), epsilon=1, neighbours="any")
 
 
 # What is predicted
@@ -143,6 +97,41 @@ def test_the_prediction_is_near_what_recovery_does():
         found[m.recipe.family] = told, np.mean(far)
     assert found["square_wave"][0] < found["geometric"][0]
     assert found["square_wave"][1] < found["geometric"][1]
+
+
+@pytest.mark.parametrize("wanted", ["1/10", "1/2", 2])
+def test_the_reports_for_a_distance_have_it_predicted(wanted):
+    """And a few fewer have not; a square wave has the best width for about so many."""
+    law, goal = prior_of("binomial(0.3)", dt.Grid(0, 24)).floats, float(Fraction(wanted))
+    plan = dt.plan_reports(24, epsilon=1, neighbours="any", kantorovich=wanted, prior="binomial(0.3)")
+    reports = [choice.reports for choice in plan if not choice.refused]
+    assert reports == sorted(reports)
+    for choice in plan:
+        if choice.refused:
+            continue
+        m = {
+            "geometric": dt.geometric(24, epsilon=1, sensitivity=24),
+            "explicit_fair": dt.explicit_fair(24, epsilon=1, sensitivity=24),
+            "randomized_response": dt.randomized_response(24, epsilon=1),
+            "square_wave": dt.square_wave(24, epsilon=1, width=choice.width),
+            "design": dt.design(24, epsilon=1, prior="binomial(0.3)", neighbours="any").mechanism,
+        }[choice.family]
+        near = predicted_distance(m.finite(), law, choice.reports)
+        assert near == pytest.approx(choice.distance)
+        fewer = min(choice.reports - 1, int(choice.reports * 0.998))
+        assert near <= goal
+        assert fewer == 0 or goal < predicted_distance(m.finite(), law, fewer)
+    assert f"{plan.winner.family} " in plan.notes[0]
+    halves = dt.plan_reports(
+        dt.Grid(0, 12, "1/2"), epsilon=1, neighbours="any", kantorovich=str(goal / 2), prior=law.tolist()
+    )
+    assert [c.reports for c in halves] == [c.reports for c in plan]
+
+
+def test_a_distance_that_no_number_of_reports_reaches():
+    plan = dt.plan_reports(8, alpha="999/1000", kantorovich="1e-9", prior="uniform", families=["geometric"])
+    assert "no number of reports comes so near" in plan["geometric"].refused
+    assert plan.winner is None
 
 
 @pytest.mark.parametrize("epsilon", ["1/2", 2, 6])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.planning.one_report import _MORE, BITS, _last_by_margin
+from discreet.planning.one_report import BITS
 from discreet.registry import FAMILIES
 from tests import reference
 from tests.profiles import examples
@@ -185,29 +184,3 @@ def test_plans_and_choices_are_results():
 
 def test_the_families_planned_with_are_the_catalogues():
     assert [choice.family for choice in dt.plan_error(4, alpha="1/2")] == [f.name for f in FAMILIES if f.planned]
-
-
-def looked_up(last: int, margins: Callable[[int], float], low: int, high: int) -> tuple[int, int]:
-    """What a search finds that is told these margins, and how often it looked."""
-    looks = 0
-
-    def margin(parts: int) -> tuple[bool, float]:
-        nonlocal looks
-        looks += 1
-        return parts <= last, margins(parts)
-
-    return _last_by_margin(margin, low, high), looks
-
-
-@given(st.integers(1, 2**40 - 1), st.floats(0.1, 8))
-def test_margins_only_say_where_to_look(last, power):
-    """Good margins find the last number in a third of the steps of halving; margins that mislead, or are no numbers, find the
-    same one, in a few steps more than halving."""
-    high = 2**40 - 1
-    found, looks = looked_up(last, lambda parts: power * math.log((last + 0.5) / parts), 1, high)
-    assert found == last
-    assert 3 * looks <= 2 + 40  # both ends and forty halvings; 13 looks are seen now and then
-    for misled in (lambda parts: -1.0, lambda parts: math.nan, lambda parts: 1.0 if parts > last else -1e9):
-        found, looks = looked_up(last, misled, 1, high)
-        assert found == last
-        assert looks <= 2 + 40 + _MORE

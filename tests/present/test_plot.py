@@ -56,13 +56,13 @@ def test_truths_that_are_no_reports_are_not_counted_as_reported():
     assert {(row["truth"], row["report"]) for row in values(long.plot()) if row["on"]} == {(0, 0), (26, 1), (53, 2)}
 
 
-def test_the_picture_of_answers_to_a_query_has_the_numbers_of_its_table():
+def test_the_picture_of_a_comparison_has_the_numbers_of_its_table():
     for loss in ("l1", "l2"):
-        found = dt.queries.compare_query("mean", records=4, low=-10, high=10, alpha="3/10", loss=loss, step="5/2")
+        found = dt.compare(8, epsilon=1, neighbours="any", loss=loss)
         rows = values(found.plot())
-        for key, series in ((f"mean {loss}", "mean"), ("worst", "worst truth"), ("best use", "best use")):
+        for key, series in ((loss.upper(), "mean"), ("worst", "worst truth"), ("best use", "best use")):
             assert [row["value"] for row in rows if row["series"] == series] == [float(row[key]) for row in found.table]
-        assert f"optimum has the least mean {loss}" in words(found.plot())
+        assert f"best {loss} has the least mean {loss}" in words(found.plot())
 
 
 def test_a_long_channel_is_put_together_without_losing_anything():

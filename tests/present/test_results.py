@@ -23,12 +23,14 @@ from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest, PerturbSummary, ReportLevels
 from discreet.designs import Priors
 from discreet.ledger.balances import Balance, Balances
-from discreet.ledger.chain import Admission, Entry, Head, Terms
+from discreet.ledger.chain import Admission, Head
+from discreet.ledger.history import Entry
 from discreet.ledger.periods import Period
 from discreet.ledger.promise import Promise
+from discreet.ledger.terms import Terms
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
-from discreet.recovery.groups import GroupEstimates
+from discreet.recovery.shares import GroupEstimates
 from discreet.tables.count.question_check import QuestionCheck, QuestionFinding
 from discreet.tables.publish.error_statement import ErrorStatement
 from discreet.tables.publish.previews import Preview
@@ -77,7 +79,7 @@ def record(**other: Any) -> dict[str, Any]:
         "simultaneous": False,
         "unit": EVIL,
         "counted": EVIL,
-        "question": {"domain": {}, "max_rows": 6, "max_groups": 1, "max_count": None},
+        "question": {"domain": {}, "max_rows": 6, "max_groups": 1},
         "presentation": {"title": f"{EVIL} title", "notes": [EVIL], "labels": {EVIL: EVIL}},
         "repeated": False,
         "epsilon_charged": "1/2",
@@ -187,17 +189,15 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a composition": lambda: dt.sharing.compose(G, 20),
     "a promise with a delta": lambda: dt.sharing.approximate_dp(epsilon=1, delta="1e-6"),
     "normal noise, as a promise": lambda: dt.sharing.approximate_dp(dt.noise.gauss(3)),
-    "a recalibration": lambda: dt.sharing.recalibrate(5, alpha="1/2", n=8),
     "a year of reports": lambda: dt.sharing.lifetime({"brand": 1, "hours": "1/2"}, times=52, most=3, permanent=2),
     "a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),
     "many reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(
         np.arange(9), source=simulation(1)
     ),
-    "a composition of different counts": lambda: dt.sharing.compose(
-        [G, dt.traditional.random_rounding(20, base=3)], 2, of="different counts"
+    "a composition of several mechanisms": lambda: dt.sharing.compose(
+        [G, dt.traditional.random_rounding(20, base=3)], 2
     ),
-    "levels of each user": lambda: dt.sharing.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
     "an estimate of one report": lambda: dt.recover([3], G),
@@ -316,7 +316,7 @@ def test_every_result_is_alike(name):
     pictures = {"svg", "g", "path", "rect", "text", "line", "defs", "clippath", "lineargradient", "stop", "tspan"}
     assert tags.names <= {"div", "p", "br", "table", "thead", "tbody", "tr", "th", "td"} | pictures
     # one of its mechanisms keeps nothing secret, so that there is no curve; and where there is no row there is no dot
-    without = name in ("a composition of different counts", "a release of nothing")
+    without = name in ("a composition of several mechanisms", "a release of nothing")
     assert ("svg" in tags.names) == (hasattr(result, "plot") and not without)
     assert tags.open == []
 

@@ -454,7 +454,7 @@ def test_a_function_of_floats_says_so_and_counts_the_records_that_are_given():
 
 def test_the_next_move_is_one_that_can_be_made():
     q = dt.queries.query("mean", records=2, low=0, high=1)
-    with pytest.raises(LevelError, match=r'not for release; use distribution="cauchy" or distribution="student\(3\)"'):
+    with pytest.raises(DiscreetError, match=r'use "cauchy" or "student\(3\)"'):
         q.release([0, 1], step="1/2", epsilon=1, distribution="laplace")
     with pytest.raises(OutOfRangeError, match="neither 0 nor 1") as refused:
         dt.queries.sensitivity("count", [0, 1, 7])
@@ -462,6 +462,36 @@ def test_the_next_move_is_one_that_can_be_made():
     assert "widen" not in str(refused.value)
     with pytest.raises(GridError, match="low is missing"):
         dt.queries.query("mean", records=2)
+
+
+@pytest.mark.parametrize(("n", "values"), [(2, (0, 3, 7)), (3, (-2, 0, 1, 5)), (4, (0, 1, 4)), (5, (0, 2))])
+def test_the_global_sensitivity_of_variances_is_that_of_the_definition(n, values):
+    """On all data sets: of the variance exactly, of the standard deviation rounded up; for more records it is smaller."""
+    low, high = values[0], values[-1]
+    variance, deviation = (
+        dt.queries.query(name, records=n, low=low, high=high) for name in ("variance", "standard deviation")
+    )
+    found = {x: statistics.pvariance(map(Fraction, x)) for x in itertools.product(values, repeat=n)}
+    ends = [(x, (*x[:k], v, *x[k + 1 :])) for x in found for k in range(n) for v in values]
+    assert variance.global_sensitivity == max(abs(found[x] - found[y]) for x, y in ends)
+    root = max(abs(math.sqrt(found[x]) - math.sqrt(found[y])) for x, y in ends)
+    assert root * (1 - 1e-12) <= deviation.global_sensitivity <= root * (1 + 1e-12)
+    assert variance.output == (0, max(found.values()))
+    for x, exact in list(found.items())[:: max(1, len(found) // 20)]:
+        assert variance.answer(x)._value == exact
+        assert deviation.answer(x)._value >= Fraction(math.sqrt(exact) * (1 - 1e-15))
+    more = dt.queries.query("variance", at_least=n, low=low, high=high)
+    assert more.global_sensitivity == variance.global_sensitivity
+    for q in (variance, deviation):
+        for ask in (
+            lambda q=q: q.local_sensitivity([low] * n),
+            lambda q=q: q.smooth_sensitivity([low] * n),
+            lambda q=q: dt.queries.sensitivity(q, [low] * n),
+        ):
+            with pytest.raises(DiscreetError, match="the global sensitivity alone is known"):
+                ask()
+        with pytest.raises(DiscreetError, match="no release with smooth sensitivity"):
+            q.release([low] * n, step=1, epsilon=1)
 
 
 def test_the_smooth_sensitivity_at_a_level_is_that_of_its_beta():

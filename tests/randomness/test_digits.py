@@ -24,6 +24,7 @@ from discreet.randomness.digits import (
     low_digit,
     slow_geometric,
 )
+from discreet.randomness.source import insecure_source
 from tests.reference import bit_probability
 from tests.streams import Scripted
 
@@ -241,6 +242,17 @@ def test_no_draws_at_all_are_no_trouble():
     for a in (Fraction(1, 2), Fraction(10**6 - 1, 10**6)):
         assert len(GeometricDraws.of(a, None).draw(Scripted([]), empty)) == 0
         assert len(one_sided_draws_of(a, 10**9).draw(Scripted([]), empty)) == 0
+
+
+def test_many_draws_are_made_by_chunks(monkeypatch):
+    """Each chunk as if it were drawn alone, so that no item is left out or drawn twice."""
+    monkeypatch.setattr(digits, "CHUNK", 4)
+    draws = GeometricDraws.of(Fraction(99_999, 100_000), None)
+    assert draws.shift
+    many, source = draws.draw(insecure_source(3), np.zeros(10, dtype=np.int64)), insecure_source(3)
+    parts = [draws.draw(source, np.zeros(size, dtype=np.int64)) for size in (4, 4, 2)]
+    assert many.tolist() == np.concatenate(parts).tolist()
+    assert len(np.unique(many)) == 10
 
 
 # Sizes of the tables

@@ -87,26 +87,6 @@ def test_the_same_key_twice_would_repeat():
     assert np.array_equal(source._keystream(mine, 10), source._keystream(copied, 10))
 
 
-@pytest.mark.parametrize("width", [1, 25, 32])
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 5001])
-def test_a_word_gives_two_items_bits_that_share_nothing(monkeypatch, width, count):
-    """The lowest bits of the words, then the highest: of 64, two times 32 never overlap."""
-    monkeypatch.setattr(source, "_system_randomness", lambda size: bytes(range(size)))  # every key the same
-    for make in (SecureSource, lambda: insecure_source(3)):
-        words = make().words((count + 1) // 2).tolist()
-        expected = ([w % 2**width for w in words] + [w // 2 ** (64 - width) for w in words])[:count]
-        assert make().bits(count, width).tolist() == expected
-        assert make().bits(count, width, np.zeros(count + source.SPARE, dtype=np.uint64)).tolist() == expected
-        assert count < 5001 or width == 1 or expected[:2500] != expected[2501:]
-
-
-@pytest.mark.parametrize("width", [33, 64, -1])
-def test_two_items_of_more_than_32_bits_would_share_some_and_are_refused(width):
-    for drawn in (secure_source(), insecure_source(3)):
-        with pytest.raises(SourceError, match=f"at most 32 bits each, not {width};"):
-            drawn.bits(2, width)
-
-
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers on this system")
 def test_a_draw_within_a_draw_shares_no_words():
     """A signal handler samples while a sample is under way: both must have words of their own."""

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
 from discreet.sharing import by_likelihood
 from discreet.sharing.assessments import closed_median, table_median
-from discreet.sharing.by_likelihood import Guesser, Scaled, Types, number_of_types
+from discreet.sharing.by_likelihood import Guesser, Types, number_of_types
 from discreet.sharing.guarantee import Guarantee, below_exp
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
 from tests.cells import for_each
@@ -292,38 +292,16 @@ def test_types_are_all_multisets(k, reports):
     assert np.concatenate(floats, axis=1) == pytest.approx(exact.astype(float), rel=1e-12)
 
 
-@pytest.mark.parametrize(("k", "reports"), [(3, 7), (9, 3), (700, 2)])
-def test_the_roundings_of_scaled_numbers_are_counted(k, reports):
-    """Weights that no float holds: each type, and each sum, lies within the roundings it was granted, and uses some."""
-    types, size, surely = Types(k, reports), number_of_types(k, reports), Fraction(1, 2**53)
-    weights = np.array([[3 ** (40 * y + 1), 7**y, (y > 0) * 10**y] for y in range(reports)], dtype=object).T
-    (block,) = types.blocks(3)
-    exact = types.exact(block, weights)
-    found = types.scaled(block, Scaled.of_integers(weights))
-    groups = np.arange(size) % 2
-    sums = [[sum(row[g::2]) for g in range(2)] for row in exact.tolist()]
-    off = []
-    for scaled, wanted, granted in (
-        (found, exact.tolist(), types.roundings),
-        (found.summed(groups, 2) + Scaled.of(np.zeros((3, 2))), sums, types.roundings + 3 * size),
-    ):
-        for i, j in np.ndindex(scaled.part.shape):
-            here = Fraction(float(scaled.part[i, j])) * Fraction(2) ** (int(scaled.power[i, j]) if wanted[i][j] else 0)
-            assert abs(here - wanted[i][j]) <= granted * surely * wanted[i][j]
-            off.append(here != wanted[i][j])
-    assert any(off)
-
-
-def test_levels_of_many_types_are_certain_and_tight():
-    """Of 4000 reports of one bit, in floats, against the tail of the binomial in integers; most probabilities underflow."""
+def test_many_types_in_floats():
+    """Of 4000 reports of one bit, against the tail of the binomial in integers; most probabilities underflow. The level is that of
+    the reports together."""
     k, p, q = 4001, 10, 9
     found = dt.sharing.collude(dt.randomized_response(1, alpha="9/10"), k, "mle", "l0")
     term, wrong = q**k, 0
     for j in range((k + 1) // 2):  # C(k, j) p^j q^(k-j), one after the other
         wrong, term = wrong + term, term * (k - j) * p // ((j + 1) * q)
-    alpha = Fraction(wrong, (p + q) ** k - wrong)
     assert not found.level.exact
-    assert alpha * (1 - Fraction(1, 10**11)) < found.level.alpha < alpha
+    assert found.level.alpha == found.joint_level.alpha < Fraction(wrong, (p + q) ** k - wrong)
     assert found.expected_loss == pytest.approx(float(Fraction(wrong, (p + q) ** k)), rel=1e-11)
 
 
@@ -332,13 +310,7 @@ def test_numbers_of_users_and_losses_of_other_kinds():
     with pytest.raises(DiscreetError, match="whole number"):
         dt.sharing.collude(g, np.array(3))
     with pytest.raises(DiscreetError, match="real number for every error"):
-        dt.sharing.collude(stairs, 3, "mle", lambda error: "x", runs=10)
-
-
-def test_of_two_bounds_the_smaller_epsilon_is_taken():
-    """Also where one of the alphas was too small to write out."""
-    rough, fine = Guarantee(Fraction(1, 2**9000), 6238.4, False), Guarantee(Fraction(0), 3000.0, False)
-    assert rough.better(fine) is fine is fine.better(rough)
+        dt.sharing.collude(stairs, 3, loss=lambda error: "x")
 
 
 def test_an_alpha_from_an_epsilon_is_never_above_it():
@@ -365,10 +337,8 @@ def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
     assert exact.level.exact
     assert floats.expected_loss == pytest.approx(exact.expected_loss, rel=1e-12)
     assert floats.error_distribution == pytest.approx(exact.error_distribution, abs=1e-12)
-    assert floats.level.alpha <= exact.level.alpha
-    if exact.level.alpha > exact.joint_level.alpha:
-        assert not floats.level.exact
-        assert floats.level.alpha > exact.level.alpha * (1 - Fraction(1, 10**11))
+    assert floats.level.alpha == exact.joint_level.alpha <= exact.level.alpha
+    assert not floats.level.exact
 
 
 def test_small_probabilities_do_not_vanish():
@@ -440,17 +410,6 @@ def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
 # Noise on the line
 
 
-def test_intervals_of_losses_of_either_sign():
-    """Of a loss and of its negative, drawn alike, one interval is the mirror image of the other."""
-    law = dt.noise.staircase(epsilon=1)
-    plus, minus = (dt.sharing.collude(law, 3, "mle", lambda e, s=s: s * abs(e), runs=500) for s in (1, -1))
-    low, high = minus.interval
-    assert low < minus.expected_loss < high < 0
-    assert plus.interval == pytest.approx((-high, -low))
-    rare = dt.sharing.collude(law, 3, "mle", lambda e: float(abs(e) > 2.5), runs=500)
-    assert rare.interval[0] == 0.0 < rare.expected_loss, "a loss that is never negative has no negative mean"
-
-
 @pytest.mark.parametrize(
     "law",
     [
@@ -495,15 +454,6 @@ def test_the_mechanism_on_a_fine_grid_has_the_curve_of_the_line():
     assert dt.sharing.collude(dt.geometric(5, alpha="1/2"), 2).one_report == pytest.approx(once)
 
 
-def test_heavy_tails():
-    """Three Cauchy draws have a median with a mean: the integral of 3q^2 - 2q^3; one or two have none."""
-    law = dt.noise.cauchy()
-    assert dt.sharing.collude(law, 1).expected_loss == dt.sharing.collude(law, 2).expected_loss == math.inf
-    q = lambda t: math.atan2(1, t) / math.pi  # noqa: E731
-    direct = 2 * integrate.quad(lambda t: 3 * q(t) ** 2 - 2 * q(t) ** 3, 0, math.inf, limit=200)[0]
-    assert dt.sharing.collude(law, 3).expected_loss == pytest.approx(direct, rel=1e-6)
-
-
 # What is refused
 
 
@@ -526,13 +476,9 @@ def test_heavy_tails():
             "leave out the prior",
         ),
         (lambda g: dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss="threshold(2)"), "the grid is open"),
-        (lambda g: dt.sharing.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "half open"),
-        (
-            lambda g: dt.sharing.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"),
-            "on an open grid use",
-        ),
-        (lambda g: dt.sharing.collude(dt.noise.cauchy(), 3, "mle"), "known on the line for staircase noise"),
-        (lambda g: dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "bayes", "l2"), "posterior median"),
+        (lambda g: dt.sharing.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "truncate the mech"),
+        (lambda g: dt.sharing.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "mle"), "truncate the mech"),
+        (lambda g: dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "mle"), "not known for this noise"),
         (lambda g: dt.sharing.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
         (lambda g: dt.sharing.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
         (lambda g: dt.sharing.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
@@ -565,10 +511,8 @@ def test_long_work_says_how_far_it_is():
     told: list[str] = []
     dt.sharing.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
     dt.sharing.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
-    dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
     assert [line for line in told if line.endswith("100 %")] == [
         "types of reports: 100 %",
-        "drawing: 100 %",
         "drawing: 100 %",
     ]
 
@@ -583,7 +527,7 @@ def test_numbers_are_read_like_everywhere():
     table = dt.sharing.collude({"g": g, "fair": dt.explicit_fair(8, alpha="1/2")}, (1, 3))
     assert [(row["mechanism"], row["k"]) for row in table.rows()] == [("g", 1), ("g", 3), ("fair", 1), ("fair", 3)]
     assert len(table) == 4
-    for result in (table, table[0], dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50)):
+    for result in (table, table[0], dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3)):
         assert "\n" not in repr(result)
         assert len(repr(result)) < 200
         assert "<" in result._repr_html_()
@@ -683,7 +627,7 @@ def test_the_median_of_rounded_noise(name):
 
 def test_rounded_noise_has_the_median_alone():
     rounded = dt.noise.nearest(dt.noise.laplace(scale=1))
-    with pytest.raises(DiscreetError, match='"mle" is not known for rounded noise; use "median"'):
+    with pytest.raises(DiscreetError, match='"mle" is not known for this noise on the line; use "median"'):
         dt.sharing.collude(rounded, 3, "mle")
     with pytest.raises(DiscreetError, match="leave out the prior"):
         dt.sharing.collude(rounded, 3, prior="uniform")

@@ -101,7 +101,6 @@ def test_the_year_of_a_person():
     composed = dt.sharing.compose(
         [dt.sharing.approximate_dp(epsilon=1, delta=0), dt.sharing.approximate_dp(epsilon="1/2", delta=0)],
         [52, 52],
-        of="different counts",
     )
     assert both["with delta 0.000001 <="] == composed.epsilon("1e-6") < 78
     assert year.question.endswith("any two values: 2 questions, 52 times")
@@ -148,7 +147,7 @@ def test_a_mechanism_counts_between_any_two_values():
     row = lifetime(dt.geometric(4, alpha="1/2"), times=3)["one question"]
     assert row["each <="] == pytest.approx(4 * math.log(2))
     assert lifetime(dt.randomized_response(9, epsilon="0.1"), times=3)["one question"]["fresh <="] == 0.3
-    known = dt.sharing.compose(dt.randomized_response(9, epsilon=1), 52, of="different counts", neighbours="any")
+    known = dt.sharing.compose(dt.randomized_response(9, epsilon=1), 52, neighbours="any")
     with_delta = lifetime(dt.randomized_response(9, epsilon=1), times=52, delta="1e-6")["one question"]
     assert with_delta["with delta 0.000001 <="] == known.epsilon("1e-6") < 30
     ends = dt.gaussian(4, rho=1)  # it claims no level, and has one between the ends of its grid

@@ -66,7 +66,7 @@ def test_no_sentence_of_the_library_names_an_option_on_a_page():
         ('use --null "k.A." if they mean missing', 'enter "k.A." as Missing values if they mean missing'),
         ("or which line it is (--header-row 3).", "or which line it is (Line of names, such as 3)."),
         ("name the column with --codes", "name the column in the field Columns of codes"),
-        ("max_count = 0 must be at least 1.", "Largest possible count = 0 must be at least 1."),
+        ("max_rows = 0 must be at least 1.", "Most rows of a unit = 0 must be at least 1."),
         (
             "This very file was admitted as version '2': say --version 2",
             "This very file was admitted as version '2': enter 2 as Version of the data.",

@@ -181,7 +181,7 @@ def test_a_level_is_refused_at_its_field_and_in_its_words(guest, path, body, fie
     [
         ("/api/choose/faces", {"epsilon": "1", "n": 0}, "n", "n: write a number from 1."),
         ("/api/choose/faces", {"epsilon": "1", "n": 1.5}, "n", "n: write a whole number."),
-        ("/api/release/expect", {"max_count": "1e9"}, "max_count", "Largest possible count: write a whole number."),
+        ("/api/release/expect", {"max_rows": "1e9"}, "max_rows", "Most rows of a unit: write a whole number."),
         ("/api/release/expect", {"count": ["x" * 3000]}, "count.0", "count.0: write at most 2000 characters."),
     ],
 )

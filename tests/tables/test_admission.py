@@ -393,8 +393,10 @@ def test_a_public_column_that_no_file_has_is_told_at_admission(tmp_path):
         ledger.create("town", "2", public=["gemeinde", "Altre", "Stand"])
         found = findings(ledger["town"].admit(path))
         assert {column for column, what in found if what == told} == {"Altre", "Stand"}
-        assert found["Altre", told].advice.endswith("create it anew. Did you mean 'Alter'?")
-        assert found["Stand", told].advice.endswith("create it anew.")
+        assert found["Altre", told].advice.endswith("nothing is charged to this one. Did you mean 'Alter'?")
+        assert found["Stand", told].advice.endswith(
+            "create another data set, as long as nothing is charged to this one."
+        )
         path.write_text("Stand,Altre\na,1\nb,2\n")
         assert not [what for _, what in findings(ledger["town"].admit(path, version="2")) if what == told]
 

@@ -14,10 +14,11 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Terms
-from discreet.questions import purpose
 from discreet.tables.ask.asked import spelling_of
 from discreet.tables.draw import answers
+from discreet.tables.draw import measures as measures_module
 from discreet.tables.draw.answers import answer_text, drawn_by, head_text, read_answer, stored_document
+from discreet.tables.draw.choices import open_noise
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.record import record_of
 from tests.asking import ask_release
@@ -49,7 +50,7 @@ def asked(people, ledger, **other):
         "domain": {"k": list(range(6)), "j": [1]},
         "epsilon": "1/2",
     }
-    return ask_release(people, ledger=ledger, margins=["j"], **{**given, **other})
+    return ask_release(people, ledger=ledger, **{**given, **other})
 
 
 def stored(ledger: dt.Ledger) -> list[str]:
@@ -57,8 +58,8 @@ def stored(ledger: dt.Ledger) -> list[str]:
         return [text for (text,) in connection.execute("SELECT text FROM discreet_answer ORDER BY charge")]
 
 
-def a_question(mechanism="auto", max_count=None, sizes=SIZES, count="ill"):
-    parts = {"by": ["k"], "domain": {"k": list(range(len(sizes)))}, "mechanism": mechanism, "max_count": max_count}
+def a_question(mechanism="auto", sizes=SIZES, count="ill"):
+    parts = {"by": ["k"], "domain": {"k": list(range(len(sizes)))}, "mechanism": mechanism}
     made = ask("town", count=count, epsilon="1/2", **parts)
     return made, measures_for(made, TERMS, np.array(sizes)), np.array(sizes)
 
@@ -75,33 +76,26 @@ def read(text, made):
     return read_answer(stored_document(text), made, TERMS, contents_of(made))
 
 
-@pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
-@pytest.mark.parametrize("threshold", [0, 10, 1000])
-def test_an_answer_is_read_as_it_was_drawn_whatever_would_be_chosen_today(
-    people, ledger, monkeypatch, threshold, mechanism
-):
-    first = asked(people, ledger, mechanism=mechanism)
-    monkeypatch.setattr(purpose, "SMALL_GROUP", threshold)
-    again = asked(people, ledger, mechanism=mechanism)
+def chosen_otherwise(change, moved, level, families):
+    """What another version of discreet may choose for the same question."""
+    return open_noise("staircase", 3 * change, level)
+
+
+@pytest.mark.parametrize("dataset", ["town", "people"])
+def test_an_answer_is_read_as_it_was_drawn_whatever_would_be_chosen_today(people, ledger, monkeypatch, dataset):
+    first = asked(people, ledger, dataset=dataset, margins=["j"])
+    monkeypatch.setattr(measures_module, "best_noise", chosen_otherwise)
+    again = asked(people, ledger, dataset=dataset, margins=["j"])
     assert again.record["repeated"]
     assert dict(again.columns) == dict(first.columns)
     assert dict(again.margins) == dict(first.margins)
     assert {**again.record, "repeated": False} == dict(first.record)
 
 
-def test_the_threshold_is_what_a_new_question_follows(people, ledger, monkeypatch):
+def test_a_new_question_follows_what_is_chosen_today(people, ledger, monkeypatch):
     """Negative control: the change above does reach what is chosen."""
-    monkeypatch.setattr(purpose, "SMALL_GROUP", 10)
-    assert asked(people, ledger).columns["mechanism"] == ["explicit_fair", *["geometric"] * 4, "public zero"]
-
-
-@pytest.mark.parametrize("bound", [None, 20, 5000])
-def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
-    first = asked(people, ledger, dataset="people", max_count=bound)
-    monkeypatch.setattr(purpose, "SMALL_GROUP", 2000)
-    again = asked(people, ledger, dataset="people", max_count=bound)
-    assert again.record["repeated"]
-    assert dict(again.columns) == dict(first.columns)
+    monkeypatch.setattr(measures_module, "best_noise", chosen_otherwise)
+    assert asked(people, ledger).columns["mechanism"] == [*["staircase"] * 5, "public zero"]
 
 
 def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
@@ -111,8 +105,13 @@ def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
     assert document["question"]["domain"]["keys"] == [[k, 1] for k in range(6)]
     assert [(e["family"], e["sizes"]) for e in document["measures"][0]["mechanisms"]] == [
         (None, [0]),
-        ("explicit_fair", [5, 40, 64]),
-        ("geometric", [65, 200]),
+        ("geometric", SIZES),
+    ]
+    asked(people, ledger, mechanism="explicit_fair")
+    fair = json.loads(stored(ledger)[1])["measures"][0]["mechanisms"]
+    assert [(e["family"], e["sizes"], "change" in e) for e in fair] == [
+        (None, [0], False),
+        ("explicit_fair", SIZES, False),
     ]
 
 
@@ -140,10 +139,10 @@ def test_many_sizes_take_a_few_characters_each():
 
 
 def test_mechanisms_that_are_made_in_another_way_today_are_refused(people, ledger, monkeypatch):
-    asked(people, ledger)
+    asked(people, ledger, mechanism="explicit_fair")
     monkeypatch.setattr(answers, "made", lambda family, top, level: dt.geometric(top, alpha=level.alpha))
     with pytest.raises(ReleaseError, match="explicit_fair mechanisms that this version"):
-        asked(people, ledger)
+        asked(people, ledger, mechanism="explicit_fair")
     assert ledger["town"].balance().spent == Fraction(1, 2)
 
 
@@ -175,7 +174,7 @@ def test_an_answer_of_another_question_is_refused():
     with pytest.raises(ReleaseError, match="reports that are no numbers"):
         read(text.replace('"reports":[[0.0,', '"reports":[["0",'), made)
     with pytest.raises(ReleaseError, match="sizes that no mechanism was stored for"):
-        read(text.replace('"sizes":[5,40,64,65,200]', '"sizes":[5,40,64,65,201]'), made)
+        read(text.replace('"sizes":[5,40,64,65,200]', '"sizes":[5,40,64,65,201]', 1), made)
 
 
 def test_each_of_several_counts_has_its_reports_and_its_mechanisms():
@@ -190,7 +189,7 @@ def test_each_of_several_counts_has_its_reports_and_its_mechanisms():
         with pytest.raises(ReleaseError, match="stored answer has other counts"):
             read(missing, made)
     document = json.loads(text)
-    document["measures"][1]["mechanisms"] = document["measures"][1]["mechanisms"][:1]  # the small groups' alone
+    document["measures"][1]["mechanisms"] = [{"sizes": [5], "family": None}]
     with pytest.raises(ReleaseError, match="sizes that no mechanism was stored for"):
         read(json.dumps(document), made)
 

@@ -81,7 +81,7 @@ ASKED = {
         "measure_totals": ["total", "area"],
         "epsilon": 3,
     },
-    "measured with a bound": {"dataset": "people", "max_count": 40, "measure_totals": ["total"], "epsilon": 2},
+    "measured with a bound": {"dataset": "people", "measure_totals": ["total"], "epsilon": 2},
     "measured of persons": {
         "dataset": "persons",
         **FEW,
@@ -137,7 +137,7 @@ ASKED = {
         "count": "ill",
         "mechanism": dt.geometric(300, alpha="3/4").remap(lambda v: v / 2, outputs=dt.Grid(0, 150, "1/2")),
     },
-    "a bound": {"dataset": "people", "max_count": 40, "alpha": "1/2", "epsilon": None},
+    "a bound": {"dataset": "people", "alpha": "1/2", "epsilon": None},
     "sums of bits": {"dataset": "bits", **SUMS},
     "sums under add-remove": {"dataset": "people", **SUMS, "weights": {"part": 3}},
     "sums of persons": {"dataset": "persons", **SUMS, "max_groups": 2, "epsilon": "ln(3)"},

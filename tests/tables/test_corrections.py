@@ -14,7 +14,7 @@ from discreet.errors import BudgetError, LedgerError, ReleaseError
 from tests.asking import ask_preview, ask_release
 
 DOMAIN = {"district": ["north", "south"]}
-QUESTION = dt.Question(by="district", domain=DOMAIN, max_count=100)
+QUESTION = dt.Question(by="district", domain=DOMAIN)
 
 
 def _file(folder, name, north):
@@ -69,7 +69,7 @@ def test_it_is_no_part_of_the_question_and_costs_nothing(office):
 
 
 def test_another_question_corrects_a_version_and_no_line(office):
-    made = _corrected(office, question=dt.Question(count="district = 'north'", max_count=50))
+    made = _corrected(office, question=dt.Question(count="district = 'north'"))
     assert made.record["supersedes"]["line"] is None
     assert "The data of this release correct those of version 2026-01: late registrations" in str(made)
 
@@ -149,7 +149,7 @@ def births(tmp_path):
         book["births"].admit(files[version], version=version, supersedes=supersedes)
 
     def release(version, part=None, epsilon="1/2", call=ask_release, **more):
-        asked = dt.Question(max_count=100)
+        asked = dt.Question()
         return call(
             files[version], asked, dataset="births", ledger=book, epsilon=epsilon, version=version, part=part, **more
         )
@@ -218,7 +218,7 @@ def test_the_check_sees_what_the_release_will_see(births, call):
             release(version, call=call, supersedes=supersedes, reason="wrong dates")
     table = pa.table({"month": ["Jan"] * 3})
     with pytest.raises(ReleaseError, match="declared when its data are admitted"):
-        call(table, dataset="births", ledger=book, max_count=9, epsilon=1, version="x", part="Jan", **SAID)
+        call(table, dataset="births", ledger=book, epsilon=1, version="x", part="Jan", **SAID)
     assert book["births"].head() == head
 
 

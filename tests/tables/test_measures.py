@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.tables.draw.measures import bounded, mechanisms_for
+from discreet.tables.draw.choices import tables_for
 
 HALF = dt.Level.of(alpha="1/2")
 
 
 def planned(size: int, level: dt.Level = HALF, **asked) -> dt.Mechanism | None:
     """What draws the count of a group of a public size (-1: of any)."""
-    return mechanisms_for(dt.Question(**asked), level, np.array([size]))[size]
+    return tables_for(dt.Question(**asked), level, np.array([size]))[size]
 
 
 @pytest.mark.parametrize(
@@ -34,20 +34,16 @@ def planned(size: int, level: dt.Level = HALF, **asked) -> dt.Mechanism | None:
 )
 def test_a_mechanism_of_ones_own_takes_counts(grid):
     with pytest.raises(ReleaseError, match=r"a count needs 0\.\.n in steps of 1"):
-        planned(-1, mechanism=dt.geometric(grid, alpha="1/2"), max_count=5)
+        planned(-1, mechanism=dt.geometric(grid, alpha="1/2"))
 
 
 def test_a_mechanism_of_ones_own_takes_every_count_of_its_group():
     ten, open_ended = dt.geometric(10, alpha="1/2"), dt.geometric(dt.Grid(0, None), alpha="1/2")
-    for size, max_count in ((10, None), (3, None), (-1, 10)):
-        assert planned(size, mechanism=ten, max_count=max_count) is ten
-        assert planned(size, mechanism=open_ended, max_count=max_count) is open_ended
-    assert planned(-1, mechanism=open_ended) is open_ended
-    for size, max_count in ((11, None), (-1, 11)):
-        with pytest.raises(ReleaseError, match="up to 10, but a group may have 11; make it larger"):
-            planned(size, mechanism=ten, max_count=max_count)
-    with pytest.raises(ReleaseError, match="a group may have any number; declare max_count"):
-        planned(-1, mechanism=ten)
+    for size in (10, 3, -1):
+        assert planned(size, mechanism=ten) is ten
+        assert planned(size, mechanism=open_ended) is open_ended
+    with pytest.raises(ReleaseError, match="up to 10, but a group may have 11; make it larger"):
+        planned(11, mechanism=ten)
 
 
 def test_a_mechanism_of_ones_own_guarantees_what_each_report_must():
@@ -79,18 +75,19 @@ def test_reports_of_ones_own_mechanism_are_told_apart_as_floats(outputs, distinc
 
 
 def test_a_group_that_is_publicly_empty_needs_no_mechanism():
-    assert planned(0, max_count=5) is None
+    assert planned(0, mechanism="explicit_fair") is None
     assert planned(0, mechanism=dt.geometric(10, alpha="1/2")) is None
 
 
-def test_only_geometric_noise_does_without_an_upper_end():
-    assert planned(-1, mechanism="geometric").inputs == dt.Grid(0, None)
-    assert planned(-1, mechanism="explicit_fair", max_count=3).inputs == dt.Grid(0, 3)
-    with pytest.raises(ReleaseError, match="explicit_fair needs an upper end"):
-        planned(-1, mechanism="explicit_fair")
+def test_a_family_with_ends_is_made_for_the_public_size_of_each_group():
+    assert planned(3, mechanism="explicit_fair") == dt.explicit_fair(3, alpha="1/2")
+    assert planned(7, mechanism="randomized_response") == dt.randomized_response(7, alpha="1/2")
 
 
-def test_a_total_is_bounded_by_what_its_cells_are_together():
-    totals = SimpleNamespace(place=np.array([0, 1, 0, 0]))  # of three cells, and of one
-    assert bounded(dt.Question(max_count=5), totals).max_count == 15
-    assert bounded(dt.Question(), totals).max_count is None
+@pytest.mark.parametrize("family", ["explicit_fair", "randomized_response"])
+def test_a_family_with_ends_needs_public_sizes(tmp_path, family):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("town", 1, relation="add-remove")
+        with pytest.raises(ReleaseError, match=f"{family} needs the public size of each group, .* largest count"):
+            book["town"].release(pa.table({"x": [1]}), mechanism=family, epsilon=1)
+        assert book["town"].balance().spent == 0

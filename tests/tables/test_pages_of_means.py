@@ -34,7 +34,7 @@ def test_doubled_rows_and_bounds_are_said_of_means_and_not_of_counts(asked):
         assert ("the groups add up to it" in page) != is_mean
         assert ("so counts may be too low." in page) != is_mean
         folded = page[page.index("<details>") :]
-        assert ("Fitted numbers add up to the totals. The estimate is unbiased" in folded) != is_mean
+        assert ("Fitted numbers add up to the totals. With a standard error it is unbiased" in folded) != is_mean
         assert ("u/(u + v) of the way from the lower bound to the upper one, and is not unbiased." in folded) == is_mean
     shown = str(ask_preview(PEOPLE, **asked, mean="income:0..2000/100"))
     assert "added up first" in shown

@@ -27,12 +27,13 @@ from discreet.engines.duckdb import count_each
 from discreet.engines.table import Table
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.ledger.ledger import Terms
-from discreet.ledger.periods import Running, part_name
+from discreet.ledger.periods import part_name
 from discreet.questions.domain import Domain
 from discreet.tables.count.true_numbers import counted_for
 from discreet.tables.draw.measures import measures_for
 from tests.asking import ask_preview, ask_release, ask_release_to
 
+from ..ledger.test_moving import counts
 from ..profiles import examples
 from ..shortcuts import folder_in_memory
 from .asking import ask
@@ -45,11 +46,7 @@ SEQUENCES = [s for n in (1, 2, 3) for s in itertools.combinations_with_replaceme
 
 def counted(sequence) -> int:
     """How many of these releases count, by the ledger's own sums, each being worth 1."""
-    spent, running = Fraction(0), Running()
-    for part in sequence:
-        most = running.counted(spent, part) + 1
-        spent, running = max(spent, most), running.charged((), "", Fraction(1), stated=False, part=part)
-    return int(spent)
+    return int(counts((0, part) for part in sequence))
 
 
 def numbers(rows, relation, unit=None, max_groups=1, parts="p"):
@@ -312,7 +309,7 @@ def test_what_is_no_name_of_a_part(name):
 TABLE = pandas.DataFrame(
     {"month": ["2026-01"] * 30 + ["2026-02"] * 50, "sex": ["m", "f"] * 40, "ill": (["yes"] * 3 + ["no"] * 2) * 16}
 )
-ABOUT = {"dataset": "births", "by": "sex", "domain": {"sex": ["m", "f"]}, "count": "*", "max_count": 100}
+ABOUT = {"dataset": "births", "by": "sex", "domain": {"sex": ["m", "f"]}, "count": "*"}
 
 
 @pytest.fixture
@@ -427,7 +424,7 @@ def test_audiences_previews_and_confirmation_know_the_part(births):
 def test_a_part_that_no_row_names_is_refused_where_its_column_is_public(births):
     """Under change-one privacy the zeros would be public, and cost nothing; under add-remove privacy the data must not refuse."""
     births.create("town", 2, relation="change-one", public=["month", "sex"], parts="month")
-    about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'", "max_count": None}
+    about = {**ABOUT, "dataset": "town", "ledger": births, "epsilon": "1/2", "count": "ill = 'yes'"}
     with pytest.raises(ReleaseError, match=r"No row has '2026-1' in the public column month.*Nothing was charged"):
         ask_release(TABLE, **about, part="2026-1")
     check = ask_preview(TABLE, **about, part="2026-1", check=True).check
@@ -457,7 +454,6 @@ def test_a_file_and_an_id_and_change_one(tmp_path):
     table = TABLE.assign(id=range(80))
     table.to_csv(tmp_path / "t.csv", index=False)
     asked = {**ABOUT, "count": "ill = 'yes'"}
-    del asked["max_count"]
     with dt.Ledger(tmp_path / "b.db") as ledger:
         ledger.create("births", 2, relation="change-one", public=["sex", "month"], unit="id", parts="month")
         ledger["births"].admit(tmp_path / "t.csv", version="1")

@@ -10,13 +10,14 @@ import pytest
 
 import discreet as dt
 from discreet import verify
+from discreet.engines import table as table_room
 from discreet.errors import LedgerError, TableInputError
-from discreet.ledger.periods import Running
+from discreet.ledger.state import State
 from tests.asking import ask_admission, ask_preview, ask_release
 from tests.ledger.test_parts import TERMS, exported
 
 ROWS = "born;where;mark\n" + "03.02.2026;a;1,0\n" * 30 + "04.02.2026;ä;2,0\n" * 20
-ASK = {"dataset": "births", "by": [], "count": "*", "max_count": 100}
+ASK = {"dataset": "births", "by": [], "count": "*"}
 OTHER = {  # a column of parts, how it is read first, and another reading of the same bytes, which moves people in it
     "dates": ("born", {}, {"dates": {"born": "dd.mm.yyyy"}}),
     "other dates": ("born", {"dates": {"born": "dd.mm.yyyy"}}, {"dates": {"born": "mm.dd.yyyy"}}),
@@ -40,8 +41,8 @@ def admit(book, folder, version, name="births", **reading):
     )
 
 
-def release(book, table, part, version="1", **more):
-    return ask_release(table, ledger=book, epsilon=1, part=part, version=version, **{**ASK, **more})
+def release(book, table, part, version="1", of=1, **more):
+    return ask_release(table, ledger=book, epsilon=of, part=part, version=version, **{**ASK, **more})
 
 
 @pytest.mark.parametrize("what", OTHER)
@@ -71,7 +72,7 @@ def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="was first read as text"):
         admit(book, tmp_path, "2", dates={"born": "dd.mm.yyyy"})
     with monkeypatch.context() as without:
-        without.setattr(Running, "reads_alike", lambda self, parts_as: True)
+        without.setattr(State, "reads_alike", lambda self, parts_as: True)
         admit(book, tmp_path, "2", dates={"born": "dd.mm.yyyy"})
         release(book, tmp_path / "people.csv", "2026-02-03", "2")
     assert book["births"].balance().spent == 1
@@ -79,6 +80,19 @@ def test_the_same_people_are_not_paid_for_twice(book, tmp_path, monkeypatch):
         book["births"].verify()
     with pytest.raises(verify.Fault, match="in another way than the first"):
         verify.history(book["births"].export())
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_another_name_of_a_file_is_no_other_reading(book, tmp_path, monkeypatch, by_name):
+    """The same bytes in columns divided by commas, and by tabs: were the name to say it again, 30 people would be in two parts."""
+    if by_name:  # negative control
+        monkeypatch.setattr(table_room, "SEPARATORS", {})
+    book.create("births", 40, relation="add-remove", parts="born")
+    for name in ("people.csv", "people.tsv"):
+        (tmp_path / name).write_text("born,x\tborn\n" + "a,x\tb\n" * 30)
+    book["births"].admit(tmp_path / "people.csv")
+    found = [release(book, tmp_path / "people.tsv", part, of=40).columns["report"] for part in "ab"]
+    assert found == ([[0], [30]] if by_name else [[30], [0]])
 
 
 def test_frames_in_memory_are_read_in_one_way_too(book, tmp_path):

@@ -200,7 +200,7 @@ def test_it_is_for_the_operator_alone(desk):
 
 
 def test_the_release_that_was_confirmed_says_so(desk, tmp_path):
-    asked = {"count": "asthma = 'Yes'", "max_count": 100}
+    asked = {"count": "asthma = 'Yes'"}
     before, shown = desk.path.read_bytes(), []
     with pytest.raises(dt.errors.ReleaseError, match="nothing was drawn or charged") as refused:
         desk.release(lambda check: not check.proposals, **asked)
@@ -222,7 +222,7 @@ def test_the_release_that_was_confirmed_says_so(desk, tmp_path):
     assert again.record["checked"] == made.record["checked"], "it is a matter of the paid release"
     made.save(tmp_path / "out.csv")
     assert dt.check_release(tmp_path / "out.json", ledger=desk.book)
-    other = desk.release(count="asthma = 'no'", max_count=100)
+    other = desk.release(count="asthma = 'no'")
     assert other.record["checked"] is None
     assert "before payment" not in other.to_html()
 
@@ -230,7 +230,7 @@ def test_the_release_that_was_confirmed_says_so(desk, tmp_path):
 def test_a_record_that_claims_a_check_is_found_out(csv, tmp_path):
     """The stored answer says whether there was one."""
     desk = csv("asthma\nyes\nno\n")
-    made = desk.release(count="asthma = 'yes'", max_count=10)
+    made = desk.release(count="asthma = 'yes'")
     answer = {"sizes": made.record["answer"]["sizes"], "measures": made.record["answer"]["measures"], "checked": True}
     answer |= {"reports": made.record["answer"]["reports"]}
     forged = replace(made, record={**made.record, "checked": CHECKED, "answer": answer})
@@ -250,7 +250,6 @@ def test_audiences_are_confirmed_once(csv):
         desk.table,
         audiences={"office": "1/2", "all": "1/4"},
         count="asthma = 'yes'",
-        max_count=10,
         confirm=lambda check: not shown.append(check.charge),
     )
     assert len(shown) == 1

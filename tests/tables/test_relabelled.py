@@ -13,6 +13,7 @@ import html
 import io
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +272,31 @@ def test_every_relabelled_leaf_is_refused_or_named(shelf, book):
         put(folder, files)
     assert tried > 400
     assert not accepted, "\n".join(map(str, sorted(accepted)))
+
+
+def test_what_was_spent_is_that_of_the_answers_own_line(shelf, book):
+    """What was spent later belongs to an answer that is given again, and to no other."""
+    folder, files = shelf["bands"]
+    record, exported = document_of(files)["record"], (folder / "ledger.json").read_bytes()
+    budget, line = record["budget"], record["ledger_line"]
+    spent = book["people"].balance().spent
+    later = {**budget, "spent": str(spent), "left": str(Fraction(budget["budget"]) - spent)}
+    (folder / "ledger.json").write_text(json.dumps(book["people"].export(published=[line])))
+    for told, repeated, holds in ((budget, False, True), (later, False, False), (later, True, True)):
+        made = rebuild(json.loads(json.dumps({**record, "budget": told, "repeated": repeated}))).release
+        put(folder, {place.name: text.encode() for place, text in contents_of(made, Path("x.csv")).items()})
+        assert told_by_verify(folder)[0] is holds
+        assert told_by_check_release(folder, book)[0] is holds
+    put(folder, {**files, "ledger.json": exported})
+
+
+@pytest.mark.parametrize("path", [(), ("budget",), ("question",), ("answer",), ("ledger_head",), ("statistics", 0)])
+def test_a_field_that_nobody_knows_is_refused(shelf, book, path):
+    """Its negative control is that the true releases hold (above)."""
+    folder, files = shelf["rows"]
+    told = document_of(files)
+    record = changed(told["record"], path, {**value_at(told["record"], path), "approved": "by the ministry"})
+    put(folder, signed(files, record, told["margins"]))
+    assert not told_by_verify(folder)[0]
+    assert not told_by_check_release(folder, book)[0]
+    put(folder, files)

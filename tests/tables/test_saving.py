@@ -140,7 +140,7 @@ def test_a_release_is_printed_in_thirty_rows_at_most_with_everything_around_them
         .release(many, count="ill", by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=1)
         .with_totals("k")
     )
-    assert sum("explicit_fair" in line for line in told.splitlines()) == 30
+    assert sum("geometric" in line for line in told.splitlines()) == 30
     assert told.count("... and 40 more rows: ") == 2
     for words in ("70 reports", "save()", "Totals by k", "margins has all", "What is protected", "Charged epsilon 1"):
         assert words in told

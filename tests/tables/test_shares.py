@@ -310,8 +310,8 @@ def test_audiences_and_measured_totals_take_shares_of_those_who_answered(survey,
     assert expected.rows()[0]["error by size"] == pytest.approx(noise.channel.standard_error)
 
 
-def test_a_purpose_or_a_mechanism_is_refused_for_a_pair(survey, ledger):
-    for wrong in ({"purpose": "reading"}, {"mechanism": "geometric"}):
+def test_a_mechanism_is_refused_for_a_pair(survey, ledger):
+    for wrong in ({"mechanism": "explicit_fair"}, {"mechanism": "geometric"}):
         with pytest.raises(ReleaseError, match=r"for adding|for counts"):
             ledger["bits"].release(survey, share="asthma = 'yes' missing out", epsilon=1, **wrong)
         ledger["bits"].preview(table=survey, share="asthma = 'yes'", epsilon=1, **wrong)

@@ -57,7 +57,6 @@ def several(book):
             sum={"pay": "pay:0..800/0.5"},
             mean={"mean": "pay:0..800/100"},
             epsilon=3,
-            max_count=100,
             **ASKED,
         )
         .with_totals("age")
@@ -107,7 +106,7 @@ def test_a_release_has_a_length_rows_and_keys(made, several, book):
     assert ("a", 1) in made
     assert ("a", True) not in made  # True is no 1
     assert made.rows()[0] not in made
-    one = book["people"].release(PEOPLE, epsilon=1, max_count=200)
+    one = book["people"].release(PEOPLE, epsilon=1)
     assert (len(one), one[()]) == (1, one.rows()[0])
     pandas.testing.assert_frame_equal(pandas.DataFrame(list(made)), made.to_pandas())
 
@@ -326,8 +325,8 @@ def test_csvs_with_other_marks_say_the_same_and_are_checked(several, book, tmp_p
     assert dt.check_release(tmp_path / "x.json", ledger=book)
     lines = list(csv.DictReader(io.StringIO((tmp_path / "x.csv").read_text("utf-8-sig")), delimiter=separator))
     for line, row in zip(lines, several, strict=True):
-        assert [number(line[name]) for name in ("published", "low", "estimate")] == [
-            row[name] for name in ("published", "low", "estimate")
+        assert [number(line[name]) for name in ("published", "low", "standard_error")] == [
+            row[name] for name in ("published", "low", "standard_error")
         ]
         assert line["epsilon"] == row["epsilon"]
     assert any(mark in line["low"] for line in lines)

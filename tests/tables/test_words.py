@@ -90,7 +90,6 @@ def made(tmp_path_factory):
                 by="town",
                 domain={"town": ["a", "b;c", 'd"e', "=f"]},
                 epsilon=1,
-                max_count=50,
             )
             .with_totals("total")
         )

@@ -228,10 +228,6 @@ class Channel(Frozen, ABC):
         """A bound of the estimate's standard error that holds for every true value; NaN where there is no estimate."""
 
     @abstractmethod
-    def log_moment(self, t: float) -> float:
-        """A bound, over all true values, of ln E exp(t (estimate - truth)); inf where there is none."""
-
-    @abstractmethod
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
         """Ends of an interval that misses the truth with probability at most `error`, for every true value."""
 
@@ -469,13 +465,6 @@ class Finite(Channel):
     @property
     def standard_error(self) -> float:
         return self._standard_error
-
-    def log_moment(self, t: float) -> float:
-        if np.isnan(self._estimates).any() or self.rows * self.reports > MATRIX_ENTRIES:
-            return math.inf
-        shifted = t * (self._estimates[None, :] - np.arange(self.rows)[:, None])
-        top = shifted.max(axis=1)
-        return float((np.log((self.matrix * np.exp(shifted - top[:, None])).sum(axis=1)) + top).max())
 
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
         low, high = acceptance(self, error)

@@ -22,7 +22,6 @@ from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
 from ..randomness.source import Stream
 from .circle import Circle
 from .contract import (
-    MATRIX_ENTRIES,
     WRITTEN_BITS,
     Channel,
     Finite,
@@ -298,13 +297,6 @@ class Mixture(Finite):
             return np.asarray(float(self._guess) * (np.cumsum(high)[::-1] + np.cumsum(low)))
         drawn = self.other.loss_by_distance(high, low)
         return None if drawn is None else (1 - self._shares) * drawn
-
-    def log_moment(self, t: float) -> float:
-        """With uniform draws without a matrix: the estimate is m + (report - m)/keep around the middle m."""
-        if not self.is_structured or self.size**2 <= MATRIX_ENTRIES:
-            return super().log_moment(t)
-        far = abs(t) / float(self.keep) * (self.size - 1)  # Hoeffding: the estimate lies in an interval of this width
-        return far**2 / 8
 
     def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         return super().chance_within(k, room) if self.other is not None else self.keep + self._guess * room.near(k)

@@ -129,8 +129,7 @@ class Noisy(Channel):
         return self._clamp(place + self._draws.one(stream))
 
     # A report at an end stands for the noise that went beyond. Where its mean overshoot is known (no memory), the estimate
-    # is the mean of the unclamped sum given the report: unbiased, and by Jensen no wider than the noise itself, in variance
-    # and in every exponential moment.
+    # is the mean of the unclamped sum given the report: unbiased, and by Jensen of no larger variance than the noise itself.
 
     @property
     def _memoryless(self) -> bool:
@@ -148,9 +147,6 @@ class Noisy(Channel):
     @property
     def standard_error(self) -> float:
         return math.sqrt(self.noise.variance) if self._memoryless else math.nan
-
-    def log_moment(self, t: float) -> float:
-        return self.noise.log_moment(t) if self._memoryless else math.inf
 
     def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
         """Truths x for which neither tail beyond the report is below error/2: |x - report| < reach, within the ends.
@@ -256,9 +252,6 @@ class Closed(Noisy, Finite):
     @property
     def standard_error(self) -> float:
         return math.sqrt(self.noise.variance) if self._memoryless else self._standard_error
-
-    def log_moment(self, t: float) -> float:
-        return self.noise.log_moment(t) if self._memoryless else Finite.log_moment(self, t)
 
     def loss_by_distance(self, high: Floats, low: Floats) -> Floats:
         """k steps too high or more have the chance t_k = Pr[noise >= k] wherever there is room for them: the expected loss

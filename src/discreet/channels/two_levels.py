@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SizeError
 from ..exact.frozen import frozen
-from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
+from .contract import Finite, Floats, Indices, Integers, Ratio
 from .table import MAX_ENTRIES
 
 _LONGEST = 2**25  # reports whose intervals are held in memory
@@ -93,12 +93,6 @@ class TwoLevels(Finite):
         """Squares of two levels are two levels again: outside^2 everywhere, and the rest near the truth."""
         least, share = float(self._outside) ** 2, float(self._inside + self._outside)
         return np.asarray(least * v.sum() + share * self._step * self._summed(v))
-
-    def log_moment(self, t: float) -> float:
-        if self.rows * self.reports <= MATRIX_ENTRIES:
-            return super().log_moment(t)
-        far = abs(t) * float(np.ptp(self._estimates))  # Hoeffding: the estimate lies in an interval of this width
-        return far**2 / 8
 
 
 @lru_cache(maxsize=64)

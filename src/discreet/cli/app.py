@@ -67,7 +67,6 @@ KINDS = {
         "check": "mechanisms",
         "show": "mechanisms",
         "compare": "designs",
-        "compare-query": "designs",
         "sample": "mechanisms",
         "audit": "mechanisms",
         "sensitivity": "records",
@@ -289,8 +288,6 @@ _PHRASES = {
     "pass overwrite=True": "say --overwrite",
     "set overwrite=True": "say --overwrite",
     "set counts=None": "say --counts none",
-    "Make it anew with create, or list the data sets with show": "Make it anew with discreet ledger create, or list the data sets "
-    "with discreet ledger show",
     "Make it with create, or list the data sets with show": "Make it with discreet ledger create, or list the data sets with "
     "discreet ledger show",
     "(other=)": "(discreet make --other)",
@@ -447,7 +444,12 @@ def _fixed(error: CycloptsError, chain: list[str]) -> str | None:
         ["release-to"],
     ):
         return None
+    from ..questions.question import NEEDLESS
+
     option = (error.token.keyword or error.token.value or "").partition("=")[0]
+    needless = NEEDLESS.get(option[2:].replace("-", "_"))
+    if needless is not None:
+        return f"{option} is no option of discreet {chain[0]}. {needless}"
     if option in _QUANTILES:
         return "There are no medians or quantiles of groups here; OpenDP has private quantiles"
     if option in _TERMS:

@@ -10,12 +10,10 @@ from cyclopts import Parameter
 
 from .app import Output, apart, check_picture, command, dump, make_console, saved
 from .options import (
-    COMPARE_QUERY,
     DESIGN,
     PLAN_EPSILON,
     PLAN_REPORTS,
     PLAN_TABLES,
-    SEED,
     Alpha,
     EpsilonText,
     Json,
@@ -27,15 +25,8 @@ from .options import (
     Out,
     Picture,
     Priors,
-    Query,
-    RecordHigh,
-    RecordLow,
-    Records,
     Required,
-    Runs,
-    by_name,
     described,
-    entry,
     file_or_text,
 )
 
@@ -192,53 +183,6 @@ def compare(
     return Output(found, part="rows").drawn(out)
 
 
-@command("json", "csv")
-def compare_query(
-    query: Query,
-    /,
-    *,
-    records: Records = None,
-    low: RecordLow = None,
-    high: RecordHigh = None,
-    alpha: Alpha = None,
-    epsilon: EpsilonText = None,
-    loss: Losses = "l1",
-    prior: Priors = None,
-    sensitivity: Annotated[Number | None, described(COMPARE_QUERY, "sensitivity")] = None,
-    step: Annotated[Number | None, described(COMPARE_QUERY, "step")] = None,
-    cells: Annotated[str | None, described(COMPARE_QUERY, "cells")] = None,
-    out: Picture = None,
-) -> Output:
-    """Put the mechanisms for the answer to one query side by side.
-
-    Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
-
-    Example: discreet compare-query mean --low -10 --high 10 --records 100 --alpha 0.3
-
-    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --prior "maximum(100)"
-    """
-    from ..planning.compare import compare_query as make
-    from . import terminal
-
-    check_picture(out)
-    with terminal.progress("designing") as progress:
-        found = make(
-            query,
-            records=records,
-            low=low,
-            high=high,
-            alpha=alpha,
-            epsilon=epsilon,
-            loss=file_or_text(loss),
-            prior=prior_of(prior),
-            sensitivity=sensitivity,
-            step=step,
-            cells=cells,
-            progress=progress,
-        )
-    return Output(found, part="rows").drawn(out)
-
-
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
@@ -310,49 +254,33 @@ def plan_reports(
     reports: Annotated[Number | None, described(PLAN_REPORTS, "reports")] = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    method: Annotated[str | None, described(PLAN_REPORTS, "method")] = None,
-    runs: Runs = None,
-    seed: Annotated[Number | None, SEED] = None,
     total_variation: Annotated[Number | None, described(PLAN_REPORTS, "total_variation")] = None,
     ordered: Ordered = None,
-    questions: Annotated[
-        str | None,
-        entry(
-            "Instead of --n: several questions of each person, by name with the largest value of each, such as "
-            "brand=299,region=15: split epsilon, or ask each person one?"
-        ),
-    ] = None,
 ) -> Output:
     """Find how many reports a recovery needs, or how near it comes.
 
-    For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well. Answers without
-    an order (--names) are planned by formula, beside the optimum.
+    For each family, at one level. Distances are predicted; answers without an order (--names) are planned by formula, beside
+    the optimum.
 
     Example: discreet plan-reports --n 100 --standard-error 0.1 --epsilon ln(2)/10 --prior binomial(0.3)
 
     Example: discreet plan-reports --n 100 --reports 100000 --epsilon 1 --neighbours any --prior binomial(0.3)
 
     Example: discreet plan-reports --n 299 --names --reports 100000 --epsilon 1
-
-    Example: discreet plan-reports --questions brand=299,region=15 --reports 100000 --epsilon 1
     """
     from ..planning.reports import plan_reports as make
     from . import terminal
 
     with terminal.progress("planning") as progress:
         plan = make(
-            _count(counts.n) if questions is None else counts.n,
+            _count(counts.n),
             standard_error=standard_error,
             kantorovich=kantorovich,
             reports=reports,
             total_variation=total_variation,
             ordered=ordered,
-            questions=None if questions is None else by_name("--questions", questions, "brand=299,region=15"),
             alpha=alpha,
             epsilon=epsilon,
-            method=method,
-            runs=runs,
-            seed=seed,
             progress=progress,
             **counts.keywords(),
         )

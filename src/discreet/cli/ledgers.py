@@ -18,7 +18,6 @@ ledger = App(
     help="Open, read and check the budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db",
 )
 Account = Annotated[str, DATASET]
-UnitIs = Annotated[str, Parameter(help="The word for what one id stands for, such as household.")]
 
 
 @ledger.command
@@ -82,9 +81,8 @@ def create(
     from pathlib import Path
 
     from ..errors import LedgerError
-    from ..ledger.chain import cautions
     from ..ledger.ledger import Ledger
-    from ..ledger.terms import terms_given
+    from ..ledger.terms import cautions, terms_given
     from . import terminal
 
     columns = listed(public)
@@ -108,24 +106,6 @@ def create(
             parts=parts,
         )
     return Output(terms, text=f"{terms}; {ledger} is a new ledger" if is_new else str(terms))
-
-
-@ledger.command
-@command("json")
-def remove(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
-    """Remove a data set from which nothing was ever drawn.
-
-    For one that was made with wrong terms. What was admitted goes with it; its history keeps that it was there and was removed,
-    and goes on when it is made anew. A data set that was charged stays.
-
-    Example: discreet ledger remove survey-2026 --ledger budget.db
-    """
-    from ..ledger.ledger import Ledger
-
-    with Ledger.existing(ledger) as book:
-        found = book.remove(dataset)
-    told = f"Removed: {dataset}, of which nothing was charged. Line {found.count} of its history says so."
-    return Output(text=told, document=_head(dataset, found))
 
 
 @ledger.command
@@ -190,7 +170,7 @@ def history(dataset: Account, /, *, ledger: LedgerPlace) -> Output:
 
 @ledger.command
 @command("json")
-def promise(dataset: Account, /, *, ledger: LedgerPlace, unit_is: UnitIs = "person", out: Out = None) -> Output:
+def promise(dataset: Account, /, *, ledger: LedgerPlace, out: Out = None) -> Output:
     """Say what exactly is promised to the people in a data set.
 
     For whoever must answer for it: the whole budget in odds, what is spent so far, caps as pacing, and what is not
@@ -203,7 +183,7 @@ def promise(dataset: Account, /, *, ledger: LedgerPlace, unit_is: UnitIs = "pers
 
     apart(out, ledger)
     with Ledger.existing(ledger) as book:
-        told = book.promise(dataset, unit_is=unit_is)
+        told = book.promise(dataset)
     if out is None or out == "-":
         return Output(told)
     done = saved(out)
@@ -300,9 +280,7 @@ def export(
     return 0
 
 
-for _place, _name in enumerate(
-    ("create", "show", "promise", "history", "charge", "verify", "head", "export", "remove")
-):
+for _place, _name in enumerate(("create", "show", "promise", "history", "charge", "verify", "head", "export")):
     ledger[_name].sort_key = _place
 
 

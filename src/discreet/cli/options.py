@@ -91,7 +91,6 @@ def mechanism_option(help: str) -> Parameter:
 # Where the library says what parameters mean
 CASCADE = "sharing.cascades:cascade"
 COLLUDE = "sharing.collusion:collude"
-COMPARE_QUERY = "planning.compare:compare_query"
 DESIGN = "designs.design:design"
 LIFETIME = "sharing.lifetimes:lifetime"
 PLAN_EPSILON = "planning.one_report:plan_epsilon"
@@ -137,10 +136,6 @@ REQUIRE = meaning(DESIGN, "require", ", for example WH,CM")
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
 STEP = "The step of the grid; by default 1."
-Query = Annotated[str, described(COMPARE_QUERY, "query")]
-Records = Annotated[Number | None, described(COMPARE_QUERY, "records", "; with a file, as many as it has")]
-RecordLow = Annotated[Number | None, described(COMPARE_QUERY, "low")]
-RecordHigh = Annotated[Number | None, described(COMPARE_QUERY, "high")]
 OneSensitivity = Annotated[Number | None, described(DESIGN, "sensitivity")]
 Runs = Annotated[Number | None, described(COLLUDE, "runs")]
 SEED = described(COLLUDE, "seed")

@@ -69,11 +69,6 @@ class QuestionOptions:
             f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, gaussian (for a rho), or the file of a mechanism."
         ),
     ] = "auto"
-    purpose: Annotated[
-        str | None,
-        Parameter(help=meaning(QUESTION, "purpose", ": reading (the default) or adding")),
-    ] = None
-    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
     max_groups: Annotated[Number | None, entry(meaning(QUESTION, "max_groups"))] = None
     counted: Annotated[
         str,
@@ -99,14 +94,12 @@ class QuestionOptions:
             **statistic_arguments(self.count, self.sum, self.mean, self.share, self.weights),
             by=columns,
             domain=declared.Domain.read(self.domain, columns) if self.domain else None,
-            max_count=self.max_count,
             max_groups=self.max_groups,
             counted=self.counted,
             max_rows=self.max_rows,
             pool_other=self.pool_other,
             measure_totals=measure_of(self.measure_totals),
             mechanism=load(self.mechanism) if own else self.mechanism.replace("-", "_"),
-            purpose=self.purpose,
         )
 
 
@@ -130,9 +123,10 @@ class ReleaseOptions(QuestionOptions):
     def check(self, question: Question) -> None:
         """Refuse what could not be shown, before anything is charged."""
         from ..questions.margins import read_margins
+        from ..tables.ask.asked import check_adds_up
         from ..tables.publish.readings import Confidence
 
-        read_margins(listed(self.margins), question.by, question.domain)
+        check_adds_up(question, read_margins(listed(self.margins), question.by, question.domain))
         Confidence.of(self.confidence)
 
     def shown(self, made: Shown) -> Shown:

@@ -12,10 +12,6 @@ from .options import (
     Column,
     EpsilonText,
     Number,
-    Query,
-    RecordHigh,
-    RecordLow,
-    Records,
     entry,
     is_heading,
     place_of,
@@ -42,11 +38,18 @@ def sensitivity(
     file: Annotated[str | None, entry("A CSV file with a column of records; - for standard input.")] = None,
     /,
     *,
-    query: Query,
+    query: Annotated[
+        str,
+        entry(
+            'A query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as "quantile(0.9)".'
+        ),
+    ],
     column: Column = None,
-    low: RecordLow = None,
-    high: RecordHigh = None,
-    records: Records = None,
+    low: Annotated[Number | None, entry("The smallest value that a record can have.")] = None,
+    high: Annotated[Number | None, entry("The largest value that a record can have.")] = None,
+    records: Annotated[
+        Number | None, entry("The number of records, which is public; with a file, as many as it has.")
+    ] = None,
     at_least: Annotated[
         Number | None,
         entry("In place of --records: a lower bound of the number of records, which is all that is public."),

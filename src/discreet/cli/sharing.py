@@ -123,14 +123,10 @@ def compose(
             help="Instead of --delta: the epsilon whose delta is asked for.",
         ),
     ] = None,
-    of: Annotated[
-        Literal["one-count", "different-counts"],
-        Parameter(help="All reports about one count, or about different counts."),
-    ] = "one-count",
 ) -> Output:
     """Tell what k reports of a mechanism give away together.
 
-    As (epsilon, delta), with bounds on both sides: with a chance of delta the reports may tell more than epsilon.
+    As (epsilon, delta), never below the truth: with a chance of delta the reports may tell more than epsilon.
 
     delta is analysis: no release, level or charge rests on it.
 
@@ -139,14 +135,12 @@ def compose(
     from ..errors import DiscreetError
     from ..sharing.composition import DELTAS
     from ..sharing.composition import compose as make
-    from . import terminal
 
     if delta is not None and epsilon is not None:
         raise DiscreetError("--delta asks for an epsilon and --epsilon for a delta; give one of them.")
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
-    with terminal.progress("composing") as progress:
-        found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
-        return Output(document=found.to_dict(deltas, epsilons), view=found.view(deltas, epsilons))
+    found = make(load_procedure(mechanism), k)
+    return Output(document=found.to_dict(deltas, epsilons), view=found.view(deltas, epsilons))
 
 
 @command("json", "csv")

@@ -1,7 +1,6 @@
-"""Stopped by Ctrl+C: what was charged, stored and written until then, and what to do next.
+"""Stopped by Ctrl+C: what was written until then, and where to see what was charged.
 
-Files are written whole and charges in one transaction, so that there is always an answer. It is asked of the ledger itself, not
-of what the program last knew.
+Files are written whole and charges in one transaction. What became of a charge the ledger says, and not the program.
 """
 
 from __future__ import annotations
@@ -16,6 +15,9 @@ from types import FrameType
 from typing import Any
 
 CODE = 130
+_CHARGED = (
+    "What was charged until then stands: see discreet ledger history. A stored answer is given again free of charge."
+)
 _State = tuple[int, int, int] | None
 
 _begun = False
@@ -32,8 +34,6 @@ def heard(words: Sequence[str], to_the_end: bool = False) -> Iterator[None]:
     """
     global _begun, _asked, _target, _has_ledger
     _asked, _has_ledger = False, any(word.partition("=")[0] == "--ledger" for word in words)
-    if (standing := _standing()) is not None:
-        standing.forget()
     out = _out(words)
     _target = None if out is None else (out, _state(out))
     _begun = True
@@ -69,7 +69,7 @@ def said(to_the_end: bool = False) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         told = (
-            " ".join(filter(None, ("stopped.", _charged(), _written())))
+            " ".join(filter(None, ("stopped.", _CHARGED if _has_ledger else "", _written())))
             if _begun
             else "stopped before anything was done."
         )
@@ -84,20 +84,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     global _asked
     _asked = True
     raise KeyboardInterrupt
-
-
-def _standing() -> Any:
-    """What the ledger remembers, where one was opened."""
-    return sys.modules.get(f"{__package__.rpartition('.')[0]}.ledger.entries")
-
-
-def _charged() -> str:
-    """What stands in the ledger, where this command has one."""
-    standing = _standing()
-    last = None if standing is None else standing.last_charge()
-    if last is None:
-        return "Nothing was charged." if _has_ledger else ""
-    return str(last.stands())
 
 
 def _written() -> str:

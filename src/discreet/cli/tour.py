@@ -226,7 +226,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "published", "low", "high", "mechanism")
         say(
-            f"\nFour of {len(rows)} reports, from the smallest group to the largest (EM for small groups, geometric for large):"
+            f"\nFour of {len(rows)} reports, from the smallest group to the largest (geometric noise, printed within 0..n):"
         )
         if not quiet:
             terminal.print_rows(console, [{k: r[k] for k in columns} for r in some])
@@ -377,8 +377,8 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str, 
         "<h2>Totals by age (the groups add up to them)</h2>",
         rows_table(first.margins["age"], ["age"], "total", caption="people with asthma, by age"),
         f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
-        "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
-        "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
+        "<p>Every count was drawn with geometric noise. The dot is the printed number, fitted so that the groups add up to the "
+        "totals; the bar is an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
         rows_table(shown, ["district", "age"], "published", caption="people with asthma, by district and age"),
         "<h2>Totals by district</h2>",
         rows_table(first.margins["district"], ["district"], "total", caption="people with asthma, by district"),

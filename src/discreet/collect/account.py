@@ -47,7 +47,6 @@ class DatasetCharge:
 
     book: Book
     terms: Terms
-    terms_line: int  # of the history
     question: dict[str, Any]
     epsilon: Fraction
     max_rows: int
@@ -59,7 +58,7 @@ class DatasetCharge:
         """By the terms of the data set, before any data are read; and the table as it was admitted."""
         book = charged.book
         with book.consult(charged.dataset) as said:
-            terms, terms_line = said.terms, said.account.begun
+            terms = said.terms
         if terms.relation == "add-remove":
             raise ReleaseError(
                 f"In {show(charged.dataset)} it is private who is in the data, and the number of reports would "
@@ -76,7 +75,7 @@ class DatasetCharge:
             "unit": terms.unit,
         }
         epsilon = cost(request.mechanism, request.levels) * charged.max_rows
-        return cls(book, terms, terms_line, question, epsilon, charged.max_rows, admission, charged.fresh), table
+        return cls(book, terms, question, epsilon, charged.max_rows, admission, charged.fresh), table
 
     def begin(self, truth: PositionCounts) -> Answer | Pending:
         """The stored tally, or a charge that is on disk."""
@@ -88,7 +87,6 @@ class DatasetCharge:
             data=data,
             fresh=self.fresh,
             admission=self.admission,
-            terms=self.terms_line,
         )
 
     def finish(self, pending: Pending, reports: PositionCounts) -> None:

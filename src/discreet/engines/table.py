@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import TableInputError
 from .dates import Dates
 from .guard import Guarded
-from .held_file import HeldFile, held
+from .held_file import SEPARATORS, HeldFile, held
 from .plain import decoded
 from .reading import Reading
 from .sources import open_table, whole_table
@@ -58,9 +58,15 @@ class Table:
         """The same for more than one pass: a reader, which is used up by one, becomes a table."""
         return replace(self, what=whole_table(self.what))
 
+    def separated(self) -> Table:
+        """The same with the separator that the name of a text file says: another name of its bytes is no other reading of them."""
+        name = self.what.path if isinstance(self.what, HeldFile) else self.what if self.is_file else ""
+        mark = self.reading.separator or SEPARATORS.get(os.path.splitext(name)[1].lower())
+        return replace(self, reading=replace(self.reading, separator=mark))
+
     def read_as(self, admitted: Reading) -> Table:
         """The same as it was admitted. Whoever says how it is read must say the same."""
-        if self.reading not in (Reading(), admitted):
+        if self.reading != Reading() and self.separated().reading != admitted:
             raise TableInputError(
                 f"What was admitted is read as it was admitted ({admitted.options().strip() or 'as usual'}): leave out how to read "
                 "it, or admit it as another version. Nothing was charged."

@@ -8,8 +8,9 @@ from typing import Any
 
 from ..exact import arithmetic
 from ..present.views import Result, View
-from .chain import Terms
 from .periods import Period
+from .state import State
+from .terms import Terms, part_given
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +60,18 @@ class Balance(Result):
     def by_part(self) -> list[tuple[str, Fraction]]:
         """What each part has spent, those last that were never charged for themselves; nothing where there are no parts."""
         return [] if self.others is None else [*self.parts, ("(any other)", self.others)]
+
+
+def balance_of(state: State, part: object) -> Balance:
+    """What a data set has spent and left now, of a part or of the one that has spent most."""
+    terms, part = state.terms, part_given(state.terms, part)
+    budget, spent, pending = terms.budget, state.total(part), len(state.waiting)
+    found = state.periods(state.next_time(), part)
+    if part is not None or terms.parts is None or state.corrected:
+        return Balance(budget, spent, budget - spent, pending, found, part, delta=terms.delta)
+    by_part = tuple((each, state.total(each)) for each in state.parts)
+    others = state.total("")  # of a part without charges of its own: no part has this name
+    return Balance(budget, spent, budget - spent, pending, found, None, by_part, others, terms.delta)
 
 
 _LAST = ("without answer", "left by caps")  # columns about a whole data set

@@ -20,9 +20,8 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -34,60 +33,45 @@ from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.aliases import Rational
 from ..formats import VERSION
-from .accounts import account_row, names_of
-from .balances import Balance, Balances
+from .balances import Balance, Balances, balance_of
 from .chain import (
     START,
     STATED,
-    Account,
     Admission,
     Answer,
-    Entry,
+    DataSetRows,
     Head,
     Pending,
     Relation,
-    Terms,
-    admission_of,
-    audit,
-    bad,
     canonical,
     digest,
-    entries_of,
-    link_of,
     question_text,
     salted,
-    terms_of,
-    total_of,
 )
 from .entries import (
     Consulted,
-    agreed,
+    Row,
     answer_of,
     append,
-    balance_of,
-    charging,
     check_part,
-    keeping,
-    kept_answer,
-    lines_of,
-    read_admission,
-    report_of,
-    running_of,
+    insert,
+    names_of,
+    row_of,
+    rows_of,
+    state_of,
     store_answer,
     stored_answers,
-    time_of,
     words_given,
 )
 from .entries import charge as charge_line
-from .export import exported
-from .periods import Running
-from .places import name_of_place, opener
-from .prices import Price
+from .history import Entry, entries_of, exported
+from .postgres import Postgres
 from .promise import Promise, promise_of
-from .secret import Secret, fingerprint_of
-from .sqlite import near_ledger
-from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, REMOVING, Rows, Run, Store, storing
-from .terms import terms_given
+from .secret import Secret
+from .sqlite import Sqlite, near_ledger
+from .state import State, audit, spent_by_line
+from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Run, Store, storing
+from .terms import Price, Terms, terms_given
 
 if TYPE_CHECKING:
     from .spending import Paid
@@ -187,49 +171,21 @@ class Ledger:
         store = self._store()
         with store.transaction(CREATING, write=True) as run:
             store.inspect()  # a damaged index may hide a data set of this name
-            self._key(run)
+            self._secret.key(run, store.for_update)
             made = run(
-                "INSERT INTO discreet_data_set (name, budget, spent, salt, count, head) VALUES "
-                "(:name, :budget, '0/1', :salt, 0, :head) ON CONFLICT (name) DO NOTHING RETURNING name",
+                "INSERT INTO discreet_history (name, salt, count, head) VALUES (:name, :salt, 0, :head) "
+                "ON CONFLICT (name) DO NOTHING RETURNING name",
                 name=name,
-                budget=facts["budget"],
                 salt=salt,
                 head=START,
             )
-            account = Account(name, facts["budget"], "0/1", salt, 0, START)
             if made:
-                return terms_of(append(run, account, facts))
-            before = self._account(run, name, lock=True, removed=True)  # somebody else may be making it anew
-            if not before.removed:
-                known = agreed(run, before)
-                raise LedgerError(
-                    f"There is a data set {name!r} in {self.place} already: leave out create, and use it as it is. Its terms "
-                    f"stay: {known.words()}."
-                )
-            account = replace(self._changing(run, name, removed=True), budget=facts["budget"])
-            run("UPDATE discreet_data_set SET budget = :budget WHERE name = :name", budget=account.budget, name=name)
-            facts |= {"salt": salted(account.salt, "")}
-            return terms_of(append(run, account, facts, running=Running(begun=account.count + 1)))
-
-    def remove(self, name: str) -> Head:
-        """Remove a data set from which nothing was ever drawn, with its admitted versions; returns the end of its history.
-
-        The history keeps what was agreed and that it was removed, and goes on when a data set of this name is made anew. One that
-        was charged stays: what was drawn from it cannot be taken back, and a new budget for the same people would hide it.
-        """
-        with self._store().transaction(REMOVING, write=True) as run:
-            account = self._changing(run, name)
-            self._key(run, account)
-            spent = total_of(name, account.spent)
-            if spent:
-                raise LedgerError(
-                    f"{name!r} has spent {arithmetic.show_rational(spent)}, and what was drawn cannot be taken back. Nothing was "
-                    "removed: leave it as it is."
-                )
-            run("DELETE FROM discreet_admission WHERE name = :name", name=name)
-            running = replace(running_of(account, agreed(run, account)), removed=True)
-            told = append(run, account, {"kind": "removed"}, running=running)
-            return Head(told["number"], link_of(account.head, canonical(told)))
+                return append(store, State(name, salt), facts).terms
+            known = self._said(run, name).terms
+            raise LedgerError(
+                f"There is a data set {name!r} in {self.place} already: leave out create, and use it as it is. Its terms "
+                f"stay: {known.words()}."
+            )
 
     def note_admission(
         self,
@@ -255,46 +211,33 @@ class Ledger:
         told |= ({"codes": list(codes)} if codes else {}) | ({} if supersedes is None else {"supersedes": supersedes})
         text = canonical(told)
         salt = secrets.token_hex(16)
-        with self._store().transaction(ADMITTING, write=True) as run:
-            account = self._changing(run, name)
-            key, known = self._key(run, account), read_admission(run, name, version)
+        store = self._store()
+        with store.transaction(ADMITTING, write=True) as run:
+            said = self._changing(run, name)
+            state, known = said.state, said.admission(version)
             if known is not None:
-                same = known.fingerprint == fingerprint_of(key, "admitted", account.salt, known.number, data)
-                if same and (dict(known.reading), known.supersedes) == (dict(reading), supersedes):
+                same = (dict(known.reading), known.supersedes) == (dict(reading), supersedes)
+                if same and said.is_admitted(known, data):
                     return known
                 raise LedgerError(
                     f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file, read in "
-                    "another way, or not as this correction. Nothing was changed: give these data a new version. "
-                    "(While nothing was charged to the data set, "
-                    "`discreet ledger remove` takes back all of it, and it can be created anew.)"
+                    "another way, or not as this correction. Nothing was changed: give these data a new version."
                 )
-            given = agreed(run, account)
-            running = running_of(account, given)
-            if supersedes is not None:
-                if not arithmetic.encodable(supersedes) or read_admission(run, name, supersedes) is None:
-                    raise LedgerError(
-                        f"No version {arithmetic.show(supersedes)} of {name!r} was admitted, so none can correct it. Nothing was "
-                        "changed: name an earlier version with supersedes."
-                    )
-                running = replace(running, corrected=True)
-            check_part(given, running, None, parts_as)
-            fingerprint = fingerprint_of(key, "admitted", account.salt, account.count + 1, data)
+            if supersedes is None:
+                check_part(state, None, parts_as)
+            elif said.admission(supersedes) is None:
+                raise LedgerError(
+                    f"No version {arithmetic.show(supersedes)} of {name!r} was admitted, so none can correct it. Nothing was "
+                    "changed: name an earlier version with supersedes."
+                )
+            fingerprint = said.fingerprint("admitted", state.count + 1, data)
             facts: dict[str, Any] = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
             facts |= {} if supersedes is None else {"correction": True}
-            if parts_as is not None:
-                facts |= {"parts_as": dict(parts_as)}
-                running = running.having_read(parts_as)
-            line = append(run, account, facts, running=running)
-            run(
-                "INSERT INTO discreet_admission (name, number, version, salt, text) "
-                "VALUES (:name, :number, :version, :salt, :text)",
-                name=name,
-                number=line["number"],
-                version=version,
-                salt=salt,
-                text=text,
-            )
-            return admission_of(name, line["number"], canonical(line), salt, text)
+            facts |= {} if parts_as is None else {"parts_as": dict(parts_as)}
+            after = append(store, state, facts)
+            insert(run, "admission", name=name, number=after.count, version=version, salt=salt, text=text)
+            known_by = dict(reading), tuple(columns), fingerprint, tuple(codes), supersedes
+            return Admission(name, version, after.count, after.when, *known_by)
 
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
@@ -306,11 +249,6 @@ class Ledger:
         with self.consult(name) as said:
             return said.admissions()
 
-    def is_admitted(self, admission: Admission, data: str) -> bool:
-        """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
-        with self.consult(admission.name) as said:
-            return said.is_admitted(admission, data)
-
     def begin(
         self,
         name: str,
@@ -321,7 +259,6 @@ class Ledger:
         data: str,
         fresh: bool = False,
         admission: int | None = None,
-        terms: int | None = None,
         what: str = "",
         part: str | None = None,
         parts_as: Mapping[str, Any] | None = None,
@@ -329,7 +266,6 @@ class Ledger:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
-        `terms` is the line of the terms that were consulted: where others hold by now, nothing is charged.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
         `part` is the one that is charged, where the question was asked of its rows alone; else all of them are. Of data that were
         not admitted `parts_as` says how they read the column of parts.
@@ -346,33 +282,26 @@ class Ledger:
         if not arithmetic.encodable(what):
             raise LedgerError("what must be a text of valid characters, without NUL. Nothing was charged.")
         asked = question_text(question)
-        with self._store().transaction(CHARGING, write=True) as run:
-            account = self._changing(run, name)
-            if terms not in (None, account.begun):
-                raise LedgerError(
-                    f"{name!r} was removed and made anew while this was asked. Nothing was charged: ask again under its new terms."
-                )
-            question_digest = digest(account, "question", asked)
-            fingerprint = partial(fingerprint_of, self._key(run, account), "data", account.salt, data=data)
-            others = False
-            for line, known, answer in stored_answers(run, account, asked):
+        store = self._store()
+        with store.transaction(CHARGING, write=True) as run:
+            said, others = self._changing(run, name), False
+            state, fingerprint = said.state, partial(said.fingerprint, "data", data=data)
+            for line, known, answer in stored_answers(run, state, asked):
                 same = admission is not None and known.get("admission") == admission
                 if same or known.get("fingerprint") == fingerprint(line):
                     return answer()
                 others = True
-            kept = kept_answer(run, account, self.place, question_digest, fingerprint)
-            if kept is not None:
-                return kept
             if others and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered from other data than these (or from the same data in "
                     "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
-            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint(account.count + 1)}
+            facts: dict[str, Any] = {"question": digest(state.salt, "question", asked)}
+            facts |= {"fingerprint": fingerprint(state.count + 1)}
             facts |= {} if admission is None else {"admission": admission}
             facts |= {} if part is None or parts_as is None else {"parts_as": dict(parts_as)}
-            return charging(Pending(name, charge_line(run, account, price, facts, what, part)), self._make)
+            return Pending(name, charge_line(store, state, price, facts, what, part))
 
     def charge(
         self,
@@ -411,60 +340,41 @@ class Ledger:
     def note_charge(self, name: str, price: Price, what: str, *, basis: str, part: str | None = None) -> Pending:
         """Write a charge for something else than a question: drawn by a mechanism, or stated by whoever drew it elsewhere."""
         words = words_given(what)
-        with self._store().transaction(CHARGING, write=True) as run:
-            account = self._changing(run, name)
-            self._key(run, account)
-            line = charge_line(run, account, price, {"basis": basis, "question": ""}, words, part)
-            return charging(Pending(name, line), self._make)
+        store = self._store()
+        with store.transaction(CHARGING, write=True) as run:
+            said = self._changing(run, name)
+            self._secret.proved(said.proof)  # which every charge needs
+            return Pending(name, charge_line(store, said.state, price, {"basis": basis, "question": ""}, words, part))
 
     @contextmanager
     def consult(self, name: str) -> Iterator[Consulted]:
         """What the ledger says of a data set, all of it read in one transaction, which lasts as long as the block."""
         with self._store().transaction() as run:
-            account = self._account(run, name)
-            yield Consulted(account, agreed(run, account), self._secret, run)
-
-    def stored(self, name: str, question: Mapping[str, Any], admission: int) -> Answer | None:
-        """The stored answer of a question about an admitted version; None when there is none."""
-        with self.consult(name) as said:
-            return said.stored(question, admission)
+            yield self._said(run, name)
 
     def charges_of(self, name: str, question: Mapping[str, Any]) -> list[int]:
         """The lines that charged for a question and were answered."""
-        text = question_text(question)
-        with self._store().transaction() as run:
-            return [charge for charge, *_ in stored_answers(run, self._account(run, name), text)]
+        with self.consult(name) as said:
+            return [charge for charge, *_ in stored_answers(said.run, said.state, question_text(question))]
 
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
 
-        A charge has one answer: a second one is refused, so that nobody draws until a draw pleases. Where storing fails
-        (a full disk, a lost connection), show nothing, and call again with the same two when the cause is gone, or ask the
-        same question about the same data in this process: `begin` then stores what was not stored, and gives it.
+        A charge has one answer: a second one is refused, so that nobody draws until a draw pleases. Where storing fails (a full
+        disk, a lost connection), show nothing: the charge stands without an answer, and asking again is charged again.
         """
         if not isinstance(pending, Pending):
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
-        name = pending.name
         if not arithmetic.encodable(answer):
             raise LedgerError("An answer must be a text of valid characters, without NUL. Nothing was stored.")
-        with (
-            keeping(self.place, pending, answer),
-            self._store().transaction(storing(name, pending.charge), write=True) as run,
-        ):
-            return store_answer(run, self._changing(run, name), pending.charge, answer)
-
-    @contextmanager
-    def room(self, size: int) -> Iterator[None]:
-        """Reserve room on the disk for an answer of `size` letters while it is charged for and drawn: otherwise a full disk
-        would take one charge after the other. Where there is no room, nothing is charged."""
-        with self._store().room(size, CHARGING):
-            yield
+        store = self._store()
+        with store.transaction(storing(pending.name, pending.charge), write=True) as run:
+            return store_answer(store, self._changing(run, pending.name).state, pending.charge, answer)
 
     def answer(self, name: str, charge: int) -> Answer | None:
         """The stored answer of a charge, as it was committed to; None where there is none."""
-        with self._store().transaction() as run:
-            self._account(run, name)
-            return answer_of(run, name, charge) if type(charge) is int and 0 < charge < 2**63 else None
+        with self.consult(name) as said:
+            return answer_of(said.run, name, charge) if type(charge) is int and 0 < charge < 2**63 else None
 
     def datasets(self) -> list[str]:
         """The names of all data sets."""
@@ -473,58 +383,46 @@ class Ledger:
 
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
-        with self._store().transaction() as run:
-            return agreed(run, self._account(run, name))
+        with self.consult(name) as said:
+            return said.terms
 
     def balance(self, name: str, part: str | None = None) -> Balance:
-        """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
-        computes them anew. Where its terms declare parts, of one of them, or of the one that has spent most."""
-        with self._store().transaction() as run:
-            account = self._account(run, name)
-            answers, admitted = (
-                int(run(f"SELECT count(*) FROM {table} WHERE name = :name", name=name)[0][0])
-                for table in ("discreet_answer", "discreet_admission")
-            )
-            terms, when = agreed(run, account), time_of(run, account)
-        return balance_of(account, terms, when, admitted + 2 * answers, part)
+        """What a data set has spent and has left, in all and in the periods of now. Where its terms declare parts, of one of them,
+        or of the one that has spent most."""
+        with self.consult(name) as said:
+            return balance_of(said.state, part)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
         names = self.datasets() if name is None else [name]
         return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
 
-    def promise(self, name: str, *, unit_is: str = "person") -> Promise:
-        """A page for whoever must answer for a data set: the whole budget in odds, what is spent, pacing, what is not promised.
-        `unit_is` is the page's word for what one id of the data set stands for, such as household."""
-        return promise_of(self.terms(name), self.balance(name), self.history(name), unit_is)
+    def promise(self, name: str) -> Promise:
+        """A page for whoever must answer for a data set: the whole budget in odds, what is spent, pacing, what is not promised."""
+        return promise_of(self.terms(name), self.balance(name), self.history(name))
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
         with self._store().transaction() as run:
-            account = self._account(run, name, removed=True)
-        return Head(account.count, account.head)
+            return row_of(run, name, self.place).head
 
     def history(self, name: str) -> list[Entry]:
         """Every line of a data set with what was asked in words, oldest first, as it stands; `verify` says whether to
         believe it."""
-        _, rows, _, admissions, words = self._read(name)
-        return entries_of(name, rows, admissions, words)
+        return entries_of(self._rows(name))
 
-    def drawn(self, name: str, line: int) -> dict[str, Any] | None:
-        """The report that was drawn for a charge made with `spend`, as it was stored; None where there is none."""
-        if type(line) is not int:
-            raise LedgerError("A charge is identified by the number of its line, as history lists it.")
-        with self._store().transaction() as run:
-            self._account(run, name)
-            return report_of(run, name, line)
+    def spent_by_line(self, name: str, part: str | None = None) -> list[Fraction]:
+        """What counted as spent after each line: for a part, or else for the one that had spent most."""
+        return spent_by_line(self._rows(name), part)
 
     def verify(self, name: str, head: Head | None = None) -> Head:
-        """Check every line and total of a data set, and return its head; the first bad line is named in a LedgerError.
+        """Check every line, and return the head; the first bad line is named in a LedgerError.
 
-        Hashes, salted commitments, totals, one answer at most for each charge, and no charge beyond the budget or a cap. With a
-        `head` that was kept elsewhere also that all lines up to it are still there, and are the same.
+        Hashes, salted commitments, one answer at most for each charge, and no charge beyond the budget or a cap. With a `head`
+        that was kept elsewhere also that all lines up to it are still there, and are the same.
         """
-        return audit(*self._read(name), head)
+        state = audit(self._rows(name), head)
+        return Head(state.count, state.head)
 
     def export(self, name: str, *, words: bool = False, published: Collection[int] = ()) -> dict[str, Any]:
         """The history for others to check, without answers, questions and salts; its hashes can be computed anew.
@@ -532,7 +430,7 @@ class Ledger:
         With `words`, what each line was about as well, with the salt that opens its digest. `published` are charges whose answers
         were published as they are stored: their lines get the salt that opens the commitment to the answer, for whoever has it.
         """
-        return exported(*self._read(name), words, published)
+        return exported(self._rows(name), words, published)
 
     def _store(self) -> Store:
         if self._closed:
@@ -543,36 +441,53 @@ class Ledger:
             self._stores.add(store)
         return store
 
-    def _key(self, run: Run, account: Account | None = None) -> bytes:
-        """The secret of this ledger, which every charge needs."""
-        return self._secret.key(run, self._store().for_update, "" if account is None else account.proof)
+    def _changing(self, run: Run, name: str) -> Consulted:
+        """What the ledger says of a data set, which is locked until the transaction ends.
 
-    def _changing(self, run: Run, name: str, *, removed: bool = False) -> Account:
-        """A data set's row, locked until the transaction ends.
-
-        A file is only as good as the last journal beside it was (sqlite.py): before a connection changes a data set for
-        the first time, all of its history is audited, and before every change the end of it.
+        A file is only as good as the last journal beside it was (sqlite.py): before a connection changes a data set for the
+        first time, the whole file is checked, and all rows of the data set.
         """
         store = self._store()
         # before the row is looked for, which a damaged index hides
         audited = name not in store.inspected and store.inspect()
-        account = self._account(run, name, lock=True, removed=removed)
+        row = row_of(run, name, self.place, store.for_update)
         if audited:
-            audit(account, *lines_of(run, name), None)
-            store.inspected.add(name)
-        elif not account.first:
-            bad(name, 1, "is missing")
-        elif [(number, link) for number, _, link in account.end] != [(account.count, account.head)]:
-            bad(name, account.count, "is not where the data set's row says that its history ends")
-        return account
+            store.states[name] = audit(rows_of(run, row), None)
+        store.inspected.add(name)
+        return self._followed(run, row)
 
-    def _account(self, run: Run, name: str, *, lock: bool = False, removed: bool = False) -> Account:
-        """A data set's row; that of one that was removed only for whoever asks for its history, or makes it anew."""
-        return account_row(run, name, self.place, self._store().for_update if lock else "", removed=removed)
+    def _said(self, run: Run, name: str) -> Consulted:
+        return self._followed(run, row_of(run, name, self.place))
 
-    def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
+    def _followed(self, run: Run, row: Row) -> Consulted:
+        """What the lines of a data set say; what this connection knows of them is followed from there on."""
+        states = self._store().states
+        states[row.name] = state_of(run, row, states.get(row.name))
+        return Consulted(states[row.name], self._secret, row.proof, run)
+
+    def _rows(self, name: str) -> DataSetRows:
         with self._store().transaction() as run:
-            return self._account(run, name, removed=True), *lines_of(run, name)
+            return rows_of(run, row_of(run, name, self.place))
+
+
+def opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
+    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
+    text = name_of_place(place)
+    if text.startswith(("postgresql://", "postgres://")):
+        return lambda: Postgres(text, patience)
+    if "://" in text:
+        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
+    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
+    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
+    return lambda: Sqlite(text, real, patience, make=next(first, False))
+
+
+def name_of_place(place: Any) -> str:
+    """The file's name or the address, as somebody gave it."""
+    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
+        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
+    return text
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Amounts of a budget, caps on what may be spent of it in a month, a quarter or a year, and sums by parts that share nobody.
+"""Amounts of a budget, caps on what may be spent of it in a month, a quarter or a year, and the names of parts.
 
 A ledger keeps amounts as texts 'p/q' of a limited length, so that sums stay exact and short. Caps pace spending and promise no
-privacy. Parts do: a person is in one of them, so that the largest sum counts (docs/theory/basics.md).
+privacy.
 
 Time is UTC, and never runs backwards: the time of a line is the later of the clock and the line before it. So a clock
 that is set back opens neither an earlier period nor the same one twice; a clock that ran ahead is believed until the
@@ -10,12 +10,12 @@ true time has caught up.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from ..errors import LedgerError
@@ -24,7 +24,7 @@ from ..exact.written import misread
 from ..present.views import Result, View
 
 _PART_BITS = 256  # of the numerator and denominator of a budget or charge
-TOTAL_BITS = 4096  # of those of a running total, which odd denominators make grow
+TOTAL_BITS = 4096  # of those of a sum, which odd denominators make grow
 _RATIONAL = re.compile(r"(0|[1-9]\d{0,1300})/([1-9]\d{0,1300})", re.ASCII)
 MONTHS = {
     "year": 12,
@@ -32,7 +32,6 @@ MONTHS = {
     "month": 1,
 }  # the longest first: who has used up a year gains nothing from a new month
 Caps = tuple[tuple[str, Fraction], ...]
-PeriodSums = tuple[tuple[str, str, Fraction], ...]  # kind and name of a period, and its sum
 _LONGEST_PART = 200  # characters of a part's name
 _WHOLE = re.compile(r"(?:\+|(-))?0*(\d+)(?:\.0*)?", re.ASCII)
 
@@ -46,7 +45,12 @@ def rational_text(value: Fraction) -> str:
 
 def rational(text: object) -> Fraction | None:
     """The same read back; None when it is anything else."""
-    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    return _rational(text) if isinstance(text, str) else None
+
+
+@lru_cache(1024)  # the lines of a history repeat a few amounts
+def _rational(text: str) -> Fraction | None:
+    match = _RATIONAL.fullmatch(text)
     return None if match is None else Fraction(int(match[1]), int(match[2]))
 
 
@@ -189,135 +193,3 @@ def may_be_part(part: str, kind: object) -> bool:
         case "number":
             return re.fullmatch(r"-?\d+", part, re.ASCII) is not None
     return True
-
-
-def parts_words(column: object) -> str:
-    """That each value of a column is a part."""
-    return f"parts by {column}, each with this budget"
-
-
-@dataclass(frozen=True)
-class Running:
-    """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
-    charge, for each cap, and how many charges were stated by somebody and drawn elsewhere. Also the line that holds its terms,
-    which is not the first one of a data set that was removed and made anew, and whether it is removed now.
-
-    Where the terms declare parts, `spent` is of charges for all of them, and `parts` of those for one; what counts for a part
-    is the sum of both, and the row's own sum is the largest of these. Once a version was admitted as a correction, which may move
-    people from part to part, every charge is one for all of them (docs/theory/basics.md)."""
-
-    spent: PeriodSums = ()
-    stated: int = 0
-    begun: int = 1
-    removed: bool = False
-    parts: Mapping[str, tuple[Fraction, PeriodSums]] = field(
-        default_factory=dict
-    )  # of each its sum, and those of periods
-    corrected: bool = False
-    parts_as: Mapping[str, Any] | None = None  # how the column of parts was read first
-
-    @property
-    def most(self) -> Fraction:
-        """The largest sum of charges for a single part."""
-        return max((total for total, _ in self.parts.values()), default=Fraction(0))
-
-    @classmethod
-    def of(cls, text: str, caps: Caps | None) -> Running | None:
-        """As a row has it; None where it cannot be read, or has sums for periods without caps (where the caps are known)."""
-        try:
-            told = dict(json.loads(text))
-            stated, begun, removed = told.pop("stated", 0), told.pop("begun", 1), told.pop("removed", False)
-            read = {p: (rational(sums.pop("spent")), _period_sums(sums)) for p, sums in told.pop("parts", {}).items()}
-            corrected, parts_as = told.pop("corrected", False), told.pop("parts_as", None)
-            sums = _period_sums(told)
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return None
-        parts = {part: (x, s) for part, (x, s) in read.items() if x is not None}
-        found = cls(sums, stated, begun, removed, parts, corrected, parts_as)
-        known = (
-            (type(stated), type(begun), type(removed), type(corrected)) == (int, int, bool, bool)
-            and begun > 0
-            and {kind for each in (sums, *(s for _, s in parts.values())) for kind, *_ in each}
-            <= {kind for kind, _ in (caps if caps is not None else MONTHS.items())}
-        )
-        return found if known and found.text == text else None
-
-    @property
-    def text(self) -> str:
-        told = _written_sums(self.spent)
-        parts = {part: {"spent": rational_text(x), **_written_sums(sums)} for part, (x, sums) in self.parts.items()}
-        told |= {"parts": parts} if parts else {}
-        told |= {"corrected": True} if self.corrected else {}
-        told |= {} if self.parts_as is None else {"parts_as": self.parts_as}
-        told |= {"stated": self.stated} if self.stated else {}
-        told |= {"begun": self.begun} if self.begun != 1 else {}
-        told |= {"removed": True} if self.removed else {}
-        return json.dumps(told, sort_keys=True, separators=(",", ":"))
-
-    def reads_alike(self, parts_as: Mapping[str, Any] | None) -> bool:
-        """Is this the way in which the column of parts was read first? Once a correction was admitted, any way is good."""
-        return self.corrected or self.parts_as is None or parts_as == self.parts_as
-
-    def having_read(self, parts_as: Mapping[str, Any] | None) -> Running:
-        """The totals when a line says how the column of parts was read."""
-        return self if parts_as is None or self.parts_as is not None else replace(self, parts_as=dict(parts_as))
-
-    def periods(self, caps: Caps, when: str, part: str | None = None) -> tuple[Period, ...]:
-        """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one. Of a part, or else of the one
-        that has spent most in each."""
-        asked = (
-            self.parts.values() if part is None or self.corrected else [self.parts[part]] if part in self.parts else []
-        )
-        own = [sums for _, sums in asked]
-        found = []
-        for kind, cap in caps:
-            name = name_of(kind, when)
-            spent = _sum_in(self.spent, kind, name) + max((_sum_in(sums, kind, name) for sums in own), default=0)
-            found.append(Period(kind, name, cap, spent, next_of(kind, when)))
-        return tuple(found)
-
-    def counted(self, spent: Fraction, part: str | None) -> Fraction:
-        """What counts for a part of `spent`, the largest of these sums: that itself for no part in particular, and after a
-        correction for any."""
-        return (
-            spent if part is None or self.corrected else spent - self.most + self.parts.get(part, (Fraction(0), ()))[0]
-        )
-
-    def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool, part: str | None = None) -> Running:
-        """The totals after one more charge, for a part or for all."""
-        count = self.stated + stated
-        if part is None or self.corrected:
-            return replace(self, spent=_moved(self.spent, caps, when, epsilon), stated=count)
-        total, sums = self.parts.get(part, (Fraction(0), ()))
-        own = (total + epsilon, _moved(sums, caps, when, epsilon))
-        return replace(self, stated=count, parts={**self.parts, part: own})
-
-
-def _period_sums(told: Mapping[str, Any]) -> PeriodSums:
-    """Sums of periods as a row has them; what is no rational is left out, and the row then differs from what is written anew."""
-    read = ((kind, name, rational(total)) for kind, (name, total) in told.items())
-    return tuple((kind, name, total) for kind, name, total in read if total is not None)
-
-
-def _written_sums(sums: PeriodSums) -> dict[str, Any]:
-    return {kind: [name, rational_text(total)] for kind, name, total in sums}
-
-
-def _sum_in(sums: PeriodSums, kind: str, name: str) -> Fraction:
-    return next((total for k, n, total in sums if (k, n) == (kind, name)), Fraction(0))
-
-
-def _moved(sums: PeriodSums, caps: Caps, when: str, epsilon: Fraction) -> PeriodSums:
-    names = ((kind, name_of(kind, when)) for kind, _ in caps)
-    return tuple(sorted((kind, name, _sum_in(sums, kind, name) + epsilon) for kind, name in names))
-
-
-def begun_and_removed(text: str) -> tuple[int, bool]:
-    """The line that holds a data set's terms, and whether it was removed, of the totals of its row. Those that cannot be read
-    are refused elsewhere, by whoever needs them all."""
-    try:
-        told = json.loads(text)
-        begun, removed = told.get("begun", 1), told.get("removed", False)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return 1, False
-    return (begun if type(begun) is int and begun > 0 else 1), removed is True

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import LedgerError, MissingExtraError
 from .secret import configuration
-from .stores import FULL, LOCKED, Rows, Store, Unusable, single
+from .stores import FULL, LOCKED, OTHER, TABLES, Rows, Store, Unusable, single
 
 
 @final
@@ -61,19 +61,20 @@ class Postgres(Store):
         if self.run("SHOW fsync") != [("on",)]:
             raise Unusable("runs with fsync = off: a charge could be lost. Turn fsync on first.")
 
-    def settled(self, write: bool) -> bool:
-        return True  # nobody else changes the settings of this connection
+    def check(self, write: bool) -> None:
+        pass  # nobody else changes the settings of this connection
 
     def inspect(self) -> bool:
         return False  # the server recovers by itself, and nothing of it lies about
 
     def version(self) -> int | None:
         # asked of the catalogue's rows: to_regclass may answer from a cache that another process made stale
-        if not self.run(
-            "SELECT 1 FROM pg_catalog.pg_tables "
-            "WHERE tablename = 'discreet_ledger' AND schemaname = ANY (current_schemas(false))"
-        ):
+        asked = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = ANY (current_schemas(false))"
+        names = {name for (name,) in self.run(asked)}
+        if "discreet_ledger" not in names:
             return None
+        if not names >= TABLES:
+            raise Unusable(OTHER)
         return single(self.run("SELECT version FROM discreet_ledger"))
 
     def begin_install(self) -> None:

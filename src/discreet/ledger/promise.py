@@ -7,7 +7,6 @@ set stand there word by word (tests/ledger/test_promise.py).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
@@ -16,13 +15,14 @@ from typing import Any
 
 import flint
 
-from ..errors import LedgerError
-from ..exact.arithmetic import ball, certified_ceil, float_above, show, show_above, show_amount, show_delta
+from ..exact.arithmetic import ball, certified_ceil, float_above, show_above, show_amount, show_delta
 from ..exact.concentrated import epsilon_above
 from ..present.views import Result, View
 from .balances import Balance
-from .chain import STATED, Entry, Terms
+from .chain import STATED
+from .history import Entry
 from .periods import MONTHS
+from .terms import Terms
 
 HEADINGS = (
     "What is promised",
@@ -87,20 +87,6 @@ NOT_PROMISED = (
     "Other ways: data can leak through logs, letters or people who talk; that is not counted here.",
     "That epsilon is small enough: that is a decision, not a theorem.",
 )
-PERSON_WORD = "person"
-_UNITS = (
-    ("The privacy unit, called a person here,", "One {one}"),
-    ("one person", "one {one}"),
-    ("a person", "{a}"),
-    ("somebody who is known", "{a} that is known"),
-    ("whether they took part", "whether it took part"),
-    ("Several persons: a group of k people", "Several {many}: a group of k {many}"),
-    ("with or without them", "with or without it"),
-    ("from the same people", "from the same {many}"),
-    ("the same people under", "the same {many} under"),
-    ("belongs to the people and", "belongs to the {many} and"),
-)
-_AN = re.compile(r"(?!uni(?!n)|use|eu|one)[aeiou]|hour|heir", re.IGNORECASE)  # by how it is spoken: an hour, a user
 BEFORE = tuple(Fraction(x) for x in ("1/100", "1/10", "1/2"))  # how sure somebody may be beforehand
 _LARGE = tuple((Decimal(10) ** k, name) for k, name in ((12, "trillion"), (9, "billion"), (6, "million")))
 _FLOATS = 700  # e^x is a float up to here
@@ -208,24 +194,12 @@ class Odds:
 class Promise(Result):
     """What is promised to the people in a data set, with its numbers: the whole budget first, caps second, and where it ends.
 
-    `stated` is what was charged for reports that were drawn elsewhere, as somebody stated; `unit_is` the word for what one id
-    stands for, such as household.
+    `stated` is what was charged for reports that were drawn elsewhere, as somebody stated.
     """
 
     terms: Terms
     balance: Balance
     stated: Fraction = Fraction(0)
-    unit_is: str = PERSON_WORD  # what one value of the id column is
-
-    def __post_init__(self) -> None:
-        if self.unit_is == PERSON_WORD:
-            return
-        is_word = isinstance(self.unit_is, str) and re.fullmatch(r"[^\W\d_][\w -]{0,39}", self.unit_is)
-        if not is_word or self.terms.unit is None:
-            raise LedgerError(
-                f"unit_is = {show(self.unit_is)} is not what one id stands for: write a word or two, such as household, for a data "
-                "set that names a column of ids."
-            )
 
     def definition(self) -> list[str]:
         """Differential privacy in one sentence, and who and what is protected in this data set."""
@@ -290,11 +264,9 @@ class Promise(Result):
         return [NOT_PROMISED[0], f"{columns}: {public}.", *NOT_PROMISED[1:-1], stated, small]
 
     def sections(self) -> dict[str, list[str]]:
-        """Every heading with its sentences, in the order in which they are read; of units where these are not persons."""
+        """Every heading with its sentences, in the order in which they are read."""
         adds_up = ADDS_UP if self.terms.delta is None else ADDS_UP_RHO
         texts = [self.definition(), self.whole(), self.pacing(), list(adds_up), self.limits()]
-        if self.unit_is != PERSON_WORD:
-            texts = [[_of_units(text, self.unit_is) for text in some] for some in texts]
         return dict(zip(HEADINGS, texts, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -302,9 +274,7 @@ class Promise(Result):
         that one person is in the data, and after twice as much what is true of somebody who is known to be."""
         ends = "" if self.terms.delta is None else f", {ENDS_HERE}"
         spent = [("the whole budget", self.balance.budget), (f"what is spent so far{ends}", self.balance.spent)]
-        known = (
-            f"facts about {'somebody' if self.unit_is == PERSON_WORD else _a(self.unit_is)} known to be in the data: "
-        )
+        known = "facts about somebody known to be in the data: "
         twice = "twice " if self.terms.delta is None else "two changes, "
         changes = [(1, ""), (2, f"{known}{twice}")][: 1 + self._twice]
         return [
@@ -351,32 +321,7 @@ class Promise(Result):
         return page(f"{self.terms.name}: what is promised", body)
 
 
-def _of_units(text: str, word: str) -> str:
-    """A sentence about persons as one about units: an id may be that of a household."""
-    for person, unit in _UNITS:
-        text = text.replace(person, unit.format(one=word, a=_a(word), many=_many(word)))
-    return text
-
-
-def _a(word: str) -> str:
-    """One of them, with its article.
-
-    >>> _a("apartment"), _a("household"), _a("user")
-    ('an apartment', 'a household', 'a user')
-    """
-    return f"{'an' if _AN.match(word) else 'a'} {word}"
-
-
-def _many(word: str) -> str:
-    """Several of them.
-
-    >>> [_many(word) for word in ("household", "community", "survey", "business", "branch")]
-    ['households', 'communities', 'surveys', 'businesses', 'branches']
-    """
-    return re.sub(r"(?<=[^aeiou])y$", "ie", re.sub(r"(s|x|z|ch|sh)$", r"\1e", word)) + "s"
-
-
-def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry], unit_is: str = PERSON_WORD) -> Promise:
+def promise_of(terms: Terms, balance: Balance, history: Sequence[Entry]) -> Promise:
     """The page of a data set, by what its ledger says."""
     stated = (entry.charged or Fraction(0) for entry in history if entry.facts.get("basis") == STATED)
-    return Promise(terms, balance, sum(stated, Fraction(0)), unit_is)
+    return Promise(terms, balance, sum(stated, Fraction(0)))

@@ -43,19 +43,14 @@ class Secret:
     def __repr__(self) -> str:
         return f"Secret({str(self.path)!r})"
 
-    def key(self, run: Run, for_update: str, proof: str = "") -> bytes:
-        """The secret, once the ledger's proof of it holds; made here for a ledger that has none yet. `proof` is the ledger's, where
-        it was read before."""
-        asked = "SELECT proof FROM discreet_ledger"
-        if not proof:
-            ((proof,),) = run(asked)
-        if not proof:  # none yet: one transaction alone makes it
-            ((proof,),) = run(asked + for_update)
-        if not proof:
-            self._key = _read(self.path) or _make(self.path)
-            run("UPDATE discreet_ledger SET proof = :proof", proof=_proof(self._key))
-            return self._key
-        return self.proved(proof)
+    def key(self, run: Run, for_update: str) -> bytes:
+        """The secret, once the ledger's proof of it holds; made here for a ledger that has none yet."""
+        ((proof,),) = run(f"SELECT proof FROM discreet_ledger{for_update}")  # one transaction alone makes it
+        if proof:
+            return self.proved(proof)
+        self._key = _read(self.path) or _make(self.path)
+        run("UPDATE discreet_ledger SET proof = :proof", proof=_proof(self._key))
+        return self._key
 
     def proved(self, proof: str) -> bytes:
         """The secret of which this is the proof; a missing one, or another, is refused."""

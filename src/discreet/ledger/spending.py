@@ -8,13 +8,12 @@ made for more: the larger of the two counts, unless `change` says how far one pe
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import threading
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -26,35 +25,24 @@ from ..exact.neighbours import Neighbours
 from ..exact.rho import pure_rho
 from ..formats import VERSION
 from ..mechanism import Mechanism, mechanism_of
-from .chain import SPENT, Answer, Pending, canonical
-from .prices import Price
+from .chain import SPENT, Pending, canonical
+from .terms import Price
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
 
 FORMAT = "discreet-draw"
-
-
-class Book(Protocol):
-    """What paying needs of a ledger: to charge, to store, and to say what is stored."""
-
-    def note_charge(self, name: str, price: Price, what: str, *, basis: str, part: str | None = None) -> Pending: ...
-
-    def finish(self, pending: Pending, answer: str) -> Answer: ...
-
-    def drawn(self, name: str, line: int) -> dict[str, Any] | None: ...
 
 
 @final
 class Paid:
     """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
 
-    def __init__(self, ledger: Book, dataset: str, price: Price, what: str, part: str | None = None) -> None:
+    def __init__(self, ledger: Ledger, dataset: str, price: Price, what: str, part: str | None = None) -> None:
         self.dataset, self.price, self.what, self.part = dataset, price, what, part
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
-        self._process, self._over = os.getpid(), False
-        self._drawn: tuple[object, str, Any] | None = (
-            None  # mechanism, what is stored, report: not to be shown before that
-        )
-        self._shown = False
+        self._process, self._drawn, self._over = os.getpid(), False, False
 
     def __repr__(self) -> str:
         line = "not charged yet" if self._pending is None else f"line {self._pending.charge}"
@@ -85,38 +73,25 @@ class Paid:
         """The report for one true value, once: drawn after the charge is on disk, stored before it is returned.
 
         What is refused (a mechanism that the charge does not cover, a value outside its inputs) draws nothing, and the
-        charge can still be used. Where storing failed, calling again with the same mechanism stores the same report.
+        charge can still be used. Where storing failed, nothing is shown, and the charge stands without a report.
         `change` is how far one person moves the value at most, where that is not 1.
         """
-        if (
-            self._process != os.getpid()
-        ):  # asked without the lock, which a thread of the parent may have held at the fork
+        if self._process != os.getpid():  # asked without the lock, which a thread may have held at the fork
             raise LedgerError(
                 f"{self._stands}, for the process that made it and not for its children. Call spend in each."
             )
         with self._lock:
             pending = self._usable()
-            if self._drawn is None:
-                m = _checked(mechanism, value)
-                covers(self.price, m, change)
-                law = _digest(m)  # everything that may fail comes first
-                self._drawn = (m, "", None)  # whatever happens from here on, there is no second draw
-                try:
-                    report = m.sample(value, clamp=clamp)
-                except DiscreetError:  # refused before anything was drawn
-                    self._drawn = None
-                    raise
-                self._drawn = (m, _text(law, m, report), report)
-            drawn_by, text, report = self._drawn
-            if drawn_by is not mechanism or not text:
-                raise LedgerError(
-                    f"{self._stands}, and a report was drawn for it. Call spend again, which is charged again."
-                )
-            if self._ledger.drawn(self.dataset, pending.charge) != json.loads(
-                text
-            ):  # else an earlier attempt stored it
-                self._ledger.finish(pending, text)
-            self._shown = True
+            m = _checked(mechanism, value)
+            covers(self.price, m, change)
+            law = _digest(m)  # everything that may fail comes first
+            self._drawn = True  # whatever happens from here on, there is no second draw
+            try:
+                report = m.sample(value, clamp=clamp)
+            except DiscreetError:  # refused before anything was drawn
+                self._drawn = False
+                raise
+            self._ledger.finish(pending, _text(law, m, report))
             return report
 
     @property
@@ -128,8 +103,8 @@ class Paid:
             raise LedgerError(
                 "Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it."
             )
-        if self._shown:
-            raise LedgerError(f"{self._stands}, and its report was given. Call spend again, which is charged again.")
+        if self._drawn:
+            raise LedgerError(f"{self._stands}, and its report was drawn. Call spend again, which is charged again.")
         if self._over:
             raise LedgerError(f"{self._stands}, but its block is over. Call spend again, which is charged again.")
         return self._pending

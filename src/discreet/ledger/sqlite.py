@@ -9,26 +9,19 @@ file, and audits a data set's history, before it changes anything.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sqlite3
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
 
-from ..errors import LedgerError
 from ..exact.written import did_you_mean
-from .stores import FULL, LOCKED, Outcome, Rows, Store, Unusable, single
+from .stores import FULL, LOCKED, OTHER, TABLES, Rows, Store, Unusable, single
 
 _DAMAGED = "is damaged. Bring back a copy from before the damage, and check it with the head you kept."
 _BEGINNING = b"SQLite format 3\0"  # of every file of SQLite
-_COMMIT = 2**18  # bytes of the journal, and of a line, beside an answer
-_ZEROS = bytes(2**16)
 _making = threading.Lock()
 
 
@@ -63,7 +56,7 @@ class Sqlite(Store):
                 "ledger where it lies."
             )
         about = os.stat(self._path)
-        _refuse_second_name(about)  # before the end of a write-ahead log changes it
+        _refuse_second_name(about)
         self._file = _identity(about)
         # the thread is not checked, because a fork closes the connections of all threads
         return sqlite3.connect(
@@ -86,23 +79,17 @@ class Sqlite(Store):
         for setting in ("foreign_keys = ON", "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
             self.run(f"PRAGMA {setting}")
         self.version()  # a database of someone else is refused before the next line changes it
-        deadline = time.monotonic() + self.patience
-        while self._journal() != "delete":  # what the write-ahead log of another program holds is moved into the file
-            try:
-                self.run("PRAGMA journal_mode = DELETE")
-            except sqlite3.OperationalError as error:  # SQLite does not wait here for other processes: we do
-                if _code(error) not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
-                    raise
-            if time.monotonic() > deadline:
-                raise Unusable("is open elsewhere with a write-ahead log, which no ledger has. Close it there.")
-            time.sleep(0.005)
 
-    def settled(self, write: bool) -> bool:
+    def check(self, write: bool) -> None:
         found = os.stat(self._path)
         if _identity(found) != self._file:
             raise Unusable("was moved or replaced while it was open. Open the ledger again.")
         _refuse_second_name(found)
-        return not write or self._journal() == "delete"  # a charge rests on it, and nothing that is only read
+        if write and self.run("PRAGMA journal_mode") != [("delete",)]:
+            raise Unusable(
+                "has a write-ahead log, which another program switched on and no ledger has. Close that, and switch it off: "
+                f"sqlite3 {self._path} 'PRAGMA journal_mode = DELETE'."
+            )
 
     def inspect(self) -> bool:
         if self.run("PRAGMA integrity_check(1)") != [("ok",)]:
@@ -117,24 +104,12 @@ class Sqlite(Store):
             return None
         if "discreet_ledger" not in names:
             raise Unusable("is a database, but not a ledger. Give the ledger a file of its own.")
+        if not names >= TABLES:
+            raise Unusable(OTHER)
         return single(self.run("SELECT version FROM discreet_ledger"))
 
     def begin_install(self) -> None:
         self.run("BEGIN IMMEDIATE")
-
-    @contextmanager
-    def room(self, size: int, outcome: Outcome) -> Iterator[None]:
-        """A file without a name, beside the ledger, as large as the text with what a commit needs besides: its room is free
-        again when it is closed, however the process ends."""
-        try:
-            file = _spare(self._path, size + size // 8 + _COMMIT)
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-            raise LedgerError(f"{self.place} {FULL if full else self.explain(error)} {outcome.undone}") from None
-        try:
-            yield
-        finally:
-            os.close(file)
 
     def lost(self, error: BaseException) -> bool:
         return False  # a file has no idle connections
@@ -154,9 +129,6 @@ class Sqlite(Store):
             if code.startswith(start):
                 return reason.format(patience=self.patience)
         return f"could not be used: {error} ({code})."
-
-    def _journal(self) -> str:
-        return str(self.run("PRAGMA journal_mode")[0][0])
 
 
 def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:
@@ -210,25 +182,6 @@ def _make(path: str) -> None:
             os.fchmod(file, 0o600)  # whatever the umask
     finally:
         os.close(file)
-
-
-def _spare(path: str, size: int) -> int:
-    """An open file whose bytes the disk has set aside, without a name: it disappears when it is closed."""
-    name = f"{path}.{os.urandom(6).hex()}"
-    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_TEMPORARY", 0), 0o600)
-    try:
-        if os.name != "nt":  # there O_TEMPORARY does it
-            os.unlink(name)
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file, 0, size)
-        else:
-            for start in range(0, size, len(_ZEROS)):
-                os.write(file, _ZEROS[: size - start])
-            os.fsync(file)
-    except BaseException:
-        os.close(file)
-        raise
-    return file
 
 
 def _code(error: BaseException) -> str:

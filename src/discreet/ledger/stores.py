@@ -18,23 +18,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 from weakref import WeakSet
 
 from ..errors import DiscreetError, FileError, LedgerError
 from ..formats import VERSION, check_version
 
+if TYPE_CHECKING:
+    from .state import State
+
 PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
-# `proof` is the proof of the secret (secret.py), empty until there is one. `running` is JSON: the sums of the periods that
-# have caps and of parts, how many charges were stated, and of a data set that was removed where its terms begin. An admission
-# says how a version of a data set is read, and words what a line is about: `text`, committed to by line `number`.
+# `proof` is the proof of the secret (secret.py), empty until there is one. The row of a history has its count of lines and the hash
+# of the last alone: everything else follows from the lines (state.py). An admission says how a version of a data set is read, and
+# words what a line is about: `text`, committed to by line `number`.
 SCHEMA = (
     "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
-    "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
-    "salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL, running TEXT NOT NULL DEFAULT '{}')",
-    "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_data_set (name), number BIGINT NOT NULL, "
+    "CREATE TABLE discreet_history (name TEXT NOT NULL PRIMARY KEY, salt TEXT NOT NULL, count BIGINT NOT NULL, "
+    "head TEXT NOT NULL)",
+    "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_history (name), number BIGINT NOT NULL, "
     "body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, number))",
     "CREATE TABLE discreet_answer (name TEXT NOT NULL, charge BIGINT NOT NULL, number BIGINT NOT NULL, "
     "question TEXT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (name, charge), "
@@ -47,10 +50,12 @@ SCHEMA = (
     "PRIMARY KEY (name, number), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
 )
 
+TABLES = frozenset(statement.split()[2] for statement in SCHEMA if statement.startswith("CREATE TABLE"))
 Rows = list[tuple[Any, ...]]
 
 # What may be said of an error in every database. What it means for the question is said by an Outcome.
 LOCKED = "stayed locked by others for {patience:g} seconds: wait until they are done."
+OTHER = "was made by another version of discreet. Use that version, or start a ledger at another place."
 FULL = "cannot be written: the disk is full. Make room."
 
 
@@ -78,10 +83,6 @@ CREATING = Outcome(
     "No data set was made: create it again after that.",
     "Whether the data set was made is not known: list the data sets, then create it if it is missing.",
 )
-REMOVING = Outcome(
-    "Nothing was removed: remove it again after that.",
-    "Whether it was removed is not known: list the data sets, then remove it if it is still there.",
-)
 ADMITTING = Outcome(
     "Nothing was admitted: admit it again after that.",
     "Whether it was admitted is not known: admit it again, which changes nothing where it was.",
@@ -97,8 +98,7 @@ def storing(name: str, charge: int) -> Outcome:
     """A charge stands, whatever happens to its answer."""
     stands = f"Charge {charge} of {name!r} stands"
     return Outcome(
-        f"{stands}, but its answer was not stored, and nothing of it is shown: once the cause is gone, ask the same again in this "
-        "process, which stores it and costs nothing more; once the process is over, you pay again.",
+        f"{stands}, but its answer was not stored, and nothing of it is shown: asking again after that is charged again.",
         f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
         "you get it free of charge, else you pay again.",
     )
@@ -114,7 +114,8 @@ class Store(ABC):
     def __init__(self, place: str, patience: float) -> None:
         self.place, self.patience = place, patience
         self.lock, self.busy = threading.RLock(), False
-        self.inspected: set[str] = set()  # the data sets whose history was audited on this connection
+        self.inspected: set[str] = set()  # the data sets that were changed through this connection
+        self.states: dict[str, State] = {}  # what is known of them, up to an end that their rows must still have
         self._connection: Any = None
         self._pid = 0
         with _registry:
@@ -145,8 +146,8 @@ class Store(ABC):
         """Make the settings of a new connection that durability rests on."""
 
     @abstractmethod
-    def settled(self, write: bool) -> bool:
-        """In a transaction: are the settings still in force that it needs? Refuses a file that is not the one that was opened."""
+    def check(self, write: bool) -> None:
+        """In a transaction: refuse a file that is not the one that was opened, or that a charge cannot rest on."""
 
     @abstractmethod
     def inspect(self) -> bool:
@@ -195,11 +196,6 @@ class Store(ABC):
             finally:
                 self.busy = False
 
-    @contextmanager
-    def room(self, size: int, outcome: Outcome) -> Iterator[None]:
-        """Room on the disk for a text of `size` letters, reserved while the block lasts; a server manages its own disk."""
-        yield
-
     def close(self) -> None:
         """Close the connection, once the transaction that another thread may run on it has ended."""
         with self.lock:
@@ -220,18 +216,14 @@ class Store(ABC):
             self._disconnect()
             self._open()
             self.run(statement)
-        if not self.settled(write):  # another program changed them: once more, and then no longer
-            self.run("ROLLBACK")
-            self.settle()
-            self.run(statement)
-            if not self.settled(write):
-                raise Unusable("is being changed by another program. Close that.")
+        self.check(write)
 
     def _open(self) -> None:
         if self._connection is not None:
             return
         self._connection, self._pid = self.connect(), os.getpid()
         self.inspected.clear()
+        self.states.clear()
         try:
             self.settle()
             found = self.version()

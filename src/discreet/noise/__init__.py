@@ -6,21 +6,18 @@ NoiseDistribution           cdf, sf, quantile, moments, expected_loss
 │   └── RationalNoise       with exact probabilities
 │       ├── GeometricNoise  geometric(...)
 │       └── StaircaseNoise  discrete_staircase(...)
-├── ScaledNoise             a discrete distribution in the answer's units, from a step other than 1
 ├── Nearest                 Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise         a density, for analysis only: what is released is drawn on a grid
     ├── Laplace             laplace(...)
     ├── Gauss               gauss(...)
-    ├── Staircase           staircase(...)
-    ├── Cauchy              cauchy(...)
-    └── Student             student(...)
+    └── Staircase           staircase(...)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from ..errors import DiscreetError, LevelError
 from ..exact.aliases import Rational
@@ -28,8 +25,7 @@ from ..exact.concentrated import weights_of
 from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level, LevelLike
-from .continuous import Cauchy, Gauss, Laplace, Staircase, Student
-from .derived import Nearest, ScaledNoise
+from .continuous import Gauss, Laplace, Staircase
 from .discrete import GeometricNoise, StaircaseNoise
 from .discrete_gaussian import GaussianNoise
 from .distributions import (
@@ -40,9 +36,9 @@ from .distributions import (
     RationalNoise,
     positive,
 )
+from .rounded import Nearest
 
 __all__ = [
-    "Cauchy",
     "ContinuousNoise",
     "DiscreteNoise",
     "Gauss",
@@ -53,11 +49,8 @@ __all__ = [
     "NoiseDistribution",
     "NoiseSampler",
     "RationalNoise",
-    "ScaledNoise",
     "Staircase",
     "StaircaseNoise",
-    "Student",
-    "cauchy",
     "discrete_staircase",
     "gauss",
     "gaussian",
@@ -66,8 +59,10 @@ __all__ = [
     "nearest",
     "read_noise",
     "staircase",
-    "student",
 ]
+
+
+_INTEGERS = Grid(None, None)
 
 
 def __dir__() -> list[str]:
@@ -91,13 +86,6 @@ def _epsilon(alpha: LevelLike | None, epsilon: LevelLike | None) -> float:
     """The epsilon that was asked for, as a float: densities are for analysis and need no safe side."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
     return level.epsilon if level.asked is None else float(level.asked)
-
-
-_Law = TypeVar("_Law", bound=DiscreteNoise)
-
-
-def _on(law: _Law, grid: Grid) -> _Law | ScaledNoise:
-    return law if grid.step == 1 else ScaledNoise(law, grid.step)
 
 
 def laplace(
@@ -139,94 +127,35 @@ def staircase(
             return Staircase(level, size, positive(gamma, "gamma"))
 
 
-@overload
 def geometric(
     *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1
-) -> GeometricNoise: ...
-
-
-@overload
-def geometric(
-    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational
-) -> GeometricNoise | ScaledNoise: ...
-
-
-def geometric(
-    *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, step: Rational = 1
-) -> GeometricNoise | ScaledNoise:
-    """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
-
-    With k = ceil(sensitivity/step), every step keeps the level's k-th root, rounded to the safe side. With a step of 1
-    the distribution is a GeometricNoise on the integers, else a ScaledNoise in the answer's units.
+) -> GeometricNoise:
+    """Two-sided geometric noise on the integers that keeps a level for a sensitivity: every step keeps the level's root,
+    rounded to the safe side.
 
     >>> geometric(alpha="1/2")
     GeometricNoise(a=Fraction(1, 2))
-    >>> geometric(alpha="1/4", sensitivity=1, step="1/2").exact("3/2")
+    >>> geometric(alpha="1/4", sensitivity=2).exact(3)
     Fraction(1, 24)
     """
-    grid = Grid(None, None, step)
-    return _on(GeometricNoise(Level.of(alpha=alpha, epsilon=epsilon).per_step(grid.steps(sensitivity))), grid)
+    return GeometricNoise(Level.of(alpha=alpha, epsilon=epsilon).per_step(_INTEGERS.steps(sensitivity)))
 
 
-@overload
 def discrete_staircase(
     *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1, r: Rational = "l1"
-) -> StaircaseNoise: ...
-
-
-@overload
-def discrete_staircase(
-    *,
-    alpha: LevelLike | None = None,
-    epsilon: LevelLike | None = None,
-    sensitivity: Rational = 1,
-    r: Rational = "l1",
-    step: Rational,
-) -> StaircaseNoise | ScaledNoise: ...
-
-
-def discrete_staircase(
-    *,
-    alpha: LevelLike | None = None,
-    epsilon: LevelLike | None = None,
-    sensitivity: Rational = 1,
-    r: Rational = "l1",
-    step: Rational = 1,
-) -> StaircaseNoise | ScaledNoise:
-    """Staircase noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
+) -> StaircaseNoise:
+    """Staircase noise on the integers that keeps a level for a sensitivity.
 
     r is the length of a stair's upper part in steps, or "l1" or "l2" for the best under that loss.
 
     >>> discrete_staircase(epsilon=1, sensitivity=3).r
     2
     """
-    grid, b = Grid(None, None, step), Level.of(alpha=alpha, epsilon=epsilon).alpha
-    size = grid.steps(sensitivity)
+    b, size = Level.of(alpha=alpha, epsilon=epsilon).alpha, _INTEGERS.steps(sensitivity)
     match r.strip().lower() if isinstance(r, str) else "":
         case "l1" | "l2" as loss:
-            return _on(StaircaseNoise.best(b, size, loss), grid)
-    return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
-
-
-@overload
-def gaussian(
-    *,
-    rho: Rational | None = None,
-    q: Rational | None = None,
-    standard_error: Rational | None = None,
-    sensitivity: Rational = 1,
-) -> GaussianNoise: ...
-
-
-@overload
-def gaussian(
-    *,
-    rho: Rational | None = None,
-    q: Rational | None = None,
-    standard_error: Rational | None = None,
-    sensitivity: Rational = 1,
-    step: Rational,
-) -> GaussianNoise | ScaledNoise: ...
+            return StaircaseNoise.best(b, size, loss)
+    return StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError))
 
 
 def gaussian(
@@ -235,22 +164,18 @@ def gaussian(
     q: Rational | None = None,
     standard_error: Rational | None = None,
     sensitivity: Rational = 1,
-    step: Rational = 1,
-) -> GaussianNoise | ScaledNoise:
-    """Discrete Gaussian noise on the multiples of `step`: k steps have the weight `q^(k^2)`, q rational.
+) -> GaussianNoise:
+    """Discrete Gaussian noise on the integers: k has the weight `q^(k^2)`, q rational.
 
-    It keeps rho = ceil(sensitivity/step)^2 ln(1/q) (zCDP; Canonne, Kamath and Steinke 2020) and no epsilon without a delta. Give
-    the rho to keep, q itself, or the standard error, in the answer's units.
+    It keeps rho = sensitivity^2 ln(1/q) (zCDP; Canonne, Kamath and Steinke 2020) and no epsilon without a delta. Give the rho to
+    keep, q itself, or the standard error.
 
     >>> noise = gaussian(q="99/100")
     >>> round(noise.variance, 6), noise.reach(Fraction(1, 40))
     (49.749581, 15)
     """
-    grid = Grid(None, None, step)
-    steps = grid.steps(sensitivity)
-    return _on(
-        GaussianNoise(weights_of(rho=rho, q=q, standard_error=standard_error, steps=steps, step=grid.step)), grid
-    )
+    steps = _INTEGERS.steps(sensitivity)
+    return GaussianNoise(weights_of(rho=rho, q=q, standard_error=standard_error, steps=steps))
 
 
 def nearest(noise: Laplace | Staircase, step: Rational = 1) -> Nearest:
@@ -263,15 +188,6 @@ def nearest(noise: Laplace | Staircase, step: Rational = 1) -> Nearest:
     return Nearest(noise, positive(step, "step"))
 
 
-def cauchy(scale: Rational = 1) -> Cauchy:
-    """Cauchy noise, for analysis. It has no mean: E|X| and E X^2 are infinite.
-
-    >>> cauchy().mean_absolute
-    inf
-    """
-    return Cauchy(positive(scale, "scale"))
-
-
 def gauss(scale: Rational = 1) -> Gauss:
     """Normal noise, for analysis: what is released is drawn on a grid, see `gaussian`.
 
@@ -279,12 +195,3 @@ def gauss(scale: Rational = 1) -> Gauss:
     4.0
     """
     return Gauss(positive(scale, "scale"))
-
-
-def student(freedom: Rational, scale: Rational = 1) -> Student:
-    """Student's t noise, for analysis. Moments from the freedom up are infinite.
-
-    >>> student(3).variance
-    3.0
-    """
-    return Student(positive(freedom, "freedom"), positive(scale, "scale"))

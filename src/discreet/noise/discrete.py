@@ -7,10 +7,9 @@ noise-adding mechanism in differential privacy, 2016).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, final
 
 import flint
@@ -20,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import LevelError
 from ..exact.arithmetic import ball, precision
 from ..randomness.alias import RealAlias
-from ..randomness.blocks import BlockDraws
-from ..randomness.digits import HIGH, PRECISION, REACH, GeometricDraws, floor_of, needed, powers, slow_geometric
+from ..randomness.digits import HIGH, PRECISION, REACH, GeometricDraws, floor_of, powers
 from ..randomness.source import Stream
 from .distributions import RationalNoise, log_of_level
 from .expectation import Floats
@@ -78,8 +76,8 @@ class GeometricNoise(RationalNoise):
     def stride(self) -> int:
         return 1
 
-    def draws(self, reach: int | None = None) -> GeometricDraws | BlockDraws:
-        return BlockDraws.fitting(self.a, reach) or GeometricDraws.of(self.a, reach)
+    def draws(self, reach: int | None = None) -> GeometricDraws:
+        return GeometricDraws.of(self.a, reach)
 
     def written(self) -> dict[str, Any]:
         return {"family": "geometric", "a": str(self.a)}
@@ -227,9 +225,8 @@ class StaircaseNoise(RationalNoise):
     def stride(self) -> int:
         return self.D
 
-    def draws(self, reach: int | None = None) -> StaircaseDraws | StaircaseTable:
-        # from one table where that is short enough, else place and stairs apart
-        return StaircaseTable.of(self, reach) or StaircaseDraws.of(self)
+    def draws(self, reach: int | None = None) -> StaircaseDraws | RealAlias:
+        return StaircaseDraws.of(self) if reach is None or reach > HIGH else staircase_table(self, max(reach, 1))
 
     @property
     def decay(self) -> Fraction | None:
@@ -285,7 +282,9 @@ class StaircaseDraws:
         place = self.place.draw(stream, np.empty_like(out))
         self.farther.draw(stream, out)
         out *= self.D
-        np.negative(out, where=place < 0, out=out)
+        sign = place >> 63  # 0 or -1: v ^ -1 - -1 is -v
+        out ^= sign
+        out -= sign
         out += place
         return out
 
@@ -294,65 +293,15 @@ class StaircaseDraws:
         return place + farther if place >= 0 else place - farther
 
 
-@final
-@dataclass(frozen=True)
-class StaircaseTable:
-    """The same draws with one word each, where few stairs matter: place and stairs are one outcome of one table.
+def staircase_table(law: StaircaseNoise, reach: int, word_bits: int = 64) -> RealAlias:
+    """Draws that saturate at a near reach, with one word each: every integer up to there is an outcome of one table."""
+    edges = [(k + law.D - law.r) // law.D for k in range(reach)]  # between 0 and each integer
 
-    The table has the places -D..D-1 on each of the first `stairs` stairs, and once more for all stairs from there on. How many
-    those are is drawn when it matters: the geometric distribution has no memory. That is for fewer than one word in 2^64; and
-    never where they lie beyond the `reach` of the noise (`ends`), since the sum saturates there.
-    """
+    def balls() -> list[flint.arb]:
+        steps = powers(ball(law.exact(0)), ball(law.b), edges[-1] + 1)
+        side = [*(steps[j] for j in edges[1:]), law.tail(reach)]
+        return [*side[::-1], steps[0], *side]
 
-    b: Fraction
-    D: int
-    stairs: int
-    ends: bool
-    table: RealAlias
-
-    @classmethod
-    def of(
-        cls, law: StaircaseNoise, reach: int | None, largest: int = HIGH, word_bits: int = 64
-    ) -> StaircaseTable | None:
-        """None where the table would have more than `largest` integers on either side."""
-        stairs = needed(law.b, word_bits)
-        ends = reach is not None and reach <= stairs * law.D
-        if reach is not None and ends:
-            stairs = -(-reach // law.D)
-        if (stairs + 1) * law.D > largest:
-            return None
-        outcomes = np.arange(-(stairs + 1) * law.D, (stairs + 1) * law.D)
-        edges = ((np.abs(outcomes) + law.D - law.r) // law.D).tolist()  # j, between 0 and each outcome
-        last = ((outcomes >= stairs * law.D) | (outcomes < -stairs * law.D)).tolist()
-
-        def shares() -> tuple[list[flint.arb], list[flint.arb]]:
-            """A b^j for every j, and the sums of that over all stairs from there on."""
-            steps = powers(ball(law._top), ball(law.b), max(edges) + 1)
-            return steps, [x / (1 - ball(law.b)) for x in steps]
-
-        def of_outcomes(steps: list[Any], sums: list[Any]) -> list[Any]:
-            return [sums[j] if is_last else steps[j] for j, is_last in zip(edges, last, strict=True)]
-
-        with precision(PRECISION + law.b.denominator.bit_length()):
-            floors = of_outcomes(*([floor_of(x * flint.arb(2) ** word_bits) for x in part] for part in shares()))
-        table = RealAlias.of(floors, lambda: of_outcomes(*shares()), int(outcomes[0]), word_bits)
-        return cls(law.b, law.D, stairs, ends, table)
-
-    def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]:
-        self.table.draw(stream, out)
-        first = self.stairs * self.D
-        if not self.ends and (out.max(initial=0) >= first or out.min(initial=0) < -first):
-            for item in np.flatnonzero((out >= first) | (out < -first)):
-                out[item] = self._farther(int(out[item]), partial(stream.more_for, int(item)))
-        return out
-
-    def one(self, stream: Stream) -> int:
-        outcome, first = self.table.one(stream), self.stairs * self.D
-        if self.ends or -first <= outcome < first:
-            return outcome
-        return self._farther(outcome, partial(stream.more_for, 0))
-
-    def _farther(self, outcome: int, word: Callable[[], int]) -> int:
-        """The place of an outcome on the last stair, moved to one of the stairs from there on; beyond 2^62 they are one."""
-        more = min(slow_geometric(self.b, word, self.table.word_bits), REACH // self.D + 2 - self.stairs) * self.D
-        return outcome + more if outcome >= 0 else outcome - more
+    with precision(PRECISION + law.b.denominator.bit_length()):
+        floors = [floor_of(p * flint.arb(2) ** word_bits) for p in balls()]
+    return RealAlias.of(floors, balls, -reach, word_bits)

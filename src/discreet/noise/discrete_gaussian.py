@@ -115,11 +115,6 @@ class GaussianNoise(DiscreteNoise):
     def reach(self, tail: Fraction) -> int:
         return _reach(self, tail)
 
-    def excess(self, k: int) -> flint.arb:
-        # each weight from k on is at most q^(2k+1) times the one before: a sum of (j - k) r^(j-k) times the first
-        first, ratio = self.chance(k), (-self._rate_ball() * (2 * k + 1)).exp()
-        return first * ratio / (1 - ratio) ** 2
-
     # Floats, for analysis
 
     @cached_property

@@ -70,15 +70,15 @@ class NoiseDistribution(ABC):
     @property
     @abstractmethod
     def mean_absolute(self) -> Fraction | float:
-        """E|X|; infinite where there is none."""
+        """E|X|."""
 
     @property
     @abstractmethod
     def variance(self) -> Fraction | float:
-        """E X^2; infinite where there is none."""
+        """E X^2."""
 
     def moment(self, order: float) -> float:
-        """E|X|^order for an order >= 0, math.inf where there is none.
+        """E|X|^order for an order >= 0.
 
         Orders 1 and 2 have closed forms in every distribution; others may be summed or integrated, to a relative 1e-8.
         """
@@ -105,7 +105,7 @@ class NoiseDistribution(ABC):
 
         method="closed" uses the formula of the distribution and knows the three names only. method="numerical" sums or
         integrates, to a relative 1e-8 of the mean of |loss|, and refuses what does not settle. On the line it finds the
-        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/400 of itself must
+        jumps and bends of a loss; one that comes and goes while Pr[X > |x|] changes by less than 1/100 of itself must
         be declared: `breaks` are the errors at which it starts and ends.
 
         >>> import discreet as dt
@@ -217,10 +217,6 @@ class DiscreteNoise(NoiseDistribution):
     def tails(self, places: range) -> list[flint.arb]:
         """The tails from each of these places on."""
         return [self.tail(k) for k in places]
-
-    @abstractmethod
-    def excess(self, k: int) -> flint.arb:
-        """A ball around a bound of E max(X - k, 0), for k >= 0."""
 
     @abstractmethod
     def draws(self, reach: int | None = None) -> NoiseSampler:
@@ -350,10 +346,6 @@ class RationalNoise(DiscreteNoise):
             return first(rest) * factor**stairs
 
         return [tail(k) if k >= 0 else 1 - tail(1 - k) for k in places]
-
-    def excess(self, k: int) -> flint.arb:
-        # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond k has a mean of at most stride / (1 - 1/r)
-        return self.tail(k + 1) * self.stride / (1 - 1 / ball(self.shift(1)[0]))
 
     def is_rare(self, k: int, tail: Fraction) -> bool:
         # Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out

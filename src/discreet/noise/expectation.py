@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import Legendre
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError
@@ -15,32 +15,30 @@ Floats = NDArray[np.float64]
 Loss = Callable[[float], float]
 
 TOLERANCE = 1e-8  # relative to E|loss|: what `summed` and `integrated` keep, or they refuse
-RESOLUTION = 1 / 400  # what happens while Pr[X > x] changes by this part of itself is seen; finer things are declared
+RESOLUTION = 1 / 100  # what happens while Pr[X > x] changes by this part of itself is seen; finer things are declared
 _MOST_TERMS = 2**23
 _BLOCK = 2**18  # terms summed at a time
 _PROBES = 2**10  # looks at the far tail before a sum ends
-_MOST_PANELS = 2**16  # halved in all: about 1500 jumps
+_MOST_PANELS = 2**16  # halved in all: about 1000 jumps
 _START = math.log(2) + 2.0**-50  # t at the error 0; what is left out is the last digit of t
 _LAST = 600.0  # what lies beyond must no longer matter
 _NOTHING = 1e-260  # about e^-_LAST: the same for sums
 _END = 690.0  # e^-690 is about the smallest probability that a float holds with all its digits
-_HALF = 8  # a panel has 2 * 8 steps of equal length, so that its halves look at all its places again
+_LOOKS = 15  # in each panel, at both ends and in the middle, too: odd, or two jumps in one panel could cancel
+_JUMP = 4.0  # a jump anywhere in a panel shows with at least a quarter of the error that it makes
 _EDGES = np.concatenate(
-    [np.arange(_START, 40, 2 * _HALF * RESOLUTION), np.geomspace(40, _LAST, 200), np.linspace(_LAST, _END, 10)[1:]]
+    [np.arange(_START, 40, 18 * RESOLUTION), np.geomspace(40, _LAST, 200), np.linspace(_LAST, _END, 10)[1:]]
 )
 
 
-def _between_the_even() -> Floats:
-    """The matrix that guesses the 8 odd places of a panel from its 9 even ones, by the polynomial through these."""
-    even, odd = np.arange(_HALF + 1.0), np.arange(_HALF) + 0.5
-    return np.array(
-        [[math.prod((x - c) / (b - c) for c in even if c != b) for b in even] for x in odd], dtype=np.float64
-    )
+def _lobatto() -> tuple[Floats, Floats]:
+    """The places and weights of Lobatto's rule on [0, 1], exact to degree 2 _LOOKS - 3."""
+    top = Legendre.basis(_LOOKS - 1)
+    places = np.concatenate([[-1.0], np.sort(top.deriv().roots().real), [1.0]])
+    return (places + 1) / 2, 1 / (_LOOKS * (_LOOKS - 1) * top(places) ** 2)
 
 
-_GUESS = _between_the_even()
-_WEIGHTS = np.array([989, 5888, -928, 10496, -4540, 10496, -928, 5888, 989]) / 28350  # Newton-Cotes, exact to degree 9
-_JUMP = 6.0  # a jump between two places shows in some guess with at least a sixth of its size
+_PLACES, _WEIGHTS = _lobatto()
 
 
 def _at(loss: Loss, errors: Floats) -> tuple[Floats, Floats]:
@@ -124,125 +122,67 @@ def _is_quiet(pmf: Callable[[Floats], Floats], loss: Loss, low: int, size: float
     return float(sizes.sum()) * (reach - low) / len(places) <= 1e-12 * size
 
 
-@dataclass
-class _Panels:
-    """Stretches of t with 17 looks each; `inner` and `outer` are the errors between which x must stay."""
-
-    lows: Floats
-    highs: Floats
-    inner: Floats
-    outer: Floats
-    values: Floats
-    sizes: Floats
-
-    def __len__(self) -> int:
-        return len(self.lows)
-
-    @property
-    def widths(self) -> Floats:
-        return self.highs - self.lows
-
-    def integrals(self) -> Floats:
-        halves = self.values[:, : _HALF + 1] + self.values[:, _HALF:]
-        return np.asarray(halves @ _WEIGHTS) * self.widths / 2
-
-    def masses(self) -> Floats:
-        """The integral of |loss|, by trapezoids: it only says what is large."""
-        ends = (self.sizes[:, 0] + self.sizes[:, -1]) / 2
-        return np.asarray((self.sizes[:, 1:-1].sum(axis=1) + ends) * self.widths / (2 * _HALF))
-
-    def doubts(self) -> Floats:
-        """What the integral may be wrong by: every second look is guessed from the others, and the worst guess counts.
-
-        A function of two values that passes is constant: a polynomial of degree 8 takes no value in 9 places of 17.
-        """
-        missed = self.values[:, 1::2] - self.values[:, ::2] @ _GUESS.T
-        return np.asarray(_JUMP * self.widths * np.abs(missed).max(axis=1))
-
-    def chosen(self, which: NDArray[np.bool_]) -> _Panels:
-        return _Panels(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
-
-
 def integrated(
     place: Callable[[Floats], Floats], beyond: Callable[[Floats], Floats], loss: Loss, kinks: Floats, breaks: Floats
 ) -> float:
     """E loss(X) for a symmetric distribution on the line, X = place(q) where Pr[X > x] = q = beyond(x).
 
-    With q = e^-t this is the integral of e^-t (loss(x) + loss(-x)) over t > ln 2. In t, exponential and polynomial tails
-    alike fall off exponentially, so one rule serves all distributions: panels of equal steps that include both ends, halved
-    where what lies between is not what its neighbours say. The first steps are 1/400 long, and no later look forgets an
-    earlier one: a jump, a bend or a bump that is wider is always seen, and followed down to the last digit of t. `kinks` are the
-    t at which the density jumps, `breaks` the errors at which the loss may.
+    With q = e^-t this is the integral of e^-t (loss(x) + loss(-x)) over t > ln 2, by Lobatto's rule (Gauss' with both ends) on
+    panels, each halved until it agrees with its halves. `kinks` are the t at which the density jumps, `breaks` the errors at which
+    the loss may: panels end there, and a look at a break looks just inside it, since the loss at the break itself may be anything.
     """
 
-    def look(t: Floats, inner: Floats, outer: Floats) -> tuple[Floats, Floats]:
-        x = np.clip(place(np.exp(-t)), inner[:, None], outer[:, None])
-        sums, sizes = _at(loss, x)
+    def look(panels: Floats) -> tuple[Floats, Floats, Floats]:
+        """The integrals over these panels, those of the loss' size, and its largest size."""
+        lows, highs, inner, outer = panels[:, :, None]
+        t = lows + (highs - lows) * _PLACES
+        sums, sizes = _at(loss, np.clip(place(np.exp(-t)), inner, outer))
         with np.errstate(all="ignore"):
-            values, magnitudes = np.exp(-t) * sums, np.exp(-t) * sizes
-        if not np.isfinite(magnitudes).all():
+            values, sizes = np.exp(-t) * sums, np.exp(-t) * sizes
+        if not np.isfinite(sizes).all():
             raise _unsettled()
-        return values, magnitudes
+        widths = panels[1] - panels[0]
+        return values @ _WEIGHTS * widths, sizes @ _WEIGHTS * widths, sizes.max(axis=1)
 
-    panels = _first(look, beyond, kinks, breaks)
-    rough = float(panels.masses().sum())
+    panels = _first(beyond, kinks, breaks)
+    whole, masses, sizes = look(panels)
+    least = 1e-13 * float(masses.sum())
     # t itself is rounded, at every end of a panel; and what lies before the start is left out
-    doubt = 2.0**-50 * float((panels.highs[:, None] * panels.sizes).max())
+    doubt = 2.0**-50 * float((panels[1] * sizes).max())
     total = size = end = 0.0
     spent = 0
-    while len(panels):
-        doubts, masses = panels.doubts(), panels.masses()
-        done = (doubts <= 1e-10 * masses) | (doubts <= 1e-13 * rough) | (panels.widths < 2.0**-48 * panels.highs)
-        ready = panels.chosen(done)
-        total += float(ready.integrals().sum())
+    while panels.size:
+        lows, highs = panels[0], panels[1]
+        halves = np.repeat(panels, 2, axis=1)
+        halves[1, ::2] = halves[0, 1::2] = (lows + highs) / 2
+        parts, masses, _ = look(halves)
+        both, masses = parts.reshape(-1, 2).sum(axis=1), masses.reshape(-1, 2).sum(axis=1)
+        doubts = _JUMP * np.abs(both - whole)
+        done = (doubts <= 1e-10 * masses) | (doubts <= least) | (highs - lows < 2.0**-48 * highs)
+        total += float(both[done].sum())
         size += float(masses[done].sum())
         doubt += float(doubts[done].sum())
-        end += float(masses[done & (panels.lows >= _LAST)].sum())
-        panels = panels.chosen(~done)
-        spent += len(panels)
+        end += float(masses[done & (lows >= _LAST)].sum())
+        again = np.repeat(~done, 2)
+        panels, whole = halves[:, again], parts[again]
+        spent += panels.shape[1]
         if spent > _MOST_PANELS:
             raise _unsettled()
-        panels = _halved(look, panels)
     if end > 1e-10 * size or doubt > TOLERANCE * size:
         raise _unsettled()
     return total
 
 
-_Look = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
-
-
-def _first(look: _Look, beyond: Callable[[Floats], Floats], kinks: Floats, breaks: Floats) -> _Panels:
-    """The panels to begin with: no step longer than the resolution, ends at all kinks and breaks. A look at a break looks
-    just inside it, from both sides, since the loss at the break itself may be anything."""
+def _first(beyond: Callable[[Floats], Floats], kinks: Floats, breaks: Floats) -> Floats:
+    """The panels to begin with, which end at all kinks and breaks: a row of low ends, one of high ends, and the errors between
+    which a look must stay."""
     with np.errstate(divide="ignore"):
         stops = -np.log(beyond(breaks))
     within = (stops > _START) & (stops < _END)
     stops, walls = stops[within], breaks[within]
     edges = np.unique(np.concatenate([_EDGES, kinks[(kinks > _START) & (kinks < _END)], stops]))
-    lows, highs = edges[:-1], edges[1:]
     # the breaks at or below the low end, and at or above the high end, of each panel
-    below = np.searchsorted(stops, lows, side="right")
+    below = np.searchsorted(stops, edges[:-1], side="right")
     inner = np.concatenate([[0.0], np.nextafter(walls, math.inf)])[below]
     outer = np.concatenate([np.nextafter(walls, 0.0), [math.inf]])[below]
-    t = lows[:, None] + (highs - lows)[:, None] * (np.arange(2 * _HALF + 1) / (2 * _HALF))
-    return _Panels(lows, highs, inner, outer, *look(t, inner, outer))
-
-
-def _halved(look: _Look, panels: _Panels) -> _Panels:
-    """Both halves of each panel: its 17 looks, and the 16 between them."""
-    between = np.arange(1, 4 * _HALF, 2) / (4 * _HALF)
-    fresh = look(panels.lows[:, None] + panels.widths[:, None] * between, panels.inner, panels.outer)
-    both = []
-    for old, new in zip((panels.values, panels.sizes), fresh, strict=True):
-        merged = np.empty((len(panels), 4 * _HALF + 1))
-        merged[:, ::2], merged[:, 1::2] = old, new
-        both.append(np.concatenate([merged[:, : 2 * _HALF + 1], merged[:, 2 * _HALF :]]))
-    middles = (panels.lows + panels.highs) / 2
-    return _Panels(
-        np.concatenate([panels.lows, middles]),
-        np.concatenate([middles, panels.highs]),
-        np.tile(panels.inner, 2),
-        np.tile(panels.outer, 2),
-        both[0],
-        both[1],
-    )
+    return np.array([edges[:-1], edges[1:], inner, outer])

@@ -1,4 +1,4 @@
-"""Planning for answers without an order (brands, diagnoses): how many reports, by which mechanism, and several questions at once.
+"""Planning for answers without an order (brands, diagnoses): how many reports, and by which mechanism.
 
 Everything is a closed form (discreet.channels.shares). With V(f) the variance of the estimate of a share f from one report,
 N reports give the share of an answer among the people themselves with
@@ -10,10 +10,6 @@ N reports give the share of an answer among the people themselves with
 for the unbiased estimates. Without a guess of the shares the numbers hold whatever they are: V is linear in f, so that it is
 largest at f = 0 or 1, and its mean over all answers is the same for every distribution, so that the sum of roots is largest where
 all are alike.
-
-Of d questions either all are answered, each at epsilon/d, or each person answers one of them at the whole epsilon: which one must
-not depend on any answer. Then N/d people stand for all, so that N times the variance is d V(f) + (d - 1) f (1 - f): the second
-part is what a sample without noise has.
 """
 
 from __future__ import annotations
@@ -31,7 +27,7 @@ from ..channels.shares import MOST_ANSWERS, Shares, of_projective_response, of_r
 from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
-from ..exact.level import Epsilon, Level
+from ..exact.level import Level
 from ..exact.names import answers_of, is_list_of_names
 from ..exact.neighbours import Neighbours
 from ..measure.prior import prior_of
@@ -245,7 +241,6 @@ def _choice(family: str, level: Level, variance: Variance, answers: int, law: Fl
 
 def plan_names(
     n: Any,
-    questions: Any,
     mechanism: Any,
     level: Mapping[str, Any],
     families: Any,
@@ -270,113 +265,7 @@ def plan_names(
     errors = [None if goals[name] is None else positive_goal(goals[name], name) for name in list(goals)[1:]]
     goal = Goal(reports, *errors)
     if mechanism is not None:
-        if any(value is not None for value in (questions, families, *level.values())):
+        if any(value is not None for value in (families, *level.values())):
             raise DiscreetError("A mechanism has its own answers, level and family; leave these out.")
         return plan_mechanisms(*named(n, mechanism), goal, prior)
-    if questions is None:
-        return plan_shares(n, Level.of(**level), goal, prior, families)
-    if n is not None or families is not None or goal.reports is None:
-        raise DiscreetError("Of several questions the errors are planned for a number of reports; give that alone.")
-    return plan_questions(questions, Level.of(**level), reports=goal.reports, priors=prior)
-
-
-# Several questions of one person at once
-
-
-def plan_questions(questions: Any, level: Level, *, reports: int, priors: Any = None) -> Plan:
-    """All questions at epsilon/d each, or one of them for each person at the whole epsilon: the better way first."""
-    asked = _questions(questions)
-    d = len(asked)
-    guesses = {} if priors is None else _priors(priors, asked)
-    part = Level.of(alpha=level.per_step(d))
-    if level.asked is not None:
-        part = Level.of(epsilon=Epsilon(level.asked.factor / d, level.asked.base))
-    ways = []
-    for way, one in (("sampled", level), ("split", part)):
-        found = []
-        for name, grid in asked.items():
-            answers = grid.size or 0
-            law, _ = _guess(guesses.get(name), grid)
-            known = shares_of(answers, one.alpha)
-            family = recommended(known)
-            told = known[family].variance
-            variance = _sampled(told, d) if way == "sampled" else told
-            found.append(replace(_choice(family, one, variance, answers, law, reports), note=name))
-        worst = max(found, key=lambda c: c.share_error)
-        words = (
-            f"each person answers one of {d} questions"
-            if way == "sampled"
-            else f"each person answers all {d} questions, each at epsilon/{d}"
-        )
-        ways.append(
-            Choice(
-                way,
-                level,
-                hidden=_ANY_TWO,
-                reports=reports,
-                variance=max(c.variance for c in found if c.variance is not None),
-                share_error=worst.share_error,
-                total_variation=max(c.total_variation for c in found),
-                questions=tuple(found),
-                note=words,
-            )
-        )
-    ways.sort(key=lambda c: c.share_error)
-    better, other = ways if _times_people(*ways) >= _SAME else sorted(ways, key=lambda c: c.total_variation)
-    notes = (
-        _better_way(better, other),
-        "sampled: who answers what is drawn beforehand, and depends on no answer.",
-        *_without_order(asked),
-        _meaning(priors),
-    )
-    return Plan(f"{d} questions of {reports} people, {level} in all between {_ANY_TWO}", (better, other), notes)
-
-
-def _times_people(better: Choice, other: Choice) -> float:
-    """How many times the people the other way needs for the same largest error of a share."""
-    return (other.share_error / better.share_error) ** 2
-
-
-def _better_way(better: Choice, other: Choice) -> str:
-    times = _times_people(better, other)
-    if 1 / _SAME < times < _SAME:
-        return (
-            f"Use {better.family}: the largest error of a share is the same by both ways, and by {better.family} the largest total "
-            "variation is smaller."
-        )
-    return f"Use {better.family}: {other.family} needs {times:.3g} times as many people for the same largest error of a share."
-
-
-def _without_order(asked: Mapping[str, Grid]) -> tuple[str, ...]:
-    """That numbers were taken for names, where there are any."""
-    numbers = [name for name, grid in asked.items() if grid.is_ordered]
-    if not numbers:
-        return ()
-    return (
-        f"Planned as if the values had no order: {', '.join(numbers)}. Where they are numbers in their order (ages), plan them "
-        f'by themselves, with n and neighbours="any": split with epsilon/{len(asked)}, sampled with 1/{len(asked)} of the people.',
-    )
-
-
-def _sampled(told: Variance, d: int) -> Variance:
-    return lambda f: d * told(f) + (d - 1) * f * (1 - f)
-
-
-def _questions(questions: Any) -> dict[str, Grid]:
-    """The questions by name, with the answers of each."""
-    named = questions if isinstance(questions, Mapping) else None
-    if named is None:
-        if not isinstance(questions, (list, tuple)) or is_named(questions):
-            raise DiscreetError(
-                'questions is a list, with n or a list of names for each; write for example {"brand": 299, "sex": ["f", "m"]}.'
-            )
-        named = {f"question {k}": n for k, n in enumerate(questions, start=1)}
-    if len(named) < 2:
-        raise DiscreetError("There is nothing to split among fewer than two questions; give more, or n for one alone.")
-    return {str(name): named_answers(n) for name, n in named.items()}
-
-
-def _priors(priors: Any, asked: Mapping[str, Grid]) -> Mapping[str, Any]:
-    if not isinstance(priors, Mapping) or not set(priors) <= set(asked):
-        raise DiscreetError(f"With several questions prior has a guess by name; choose from {', '.join(asked)}.")
-    return priors
+    return plan_shares(n, Level.of(**level), goal, prior, families)

@@ -33,15 +33,12 @@ class Choice(Result):
 
     `chance`, `rmse` and `mean_error` are those of the worst true value, or averages where a prior was given. Where a number
     of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
-    estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
-    from: (reports, mean distance, its standard error). Where a number of reports was given, `distance` is the mean one that
-    is predicted, and `simulated` the mean of some runs with its standard error, where runs were asked for; or
-    `standard_error` that of what was asked for with `of`. `hidden` says which values the level hides from each other; `width`
-    is that of a square wave.
+    estimate. Where a number of reports was given, `distance` is the mean one that is predicted, or `standard_error` that of
+    what was asked for with `of`. `hidden` says which values the level hides from each other; `width` is that of a square wave.
 
     For answers without an order `variance` is N times that of the estimate of a rare share, exact; `share_error` what all shares
     are within in 95 % of all collections, and `total_variation` the mean distance, of the unbiased estimates. `is_bound` says that
-    it is what others are measured by, and no mechanism. `questions` has a choice for each of several.
+    it is what others are measured by, and no mechanism.
     """
 
     family: str
@@ -54,17 +51,13 @@ class Choice(Result):
     hidden: str = "neighbours"
     reports: int | None = None
     spread: float = math.nan
-    monte_carlo: float = 0.0
-    curve: tuple[tuple[int, float, float], ...] = ()
     note: str = ""
     distance: float = math.nan
     width: int | None = None
-    simulated: tuple[float, float] | None = None
     variance: Fraction | None = None
     share_error: float = math.nan
     total_variation: float = math.nan
     is_bound: bool = False
-    questions: tuple[Choice, ...] = ()
     standard_error: float = math.nan
 
     @property
@@ -94,14 +87,8 @@ class Choice(Result):
             "refused": self.refused or None,
             **({} if math.isnan(self.distance) else {"distance": self.distance}),
             **({} if self.width is None else {"width": self.width}),
-            **(
-                {}
-                if self.simulated is None
-                else dict(zip(("simulated", "simulated_error"), self.simulated, strict=True))
-            ),
             **({} if math.isnan(self.spread) else {"spread": self.spread}),
             **({} if math.isnan(self.standard_error) else {"standard_error": self.standard_error}),
-            **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
             **({} if self.variance is None else self._shares()),
         }
         return {name: plain(value) for name, value in told.items()}
@@ -113,7 +100,6 @@ class Choice(Result):
             "total_variation": self.total_variation,
             "is_bound": self.is_bound,
             "note": self.note or None,
-            "questions": [choice.to_dict() for choice in self.questions],
         }
 
     def _sentence(self) -> str:
@@ -126,13 +112,10 @@ class Choice(Result):
             error = math.sqrt(self.variance)
             points = 100 * error / math.sqrt(self.reports or 1)
             rare = f"a rare share has standard error {error:.3g}/sqrt(N), here {points:.2g} percentage points"
-            whose = "people" if self.questions else "reports"
-            told = f"{self.family}: {self.reports} {whose}, {self._nearness()}; {rare}"
-            parts = "".join(f"\n    {choice.note}: {choice._of_one()}" for choice in self.questions)
-            return f"{told} ({self.note}){parts}" if self.note else told
+            told = f"{self.family}: {self.reports} reports, {self._nearness()}; {rare}"
+            return f"{told} ({self.note})" if self.note else told
         if not math.isnan(self.distance):
-            seen = "" if self.simulated is None else f", simulated {self.simulated[0]:.3g} +- {self.simulated[1]:.1g},"
-            return f"{self.family}: Kantorovich distance {self.distance:.3g}{seen} at {level}"
+            return f"{self.family}: {self.reports} reports, Kantorovich distance {self.distance:.3g} at {level}"
         if not math.isnan(self.standard_error):
             within = _NORMAL * self.standard_error
             return f"{self.family}: standard error {self.standard_error:.3g}, 95 % interval +- {within:.3g} at {level}"
@@ -141,15 +124,7 @@ class Choice(Result):
                 f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
                 f"RMSE {self.rmse:.4g}, mean error {self.mean_error:.4g}"
             )
-        if not self.curve:
-            return f"{self.family}: {self.reports} reports at {level}; standard deviation {self.spread:.4g} with one"
-        doubt = self.note or f"+- {self.monte_carlo:.2g} by simulation"
-        seen = ", ".join(f"{far:.3g} +- {error:.1g} with {size}" for size, far, error in self.curve)
-        return f"{self.family}: {self.reports} reports ({doubt}) at {level}; seen: {seen}"
-
-    def _of_one(self) -> str:
-        """One of several questions."""
-        return f"{self.family} at epsilon {show_above(self.epsilon)}, {self._nearness()}"
+        return f"{self.family}: {self.reports} reports at {level}; standard deviation {self.spread:.4g} with one"
 
     def _nearness(self) -> str:
         """How near shares come; no two distributions are farther apart than 1."""

@@ -1,9 +1,7 @@
 """Mechanisms side by side: level, properties, losses, and what somebody who makes the best of a report gets from each.
 
-    compare          for one count
-    compare_local    for local privacy, all at one level between any two values
+    compare          for one count, or for local privacy with neighbours="any"
     compare_names    for local privacy and answers without an order: the variance of a share
-    compare_query    for the answer to one query (mean, sum, maximum, ...), beside the best one for what is known
 
 The same local epsilon is not the same promise. Randomised response and square wave treat any two values alike: whoever sees the
 report can tell 30 from 31 as well as 30 from 90, and neither by more than epsilon. The geometric mechanism spends epsilon
@@ -14,39 +12,33 @@ report is worth depends on what is done with it: on its own, or with many others
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from ..channels.properties import LETTERS
 from ..designs.design import design
-from ..errors import DiscreetError, GridError, LossError, MetricError, SizeError
+from ..errors import DiscreetError, MetricError, SizeError
 from ..exact.aliases import Rational
-from ..exact.arithmetic import show_above, show_below
 from ..exact.concentrated import MOST_RHO
-from ..exact.given import NAMELESS, positive
+from ..exact.given import NAMELESS
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
 from ..measure.loss import LossLike, loss_name, loss_of
-from ..measure.prior import Prior, PriorLike, prior_of
+from ..measure.prior import PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
-from ..measure.utility import expected_loss, loss_per_value, worst_loss
+from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Procedure, procedure_of
-from ..mechanisms.additive import geometric
 from ..mechanisms.categories import projective_response
 from ..mechanisms.guessing import randomized_response
 from ..mechanisms.wave import square_wave
 from ..present.views import Result, View, plain
 from ..progress import Progress
-from ..queries.candidates import answer_grid, candidates, no_data
-from ..queries.curves import tradeoff
-from ..queries.queries import query_of
 from ..registry import FAMILIES, legend
 from .categories import OPTIMUM, PROJECTIVE, RESPONSE, advice, is_named, named_answers, shares_of
 from .choices import is_any_two, named
@@ -80,7 +72,7 @@ class Comparison(Result):
         """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""
         from ..present import plot
 
-        cost = next((key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0]), None)
+        cost = next((key for key in (self.loss, self.loss.upper()) if key in self.table[0]), None)
         if cost is None:
             raise DiscreetError("Names have no losses of a report that a picture could show; print the comparison.")
         series = {cost: "mean", "worst": "worst truth", "best use": "best use"}
@@ -128,10 +120,9 @@ def compare(
     remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior and the monotone
     loss (Ghosh, Roughgarden, Sundararajan 2009).
 
-    With neighbours="any" the mechanisms for local privacy, all at one level between any two values, and which promise each
-    keeps (see compare_local). With ordered=False, or a list of names as n, those for answers without an order (see
-    compare_names). How near a distribution recovered from many reports comes is for plan_reports; the
-    mechanisms for the answer to a mean, a maximum and so on are compared by queries.compare_query.
+    With neighbours="any" the square wave stands beside them, and `one step <=` is what one step of the grid costs: where that is
+    less, near values are hidden more than far ones. With ordered=False, or a list of names as n, those for answers without an
+    order (see compare_names). How near a distribution recovered from many reports comes is for plan_reports.
 
     >>> import discreet as dt
     >>> side_by_side = dt.compare(8, alpha="9/10")
@@ -151,8 +142,6 @@ def compare(
             "Both sensitivity and neighbours say between which values the level holds; give one of them."
         )
     known = mechanisms is None
-    if known and not require and is_any_two(neighbours):
-        return compare_local(n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress)
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
         raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
@@ -186,8 +175,9 @@ def compare(
     if known and "WM" in found:
         notes.append("WM is the best weakly honest mechanism for L0 and a uniform prior, whatever is asked here")
     notes += _equal(found)
+    other = "one step <=: between values one step apart" if is_any_two(between) else "local <=: between any two values"
     notes.append(
-        f"epsilon <=: between neighbours; local <=: between any two values; proved: whether the level of the "
+        f"epsilon <=: between neighbours; {other}; proved: whether the level of the "
         f"{'mechanism' if level is None else 'title'} is; rescaled: L0 times (n+1)/n, 1 for guessing"
     )
     notes.append(
@@ -263,6 +253,8 @@ def _known(grid: Grid, level: Level, between: Neighbours) -> tuple[dict[str, Pro
                     found[name] = m
                 else:
                     left_out.append(name)
+    if is_any_two(between):
+        found["square wave"] = square_wave(grid, alpha=level)
     return found, left_out
 
 
@@ -280,7 +272,11 @@ def _row(
     return {
         "mechanism": name,
         "epsilon <=": verdict.epsilon,
-        "local <=": check_privacy(m, neighbours="any").epsilon,
+        **(
+            {"one step <=": check_privacy(m, neighbours=1).epsilon}
+            if is_any_two(between)
+            else {"local <=": check_privacy(m, neighbours="any").epsilon}
+        ),
         "proved": bool(verdict),
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
         "L0": means["l0"],
@@ -324,170 +320,3 @@ def compare_names(n: Any, level: Level) -> Comparison:
     question = f"{answers} answers without an order, {level} between any two: the estimate of a rare answer's share"
     made = {RESPONSE: randomized_response(grid, alpha=level), PROJECTIVE: projective_response(grid, alpha=level)}
     return Comparison(question, rows, notes, MappingProxyType(made), "variance")
-
-
-def compare_local(
-    n: Any,
-    *,
-    alpha: Any = None,
-    epsilon: Any = None,
-    loss: Any = "l1",
-    prior: Any = None,
-    progress: Progress | None = None,
-) -> Comparison:
-    """Geometric, randomised response, square wave and the certified design for the loss and the prior.
-
-    Columns: the level between any two values and between values one step apart; what the report hides; the mean loss, the
-    worst one, and that of the best use of one report.
-    """
-    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
-    if grid.n is None:
-        raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
-    law = prior_of(prior, grid)
-    short = grid if grid.n < _WRITTEN else Grid(0, 1)  # a loss by its name has one on every grid
-    cost = loss_of(loss, short, short).name
-    found, notes = _local_candidates(grid, level, loss, law, progress)
-    rows = [MappingProxyType(_local_row(name, m, level, loss, cost, law)) for name, m in found.items()]
-    meanings = (
-        f"hides: who sees the report tells any two values apart by at most epsilon; where it hides near values more, one step "
-        f"costs {show_above(_one_step(found['geometric']))}",
-        f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap of one report for the prior",
-    )
-    question = f"{grid}, {level} between any two values: {cost} under the prior {law}"
-    return Comparison(question, tuple(rows), (*meanings, *notes), MappingProxyType(found), cost)
-
-
-def _local_candidates(
-    grid: Grid, level: Level, loss: Any, law: Prior, progress: Progress | None
-) -> tuple[dict[str, Mechanism], tuple[str, ...]]:
-    """By their names; and why one is missing."""
-    assert grid.n is not None
-    found = {
-        "geometric": geometric(grid, alpha=level, sensitivity=grid.n * grid.step),
-        "kRR": randomized_response(grid, alpha=level),
-        "square wave": square_wave(grid, alpha=level),
-    }
-    try:
-        best = design(grid, alpha=level, loss=loss, prior=law, neighbours="any", progress=progress)
-    except DiscreetError as reason:
-        return found, (f"no design: {reason}",)
-    return {**found, f"best {best.problem.loss.name}": best.mechanism}, ()
-
-
-def _one_step(m: Mechanism) -> float:
-    return check_privacy(m, neighbours=1).epsilon
-
-
-def _local_row(name: str, m: Mechanism, level: Level, loss: Any, cost: str, law: Prior) -> dict[str, Any]:
-    verdict, near = check_privacy(m, alpha=level, neighbours="any"), _one_step(m)
-
-    def number_or_none(number: Callable[[], Fraction | float]) -> float | None:
-        try:
-            return float(number())
-        except (SizeError, LossError):  # of a long grid: the distribution is recovered all the same
-            return None
-
-    return {
-        "mechanism": name,
-        "local <=": verdict.epsilon,
-        "one step <=": near,
-        "proved": bool(verdict),
-        "hides": _NEAR if near < _SAME_EPSILON * verdict.epsilon else _ALIKE,
-        f"mean {cost}": number_or_none(lambda: expected_loss(m, loss, law)),
-        "worst": number_or_none(lambda: worst_loss(m, loss)),
-        "best use": number_or_none(lambda: bayes_risk(m, loss, law)),
-    }
-
-
-def compare_query(
-    query: Any,
-    *,
-    records: Any = None,
-    low: Rational | None = None,
-    high: Rational | None = None,
-    alpha: LevelLike | None = None,
-    epsilon: LevelLike | None = None,
-    loss: LossLike = "l1",
-    prior: PriorLike | None = None,
-    sensitivity: Rational | None = None,
-    step: Rational | None = None,
-    cells: Any = None,
-    progress: Progress | None = None,
-) -> Comparison:
-    """Mechanisms for the answer to one query side by side: Laplace, staircase, geometric and two-stage mechanism, the
-    optimum for the prior, and the best answer without data.
-
-        query        a query: count, sum, mean, max, min, median, variance, standard-deviation, or a quantile such as
-                     "quantile(0.9)". Or a Query
-        records      the number of records, which is public
-        low          the smallest value that a record can have
-        high         the largest value that a record can have
-        sensitivity  how much one person can change the answer, in its units; by default as the query has it
-        step         the step of the true values; by default for 41 to 101 of them, or more. The sensitivity is whole steps
-        cells        what the two-stage mechanism rounds to; by default one sensitivity apart
-
-    All are judged on one grid of true values. Reports keep to the range of the answer. Level, loss and prior are those of
-    `design`.
-
-    >>> import discreet as dt
-    >>> found = dt.queries.compare_query("max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)
-    >>> found["optimum"]["mean l1"] <= found["staircase"]["mean l1"]
-    True
-    """
-    level = Level.of(alpha=alpha, epsilon=epsilon)
-    asked = query_of(query, records, low, high)
-    delta = asked.global_sensitivity
-    if sensitivity is not None:
-        delta = positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
-    grid = answer_grid(*asked.output, delta, step)
-    cost, law = loss_of(loss, grid, grid).name, prior_of(prior, grid)
-    found = candidates(grid, level, delta, cells)
-    best = design(grid, alpha=level, loss=loss, prior=law, sensitivity=delta, progress=progress)
-    found |= {"optimum": best.mechanism, "no data": no_data(grid, level, delta, loss, law)}
-    alone, between = _noise_alone(cost, level, delta), Neighbours.steps(grid.steps(delta))
-    rows = tuple(
-        MappingProxyType(
-            _query_row(name, m, between, level, loss, cost, law, best.bound) | {"noise alone": alone.get(name)}
-        )
-        for name, m in found.items()
-    )
-    notes = (
-        _grid_note(grid, delta),
-        f"optimum: no mechanism of this level on this grid has a mean {cost} below {show_below(Fraction(best.bound), 9)}; "
-        "/ optimum: mean / that",
-        f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
-        "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
-    )
-    question = f"{asked.name} on {grid}, {level} between {between.words(grid)}: {cost} under the prior {law}"
-    return Comparison(question, rows, notes, MappingProxyType(found), cost)
-
-
-def _grid_note(grid: Grid, delta: Fraction) -> str:
-    steps, ratio = grid.steps(delta), delta / grid.step
-    note = f"grid: {grid.size} true values, the sensitivity {delta} is {steps} step{'s' if steps > 1 else ''}"
-    if ratio < 1:
-        return f"{note}: coarser than the sensitivity, and so are all losses; give a step of it, or a narrower range"
-    return note if ratio == steps or steps == grid.n else f"{note}, rounded up"
-
-
-def _query_row(
-    name: str, m: Mechanism, between: Neighbours, level: Level, loss: Any, cost: str, prior: Any, bound: float
-) -> dict[str, Any]:
-    verdict, mean = check_privacy(m, alpha=level, neighbours=between), expected_loss(m, loss, prior)
-    return {
-        "mechanism": name,
-        "epsilon <=": verdict.epsilon,
-        "proved": bool(verdict),
-        f"mean {cost}": mean,
-        "/ optimum": mean / bound if bound > 0 else None,
-        "worst": worst_loss(m, loss),
-        "best use": float(bayes_risk(m, loss, prior)),
-    }
-
-
-def _noise_alone(cost: str, level: Level, delta: Fraction) -> dict[str, float]:
-    """What noise on the line costs where no range is known: equations 11 and 12 of Chen, Pal and Golubchik (2016)."""
-    if cost not in ("l1", "l2"):
-        return {}
-    curves = tradeoff(sensitivity=delta, loss=cost, alphas=[level.alpha], normalised=False)
-    return {"Laplace": curves.curve("laplace")[0][1], "staircase": curves.curve("staircase")[0][1]}

@@ -32,7 +32,6 @@ from ..mechanism import Mechanism
 from .choices import LARGE, Choice, Make, Plan, hidden_by, is_any_two, makers_for, span_of
 
 BITS = 40  # levels are multiples of 2^-40
-_MORE = 3  # steps of a search beyond those of halving, at most
 
 
 def plan_epsilon(
@@ -172,12 +171,8 @@ def least_level(family: str, make: Make, k: int, goal: Goal) -> Choice:
         if not goal.met(mechanism_at(1), k):
             return Choice(family, refused="no level of 2^-40 or more keeps so close; allow a larger error.")
 
-        def margin(parts: int) -> tuple[bool, float]:
-            m = mechanism_at(parts)
-            missed = max(1 - goal.chance(m, k), math.ulp(0.5))
-            return goal.met(m, k), math.log(float(1 - goal.confidence) / missed)
-
-        return goal.choice(family, mechanism_at(_last_by_margin(margin, 1, 2**BITS - 1)), k)
+        parts = _last(lambda parts: goal.met(mechanism_at(parts), k), 1, 2**BITS - 1)
+        return goal.choice(family, mechanism_at(parts), k)
     except DiscreetError as reason:
         return Choice(family, refused=str(reason))
 
@@ -203,37 +198,6 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-def _last_by_margin(margin: Callable[[int], tuple[bool, float]], low: int, high: int) -> int:
-    """The same, where beside what holds stands by how much, about. The margins say where to look, and what holds decides.
-
-    Each step looks where the line through the margins at both ends, over logarithms, is zero, moved a little towards the middle
-    so that either end may come near next; and never so far from the middle that all steps would be more than `_MORE`
-    beyond those of halving (Oliveira and Takahashi 2020, the ITP method).
-    """
-    holds, above = margin(high)
-    if holds:
-        return high
-    below, left = margin(low)[1], (high - low).bit_length() + _MORE
-    first = high - low
-    while high - low > 1:
-        width, middle = high - low, (low + high) // 2
-        share = below / (below - above) if math.isfinite(below) and below > above else 0.5
-        zero = round(low * (high / low) ** share)
-        towards = 1 if middle >= zero else -1
-        moved = max(1, width * width // (5 * first))
-        zero = middle if moved > abs(middle - zero) else zero + towards * moved
-        left -= 1
-        room = max(0, 2**left - width // 2)
-        place = zero if abs(zero - middle) <= room else middle - towards * room
-        place = min(max(place, low + 1), high - 1)
-        holds, found = margin(place)
-        if holds:
-            low, below = place, max(found, 0.0)
-        else:
-            high, above = place, min(found, 0.0)
     return low
 
 

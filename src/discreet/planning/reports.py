@@ -1,4 +1,4 @@
-"""How many reports are needed: for a standard error by a formula, for a Kantorovich distance by simulation.
+"""How many reports are needed: for a standard error by a formula, for a Kantorovich distance by a prediction.
 
 For a function f of the truth let h solve Ch = f. The mean of h over N reports is an unbiased estimate of the mean of f
 (see estimate.py), and its variance is known before a single report is collected:
@@ -7,9 +7,8 @@ For a function f of the truth let h solve Ch = f. The mean of h over N reports i
     without one                 at most max_i Var(h(report) | truth i) / N around the average of f over the N people
                                 themselves, whatever their values are
 
-so N follows. How near a recovered distribution comes to the truth has no such formula: it is simulated (simulation.py),
-or predicted for a given number of reports (predicted_distance). The best width of a square wave for a guess of the
-distribution is the one whose reports leave the recovered distribution least uncertain.
+so N follows. How near a recovered distribution comes to the truth has no such formula: it is predicted. The best width of a
+square wave for a guess of the distribution is the one whose reports leave the recovered distribution least uncertain.
 
 For the prediction the distribution is taken to be the guess times e^f, f a random curve: a sum of cosines whose coefficients are
 independent normals with the standard deviations 1/k, as in recovery (discreet.recovery.field). N reports of the mechanism C
@@ -27,7 +26,7 @@ up to four times nearer than predicted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -53,7 +52,6 @@ from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .categories import is_named, plan_names
 from .choices import Choice, Plan, guessed, hidden_by, is_any_two, makers_for, named, number_of, positive_goal, span_of
-from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 
 Compared = list[tuple[str, Procedure | str]]  # by name: mechanisms, or why there is none
 
@@ -64,6 +62,12 @@ _FINEST = 512  # values that are looked at one by one; a longer grid is looked a
 _CURVES = 64  # cosines of the random curve
 _SPREAD = 0.1  # the part of a guess that is spread over all values
 _RATIO = 2 ** (1 / 4)  # between two widths that are tried: it matters little
+_MOST = 2**62  # reports
+_CLOSE = 1000  # a number of reports for a distance is found up to this part of it
+_PREDICTED = (
+    "Predicted: the average over truths that vary around the guess. Where the truth is the guess itself, recover may come up to "
+    "four times nearer."
+)
 
 
 def plan_reports(
@@ -75,7 +79,6 @@ def plan_reports(
     reports: Rational | None = None,
     total_variation: Rational | None = None,
     ordered: bool | None = None,
-    questions: Sequence[Any] | Mapping[str, Any] | None = None,
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
     prior: PriorLike | None = None,
@@ -83,10 +86,6 @@ def plan_reports(
     sensitivity: Rational | None = None,
     neighbours: NeighboursLike | None = None,
     mechanism: Procedure | Sequence[Procedure] | None = None,
-    method: str | None = None,
-    iterations: Rational | None = None,
-    runs: Rational | None = None,
-    seed: Rational | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """How many reports you need for a precision, or the precision that a number of reports gives; the best mechanism first.
@@ -101,12 +100,11 @@ def plan_reports(
                         values count as drawn from it; without, the estimate is for the people's own average, and the
                         number is enough whatever their values are. By a formula (discreet.planning.reports)
         kantorovich     the distance to reach, of a recovered distribution to the truth, with `prior` as a guess of it. The
-                        mean distance, simulated at up to 6 numbers of reports
+                        mean distance, predicted as for `reports`
         reports         the number of reports: how near the recovered distribution comes, with `prior` as a guess of the truth.
                         With `of`, the standard error that this has, by the formula of `standard_error` turned round. Else
                         predicted as the mean over truths that scatter around the guess (see predicted_distance); the square
-                        wave with the width that is best for the guess. With `runs`, a `method` or a `seed` the distance when
-                        the truth is the guess itself is simulated beside it: it may be up to four times smaller
+                        wave with the width that is best for the guess
         total_variation  the mean total variation distance to reach, of shares of answers without an order
 
     Brands and diagnoses have no order, so no Kantorovich distance either: with a list of names as n, or with ordered=False,
@@ -114,16 +112,6 @@ def plan_reports(
     (discreet.planning.categories).
 
         ordered         whether the values are numbers in their order (the default for n) or only names: False
-        questions       several questions of each person in place of n, as a list of n or of names, or by name: whether to split
-                        epsilon among them or to ask each person one, and how near the shares come with so many `reports`.
-                        All are planned without an order: plan a mean, or a distribution of ages, by itself
-
-    For what is simulated, by recover:
-
-        method          how distributions are recovered: auto, mle or ibu. By default "auto"; then a run takes a second
-        iterations      of "ibu"
-        runs            how often to simulate where that is needed. By default 4 times with "auto", otherwise 16
-        seed            makes what is drawn repeatable: for analysis and tests, never for reports about people. By default 0
 
     >>> import discreet as dt
     >>> fair = dt.plan_reports(10, standard_error="0.1", epsilon=1, prior="binomial(0.5)", sensitivity=10)
@@ -143,26 +131,20 @@ def plan_reports(
     brought = (
         [mechanism] if isinstance(mechanism, Procedure) else mechanism if isinstance(mechanism, (list, tuple)) else ()
     )
-    if (
-        is_named(n)
-        or questions is not None
-        or any(isinstance(m, Procedure) and not m.inputs.is_ordered for m in brought)
-    ):
+    if is_named(n) or any(isinstance(m, Procedure) and not m.inputs.is_ordered for m in brought):
         if ordered:
             raise DiscreetError("Names have no order; leave ordered out, or give n for numbers.")
         ordered = False
     if ordered is False:
-        simulated = {"method": method, "iterations": iterations, "runs": runs, "seed": seed, "of": of}
         return plan_names(
             n,
-            questions,
             mechanism,
             {"alpha": alpha, "epsilon": epsilon},
             families,
             prior,
             {"reports": reports, "standard_error": standard_error, "total_variation": total_variation},
             neighbours,
-            {"sensitivity": sensitivity, "kantorovich": kantorovich} | simulated,
+            {"sensitivity": sensitivity, "kantorovich": kantorovich, "of": of},
         )
     if total_variation is not None:
         raise DiscreetError(
@@ -173,13 +155,8 @@ def plan_reports(
             "Give one of standard_error, kantorovich and reports (of shares without an order also total_variation): one plan "
             "answers one question."
         )
-    simulates = {"method": method, "iterations": iterations, "runs": runs, "seed": seed}
-    stray = next((name for name, value in simulates.items() if value is not None), None)
     if kantorovich is not None and of is not None:
         raise DiscreetError("of is for a standard_error or a number of reports; leave it out, or ask for one of these.")
-    by_formula = standard_error is not None or of is not None
-    if by_formula and stray is not None:
-        raise DiscreetError(f"{stray} is for what is simulated, and a standard error is not; leave it out.")
     if mechanism is None:
         sensitivity = span_of(Grid.of(n), sensitivity, neighbours)
     elif neighbours is not None:
@@ -190,12 +167,7 @@ def plan_reports(
     elif of is not None:
         plan = plan_precision(*made, reports, of, prior)
     else:
-        way = Simulation.of(method, iterations, runs, seed)
-        if kantorovich is not None:
-            plan = plan_kantorovich(*made, kantorovich, prior, way, progress)
-        else:
-            simulated_by = None if stray is None else way
-            plan = plan_distance(*made, reports, prior, simulated_by, progress, is_given=mechanism is not None)
+        plan = plan_distance(*made, reports, kantorovich, prior, progress, is_given=mechanism is not None)
     if plan.warning and mechanism is None and sensitivity is None:  # nobody said which values are to be hidden
         return replace(plan, warning=f'{plan.warning} For local privacy add neighbours="any".')
     return plan
@@ -238,13 +210,13 @@ def functional_of(of: Any, grid: Grid) -> Functional:
     return Functional("the mean of a function", numbers)
 
 
-def for_standard_error(m: Procedure, f: Functional, wanted: Fraction, law: Floats | None) -> Size:
-    """N = Var h / wanted^2, rounded up: under the distribution, or for the worst true value (see above).
+def spread_of(m: Procedure, f: Functional, law: Floats | None) -> float:
+    """The standard deviation of the estimate from one report: under the distribution, or for the worst true value (see above).
 
     >>> import discreet as dt
     >>> m = dt.geometric(10, alpha="1/2")
-    >>> for_standard_error(m, functional_of("mean", m.inputs), Fraction(1, 10), None).reports  # variance up to 2a/(1-a)^2 = 4
-    392
+    >>> round(spread_of(m, functional_of("mean", m.inputs), None) ** 2, 2)                   # at most 2a/(1-a)^2 = 4
+    3.91
     """
     channel = m.finite()
     h = channel.unpull(f.numbers)
@@ -253,9 +225,7 @@ def for_standard_error(m: Procedure, f: Functional, wanted: Fraction, law: Float
         variance = float((channel.pull((h - centre) ** 2) - (f.numbers - centre) ** 2).max())
     else:
         variance = float(channel.push(law) @ (h - law @ f.numbers) ** 2)
-    variance = max(variance, 0.0) * float(f.unit) ** 2
-    number = Fraction(variance * (1 - _ROUNDING)) / wanted**2
-    return Size(max(math.ceil(number), 1), math.sqrt(variance))
+    return math.sqrt(max(variance, 0.0)) * float(f.unit)
 
 
 def made_of(
@@ -302,40 +272,32 @@ def _designed(grid: Grid, level: Level, prior: Any, progress: Progress | None) -
 
 
 def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of: Any, prior: Any) -> Plan:
+    """The reports that a standard error needs, the fewest first."""
     goal = positive_goal(wanted, "standard_error")
     f, law, whom = _estimated(of, grid, prior)
+
+    def choice(name: str, m: Procedure) -> Choice:
+        spread = spread_of(m, f, law)
+        number = max(math.ceil(Fraction(spread**2 * (1 - _ROUNDING)) / goal**2), 1)
+        return Choice(name, m.claim, hidden=hidden_by(m), reports=number, width=_width(m), spread=spread)
+
     question = f"{where}: reports for a standard error of {goal} of {f.name} {whom}"
-    return _ranked(question, made, lambda m: for_standard_error(m, f, goal, law))
+    return _ranked(question, made, choice, by_reports)
 
 
 def plan_precision(grid: Grid, where: str, made: Compared, reports: Any, of: Any, prior: Any) -> Plan:
     """The standard error that so many reports give, the smallest first."""
     number = number_of(reports)
     f, law, whom = _estimated(of, grid, prior)
-    chosen = []
-    for name, m in made:
-        if isinstance(m, str):
-            chosen.append(Choice(name, refused=m))
-            continue
-        try:
-            spread = for_standard_error(m, f, Fraction(1), law).spread
-        except DiscreetError as reason:
-            chosen.append(Choice(name, refused=str(reason)))
-            continue
-        chosen.append(
-            Choice(
-                name,
-                m.claim,
-                hidden=hidden_by(m),
-                reports=number,
-                width=_width(m),
-                spread=spread,
-                standard_error=spread / math.sqrt(number),
-            )
+
+    def choice(name: str, m: Procedure) -> Choice:
+        spread = spread_of(m, f, law)
+        error = spread / math.sqrt(number)
+        return Choice(
+            name, m.claim, hidden=hidden_by(m), reports=number, width=_width(m), spread=spread, standard_error=error
         )
-    chosen.sort(key=lambda choice: math.inf if math.isnan(choice.standard_error) else choice.standard_error)
-    able = [choice for choice in chosen if not choice.refused]
-    return Plan(f"{where}: {f.name} from {number} reports, {whom}", tuple(chosen), warning=_other_promises(able))
+
+    return _ranked(f"{where}: {f.name} from {number} reports, {whom}", made, choice, lambda c: c.standard_error)
 
 
 def _estimated(of: Any, grid: Grid, prior: Any) -> tuple[Functional, Floats | None, str]:
@@ -347,81 +309,59 @@ def _estimated(of: Any, grid: Grid, prior: Any) -> tuple[Functional, Floats | No
     return f, law.floats, f"of the distribution they come from, {guessed(law)}"
 
 
-def plan_kantorovich(
-    grid: Grid,
-    where: str,
-    made: Compared,
-    wanted: Any,
-    prior: Any,
-    way: Simulation,
-    progress: Progress | None = None,
-) -> Plan:
-    goal = positive_goal(wanted, "kantorovich")
-    if prior is None:
-        raise DiscreetError(
-            'How near a recovered distribution comes depends on the truth; give a guess, for example prior="binomial(0.3)".'
-        )
-    law = prior_of(prior, grid)
-    question = f"{where}: reports for a mean Kantorovich distance of {goal} by {way}, when the truth is {law}"
-    return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way), progress)
-
-
 def plan_distance(
     grid: Grid,
     where: str,
     made: Compared,
     reports: Any,
+    wanted: Any,
     prior: Any,
-    way: Simulation | None = None,
     progress: Progress | None = None,
     is_given: bool = False,
 ) -> Plan:
-    """How near the distribution recovered from so many reports comes, predicted, nearest first; a square wave by its best width,
-    unless the mechanisms are given: then they are taken as they are.
-
-    With a way to simulate it, also the mean distance over its runs, when the truth is the prior.
-    """
-    number = number_of(reports)
+    """How near the distribution recovered from so many reports comes, or how many come so near, predicted, the best first; a square
+    wave by its best width, unless the mechanisms are given: then they are taken as they are."""
+    goal = None if wanted is None else positive_goal(wanted, "kantorovich")
+    if goal is not None and prior is None:
+        raise DiscreetError(
+            'The number of reports depends on the truth; give a guess of its distribution, for example prior="binomial(0.3)".'
+        )
+    given = None if goal is not None else number_of(reports)
     if grid.size is None or grid.size > _LONGEST:
         raise SizeError(
             f"Distances are predicted for finite grids of up to {_LONGEST} values, not {grid}; use a coarser step."
         )
     law, unit = prior_of(prior, grid), float(grid.step)
-    chosen = []
-    for k, (name, m) in enumerate(made):
-        tell(progress, f"planning {name}", 0.5 + k / (2 * len(made)))
-        if isinstance(m, str):
-            chosen.append(Choice(name, refused=m))
-            continue
-        width = None if is_given or name != "square_wave" else best_width(grid, m.claim, law.floats, number)
-        best = m if width is None else square_wave(grid, alpha=m.claim, width=width)
-        distance = unit * predicted_distance(best.finite(), law.floats, number)
-        seen = None if way is None else recovered_distance(best, law.floats, number, way)
-        chosen.append(
-            Choice(
-                name,
-                m.claim,
-                hidden=hidden_by(m),
-                reports=number,
-                distance=distance,
-                width=_width(best),
-                simulated=seen,
-            )
-        )
-    chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
-    question = (
-        f"{where}: mean Kantorovich distance of the distribution recovered from {number} reports, when the truth is "
-        f"about {law}"
-    )
-    able = [choice for choice in chosen if not choice.refused]
-    predicted = "Predicted: the average over truths that vary around the guess"
-    notes = [
-        f"{predicted}. Where the truth is the guess itself, recover may come up to four times nearer; with runs= that is "
-        "simulated as well."
-    ]
-    if way is not None:
-        notes = [f"{predicted}; simulated by {way}, {way.times} runs, when the truth is {law} itself."]
-    return Plan(question, tuple(chosen), tuple(notes), _other_promises(able))
+
+    def choice(name: str, m: Procedure) -> Choice:
+        number = given or _needed(m, law.floats, float(goal or 0) / unit)
+        if not is_given and name == "square_wave":
+            m = square_wave(grid, alpha=m.claim, width=best_width(grid, m.claim, law.floats, number))
+            number = given or _needed(m, law.floats, float(goal or 0) / unit)
+        distance = unit * predicted_distance(m.finite(), law.floats, number)
+        return Choice(name, m.claim, hidden=hidden_by(m), reports=number, distance=distance, width=_width(m))
+
+    if goal is not None:
+        question = f"{where}: reports for a mean Kantorovich distance of {goal}, when the truth is about {law}"
+        plan = _ranked(question, made, choice, by_reports, progress)
+        return replace(plan, notes=(*plan.notes, _PREDICTED))
+    question = f"{where}: mean Kantorovich distance of the distribution recovered from {given} reports"
+    question = f"{question}, when the truth is about {law}"
+    return replace(_ranked(question, made, choice, lambda c: c.distance, progress), notes=(_PREDICTED,))
+
+
+def _needed(m: Procedure, law: Floats, wanted: float) -> int:
+    """So many reports have a predicted distance of so many steps, up to a thousandth of them."""
+    distance, high = _prediction(m.finite(), law), 1
+    while distance(high) > wanted:
+        high *= 2
+        if high > _MOST:
+            raise DiscreetError("no number of reports comes so near; allow a larger distance or epsilon.")
+    low = high // 2
+    while high - low > max(1, high // _CLOSE):
+        middle = (low + high) // 2
+        low, high = (middle, high) if distance(middle) > wanted else (low, middle)
+    return high
 
 
 def _width(m: Procedure) -> int | None:
@@ -435,43 +375,31 @@ def _other_promises(able: list[Choice]) -> str:
     return "These levels do not promise the same: see between which values, and at which epsilon."
 
 
-def _ranked(question: str, made: Compared, size: Callable[[Procedure], Size], progress: Progress | None = None) -> Plan:
-    """The choices, fewest reports first, and what to keep in mind when they are compared."""
+def by_reports(choice: Choice) -> float:
+    return math.inf if choice.reports is None else choice.reports
+
+
+def _ranked(
+    question: str,
+    made: Compared,
+    choice: Callable[[str, Procedure], Choice],
+    rank: Callable[[Choice], float],
+    progress: Progress | None = None,
+) -> Plan:
+    """The choices, the best first, and what to keep in mind when they are compared."""
     chosen = []
     for k, (name, m) in enumerate(made):
         tell(progress, f"planning {name}", 0.5 + k / (2 * len(made)))
-        if isinstance(m, str):
-            chosen.append(Choice(name, refused=m))
-            continue
         try:
-            found = size(m)
+            chosen.append(Choice(name, refused=m) if isinstance(m, str) else choice(name, m))
         except DiscreetError as reason:
             chosen.append(Choice(name, refused=str(reason)))
-            continue
-        refused, note = (found.note, "") if found.reports is None else ("", found.note)
-        chosen.append(
-            Choice(
-                name,
-                m.claim,
-                refused=refused,
-                hidden=hidden_by(m),
-                reports=found.reports,
-                spread=found.spread,
-                monte_carlo=found.monte_carlo,
-                curve=found.curve,
-                note=note,
-                width=_width(m),
-            )
-        )
-    chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)
-    able = [choice for choice in chosen if choice.reports is not None]
-    notes = []
-    if len(able) > 1 and able[0].reports == able[1].reports:
-        notes.append(f"{able[0].family} and {able[1].family} need as many.")
-    elif able and len(chosen) > 1:
-        others = [(c.reports or 0) - 2 * math.hypot(c.monte_carlo, able[0].monte_carlo) for c in able[1:]]
-        close = any(number < (able[0].reports or 0) for number in others)
-        notes.append(f"{able[0].family} wins" + (", within the error of the simulation; add runs." if close else "."))
+    chosen.sort(key=lambda c: math.inf if c.refused else rank(c))
+    able, notes = [c for c in chosen if not c.refused], []
+    if rank is by_reports and len(able) > 1 and able[0].reports == able[1].reports:
+        notes = [f"{able[0].family} and {able[1].family} need as many."]
+    elif rank is by_reports and able and len(chosen) > 1:
+        notes = [f"{able[0].family} wins."]
     return Plan(question, tuple(chosen), tuple(notes), _other_promises(able))
 
 
@@ -484,17 +412,26 @@ def predicted_distance(channel: Finite, law: Floats, reports: int) -> float:
     >>> predicted_distance(wave, flat, 10_000) < predicted_distance(response, flat, 10_000)
     True
     """
+    return _prediction(channel, law)(reports)
+
+
+def _prediction(channel: Finite, law: Floats) -> Callable[[int], float]:
+    """The same for any number of reports."""
     size = channel.rows
     guess = (1 - _SPREAD) * law + _SPREAD / size
     curves = _curves(size)
     moved = guess * (curves - (curves @ guess)[:, None])
     chances = channel.push(guess)
     seen = chances > 0
-    scaled = channel.push_rows(moved)[:, seen] * np.sqrt(reports / chances[seen])
-    unknown = np.linalg.inv(scaled @ scaled.T + np.eye(len(curves)))
-    sums = np.cumsum(moved, axis=1)[:, :-1]
-    variance = np.maximum((sums * (unknown @ sums)).sum(axis=0), 0.0)
-    return math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum())
+    scaled = channel.push_rows(moved)[:, seen] / np.sqrt(chances[seen])
+    information, sums = scaled @ scaled.T, np.cumsum(moved, axis=1)[:, :-1]
+
+    def distance(reports: int) -> float:
+        unknown = np.linalg.inv(reports * information + np.eye(len(curves)))
+        variance = np.maximum((sums * (unknown @ sums)).sum(axis=0), 0.0)
+        return math.sqrt(2 / math.pi) * float(np.sqrt(variance).sum())
+
+    return distance
 
 
 @lru_cache(maxsize=4)

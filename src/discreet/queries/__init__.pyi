@@ -1,5 +1,4 @@
 from ..mechanisms.two_stage import rounded as rounded
-from ..planning.compare import compare_query as compare_query
 from .calculator import sensitivity as sensitivity
 from .curves import tradeoff as tradeoff
 from .databases import data_sets as data_sets

@@ -24,7 +24,6 @@ from .splits import smoothing
 _MOST_DATA_SETS = 2**20
 _COUNTED = "The number of records, {}, was taken from the data: it must be public."
 _ROUNDED = "The function's answers are floats: the rounding of the function itself is in these numbers."
-_DEVIATION = "Of a standard deviation all are rounded up, and the smooth one is a bound that is smooth too."
 _GIVE = "for example dt.queries.sensitivity(max, domain=[0, 1, 2], records=3)"
 
 
@@ -126,12 +125,11 @@ def sensitivity(
     if domain is not None:
         raise DiscreetError("domain goes with a function; a query by name has a range: give low and high.")
     if isinstance(query, AddRemoveQuery) or relation != "change-one":
-        return _add_remove(query, data, records, low, high, relation, empty, rate, clamp)
+        return _add_remove(query, data, records, low, high, relation, empty)
     asked, notes = _asked(query, data, records, low, high, at_least)
-    if asked.name == "standard deviation":
-        notes += (_DEVIATION,)
     if data is None:
         return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
+    asked._refuse_spreads()
     found = asked._read(data, clamp)
     here = asked._sized(found)
     return Sensitivity(
@@ -147,21 +145,16 @@ def _add_remove(
     high: Rational | None,
     relation: str,
     empty: Rational | None,
-    rate: Epsilon,
-    clamp: bool,
 ) -> Sensitivity:
+    asked = named
     if not isinstance(named, AddRemoveQuery):
-        named = query_by_name(named, records=records, low=low, high=high, relation=relation, empty=empty)
+        asked = query_by_name(named, records=records, low=low, high=high, relation=relation, empty=empty)
     elif (records, low, high, empty) != (None, None, None, None):
         raise DiscreetError("A query has its records and range already; leave out records, low, high and empty.")
-    asked = named
-    assert isinstance(asked, AddRemoveQuery)
+    if data is not None:
+        raise DiscreetError("Under add-remove the global sensitivity alone is known; leave the data out.")
     notes = ("Neighbours: one record is there or is not; the largest number of records is public.",)
-    if data is None:
-        return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
-    found = asked._read(data, clamp)
-    local = PrivateNumber(asked._reach(found).exact(0))
-    return Sensitivity(asked._title(), asked.global_sensitivity, local, asked._smooth(found, rate), rate, notes=notes)
+    return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
 
 
 def _asked(

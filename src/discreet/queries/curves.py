@@ -47,6 +47,7 @@ KEPT = {
 }
 INFORMED = ("two-stage", "two-stage, open", "optimum", "no data")
 WAYS = ("closed", "integral", "draws")
+_POWERS = {"l0": 0, "l1": 1, "l2": 2}  # of a length that a loss has
 _Z = 1.959964  # of a 95 % interval
 _GONE = 1e-18  # the probability of a report beyond the grid that stands for an open one
 
@@ -204,7 +205,7 @@ def tradeoff(
         levels = [Level.of(epsilon=e) for e in _several(epsilons)]
     kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
-    unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0
+    unit = float(delta) ** _POWERS[cost] if normalised else 1.0
     ways = WAYS if how == "all" else (how,)
     way = _Way(ways, cost, unit, whole(draws, "draws", 2, 2**28, example=10**6), whole(seed, "seed", 0))
     points = []
@@ -216,7 +217,7 @@ def tradeoff(
                 m = _informed(name, values, level, delta, cost, prior, cells)
                 points.append(way.of_mechanism(level.alpha, name, m, prior))
             else:
-                points.append(way.of_noise(level.alpha, name, _noise(name, level, delta, step, values, cost)))
+                points.append(way.of_noise(level.alpha, name, *_noise(name, level, delta, step, values, cost)))
     place = f"on {values}" if values is not None else "on the line" if step is None else f"on the multiples of {step}"
     law = "" if values is None else f", prior {prior_of(prior, values)}"
     by = f" / sensitivity {delta}{'^2' if cost == 'l2' else ''}" if normalised and cost != "l0" else ""
@@ -246,22 +247,20 @@ def _several(given: Any) -> list[Any]:
 
 def _noise(
     name: str, level: Level, delta: Fraction, step: Rational | None, grid: Grid | None, cost: str
-) -> NoiseDistribution:
-    """The distribution of the error, where it does not depend on the truth."""
+) -> tuple[NoiseDistribution, float]:
+    """The distribution of the error, where it does not depend on the truth, and in which units it is."""
     best = "l2" if cost == "l2" else "l1"
-    width = (
-        grid.step if grid is not None else 1 if step is None else step
-    )  # without either, curves are on the line alone
+    width = Grid(None, None, 1 if step is None else step).step if grid is None else grid.step
     match name:
         case "geometric":
-            return geometric(alpha=level, sensitivity=delta, step=width)
+            return geometric(alpha=level, sensitivity=delta / width), float(width)
         case "discrete staircase":
-            return discrete_staircase(alpha=level, sensitivity=delta, step=width, r=best)
+            return discrete_staircase(alpha=level, sensitivity=delta / width, r=best), float(width)
         case "laplace":
             line = laplace(alpha=level, sensitivity=delta)
-            return line if step is None else nearest(line, step)
+            return line if step is None else nearest(line, step), 1.0
     stairs = staircase(alpha=level, sensitivity=delta, gamma=best)
-    return stairs if step is None else nearest(stairs, step)
+    return stairs if step is None else nearest(stairs, step), 1.0
 
 
 def _informed(name: str, grid: Grid, level: Level, delta: Fraction, cost: str, prior: Any, cells: Any) -> Mechanism:
@@ -293,18 +292,18 @@ class _Way:
     draws: int
     seed: int
 
-    def of_noise(self, alpha: Fraction, name: str, law: NoiseDistribution) -> Point:
+    def of_noise(self, alpha: Fraction, name: str, law: NoiseDistribution, width: float) -> Point:
         cost: Any = self.loss
-        point = Point(alpha, name)
+        point, unit = Point(alpha, name), self.unit / width ** _POWERS[self.loss]
         if "closed" in self.ways:
-            point = replace(point, closed=law.expected_loss(cost) / self.unit)
+            point = replace(point, closed=law.expected_loss(cost) / unit)
         if "integral" in self.ways:
-            found = law.expected_loss(cost, method="numerical") / self.unit
+            found = law.expected_loss(cost, method="numerical") / unit
             point = replace(point, integral=found, tolerance=found * TOLERANCE)
         if "draws" in self.ways:
             rng = np.random.default_rng([self.seed, *alpha.as_integer_ratio()])
             chances = (rng.integers(0, 2**53, self.draws) + 0.5) / 2**53  # never 0 or 1
-            point = self._drawn(point, law.quantile(chances))
+            point = self._drawn(point, law.quantile(chances) * width)
         return point
 
     def of_mechanism(self, alpha: Fraction, name: str, m: Mechanism, prior: Any) -> Point:

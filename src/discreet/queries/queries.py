@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiscreetError, GridError, LevelError, OutOfRangeError, ReleaseError
+from ..errors import DiscreetError, GridError, OutOfRangeError, ReleaseError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, float_above, parse_exact, rational_root, show, show_rational
 from ..exact.given import called, number, positive, whole
@@ -27,7 +27,6 @@ from .add_remove import AddRemoveQuery
 from .exact_records import Records, records_of, whole_sum
 from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
-from .spread import DeviationReach, VarianceReach
 
 if TYPE_CHECKING:
     from .smooth_noise import SmoothNoise, SmoothReport
@@ -139,6 +138,7 @@ class Query(Result):
         >>> query("median", records=3, low=0, high=1).local_sensitivity(["1/10", "1/2", "3/5"])
         0.4 (private: do not publish)
         """
+        self._refuse_spreads()
         records = self._read(data, clamp)
         return self._sized(records)._local(records)
 
@@ -153,8 +153,8 @@ class Query(Result):
     ) -> PrivateNumber:
         """S = max over k of e^(-k beta) A_k, A_k the largest local sensitivity within k changed records: private.
 
-        Never too small: rounded up in the last digit. For a standard deviation it is a bound of S that is smooth as well.
-        `beta` is a number or a text such as "1/6" or "ln 2"; by default it is 1, or the one that suits Cauchy noise at a level.
+        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2"; by default it is 1,
+        or the one that suits Cauchy noise at a level.
         Ends that are no floats are widened to the next one where the records are floats.
 
         >>> query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9], beta=1)
@@ -163,6 +163,7 @@ class Query(Result):
         from .splits import smoothing
 
         rate = smoothing(beta, alpha, epsilon)
+        self._refuse_spreads()
         records = self._read(data, clamp)
         return self._sized(records)._smooth(records, rate)
 
@@ -182,12 +183,6 @@ class Query(Result):
         from .smooth_noise import SmoothNoise
         from .splits import admissible
 
-        if isinstance(distribution, str) and distribution.strip().lower() in ("laplace", "gauss"):
-            raise LevelError(
-                f"{distribution.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, "
-                'for analysis and not for release; use distribution="cauchy" or distribution="student(3)".',
-                value=distribution,
-            )
         if self.name in _SPREADS or self.or_more:
             what = self.name if self.name in _SPREADS else f"{self.name} of an open number of records"
             raise ReleaseError(
@@ -221,6 +216,13 @@ class Query(Result):
         """
         made = self.smooth_noise(step=step, alpha=alpha, epsilon=epsilon, distribution=distribution, beta=beta)
         return made.release(data, clamp=clamp, source=source)
+
+    def _refuse_spreads(self) -> None:
+        if self.name in _SPREADS:
+            raise ReleaseError(
+                f"Of a {self.name} the global sensitivity alone is known; use it, or dt.queries.sensitivity of a function and the "
+                "domain of a record."
+            )
 
     def _sized(self, records: Records) -> Query:
         """The query on as many records as there are."""
@@ -262,23 +264,19 @@ class Query(Result):
         if self.rank is not None:
             return _exact(np.partition(numbers, self.rank - 1)[self.rank - 1]) * unit
         if self.name in _SPREADS:
-            return self._rooted(self._variance_reach(records).variance())
+            exact, n = [_exact(x) for x in numbers], len(numbers)
+            squares = n * sum((x * x for x in exact), Fraction(0)) - sum(exact, Fraction(0)) ** 2
+            return self._rooted(unit**2 * squares / n**2)
         return self.weight * unit * _exact_sum(numbers)
 
     def _reach(self, records: Records) -> Reach:
         """A_k of records within the query's range."""
         numbers, unit = records
-        if self.name in _SPREADS:
-            inner = self._variance_reach(records)
-            return inner if self.name == "variance" else DeviationReach(inner)
         if numbers.dtype != np.float64:
             return reach_of(self, numbers, self.low / unit, self.high / unit, unit)
         if self.rank is None:
             return reach_of(self, numbers, self.low, self.high)
         return OrderReach.of(numbers, greatest_float(self.low), least_float(self.high), self.rank)
-
-    def _variance_reach(self, records: Records) -> VarianceReach:
-        return VarianceReach.of([_exact(x) * records.unit for x in records.numbers], self.low, self.high)
 
     @property
     def _number(self) -> str:
@@ -395,7 +393,8 @@ def query(
     no range.
 
     With relation="add-remove" it is private who is in the data, and so is their number: then `records` is the largest number
-    that there may be, and `empty` the answer on no records (0 for a count or a sum). Variances are not known there.
+    that there may be, and `empty` the answer on no records (0 for a count or a sum). There, and of a variance, the global
+    sensitivity alone is known.
 
     >>> import discreet as dt
     >>> dt.queries.query("quantile(0.9)", records=100, low=0, high=120).rank

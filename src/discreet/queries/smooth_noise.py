@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Ratio
 from ..channels.ratios import pair_ratio
-from ..errors import GridError, LevelError, SizeError, SourceError
+from ..errors import GridError, SizeError, SourceError
 from ..exact.arithmetic import ball, precision, show
 from ..exact.grid import Grid
 from ..exact.level import Level
@@ -117,11 +117,6 @@ class SmoothNoise(Result):
     noise: Admissible
 
     def __post_init__(self) -> None:
-        if self.noise.delta is not None:
-            raise LevelError(
-                f"{self.noise.name} noise keeps epsilon only with a delta, so it is not released; use "
-                'distribution="cauchy" or "student(3)".'
-            )
         steps = self.outputs.n
         if steps is None or steps > _MOST_STEPS:
             raise GridError(f"The answers lie on more than 2^40 steps of {self.step}; give a coarser step.")

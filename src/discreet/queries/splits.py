@@ -5,7 +5,7 @@ The report is f + (S/s) Z. From one data set to a neighbour f slides by at most 
 Cauchy's distributions are the points (f, S/s) of the hyperbolic half-plane, and the largest privacy loss between two of
 them is their distance; for Student's distribution with freedom d it follows from the same distance. So the split is
 exact (`_squares`), where the sum of the two costs, max(1, d) beta + s (d+1)/(2 sqrt d) <= epsilon, wastes up to two
-thirds. Laplace and Gauss noise keep an epsilon only with a delta. Proofs: docs/theory/smooth.md.
+thirds. Laplace and Gauss noise keep no epsilon. Proofs: docs/theory/smooth.md.
 """
 
 from __future__ import annotations
@@ -21,48 +21,35 @@ import flint
 from ..errors import DiscreetError, LevelError, PrivacyError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import ball, precision, show
-from ..exact.given import called, number, share
+from ..exact.given import called, number
 from ..exact.level import Epsilon, Level, LevelLike
-from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
 from ..present.views import Result, View
 
 SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_noise)
-_DISTRIBUTIONS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
+_DISTRIBUTIONS = {"cauchy": 0, "student": 1}
 _MOST_EPSILON = 100
 _FINE = 6  # bits of q - 1: ln q is within 2 % of the beta that was asked for
 _BITS = 40  # of s
 _TRIED = 2000  # values of beta
 _ROUNDED = Fraction(1, 2**127)  # the scales of a release grow by q and at most this
-_SAFE = 1e-9  # relative: what floats may be wrong by, in distributions that are for analysis alone
 
 
 @dataclass(frozen=True, repr=False)
 class Admissible(Result):
-    """Noise S Z/s for a beta-smooth S, beta = ln(growth): which level it keeps, and how the budget is split.
-
-    `delta` is None where the level is pure. Otherwise the distribution is for analysis, and `smooth_noise` refuses it.
-    """
+    """Noise S Z/s for a beta-smooth S, beta = ln(growth): which level it keeps, and how the budget is split."""
 
     distribution: str
     level: Level
     growth: Fraction
     s: Fraction
     freedom: Fraction | None = None
-    delta: Fraction | None = None
 
     def __post_init__(self) -> None:
         """No claim without its proof: s is not above what the level allows."""
-        if not self.growth > 1 or not 0 < self.s <= self._most():
+        if not self.growth > 1 or not 0 < self.s <= _s(self.level, self.growth, self.freedom or Fraction(1)):
             raise PrivacyError(
                 f"{self.name} noise with s = {float(self.s):.6g} does not keep {self.level}; use admissible(...)."
             )
-
-    def _most(self) -> Fraction:
-        """The largest s for this level and growth."""
-        if self.delta is None:
-            return _s(self.level, self.growth, self.freedom or Fraction(1))
-        scale_at = _scale_at(self.distribution, self.level.epsilon, 1.0, self.delta)
-        return Fraction(max(scale_at(float(self.beta)), 0.0))
 
     @property
     def beta(self) -> Epsilon:
@@ -70,31 +57,15 @@ class Admissible(Result):
         return Epsilon(Fraction(1), self.growth)
 
     @property
-    def noise(self) -> ContinuousNoise:
-        """The distribution of the noise where S = 1: on the line, for analysis."""
-        scale = float(1 / self.s)
-        match self.distribution:
-            case "laplace":
-                return Laplace(scale)
-            case "gauss":
-                return Gauss(scale)
-            case "cauchy":
-                return Cauchy(scale)
-        return Student(float(self.freedom or 1), scale)
-
-    @property
     def name(self) -> str:
         return f"student({self.freedom})" if self.distribution == "student" else self.distribution
 
     def _title(self) -> str:
-        pure = f"{self.name} noise of {float(1 / self.s):.6g} S keeps {self.level}"
-        return pure if self.delta is None else f"{pure} with delta {float(self.delta):.6g}, for analysis only"
+        return f"{self.name} noise of {float(1 / self.s):.6g} S keeps {self.level}"
 
     def view(self) -> View:
         rows = ((self.name, f"ln({self.growth})", float(self.beta), float(self.s), float(1 / self.s)),)
-        mixed = ("An epsilon with a delta, not a pure one: for analysis, refused for release.",)
-        private = "S is the smooth sensitivity at this beta; it is private, and so is the size of the noise."
-        notes = (*(() if self.delta is None else mixed), private)
+        notes = ("S is the smooth sensitivity at this beta; it is private, and so is the size of the noise.",)
         return View(self._title(), ("distribution", "beta", "beta as a float", "s", "noise / S"), rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,11 +73,9 @@ class Admissible(Result):
             "distribution": self.name,
             "alpha": str(self.level.alpha),
             "epsilon": self.level.epsilon,
-            "delta": None if self.delta is None else float(self.delta),
             "growth": str(self.growth),
             "beta": float(self.beta),
             "s": float(self.s),
-            "releasable": self.delta is None,
         }
 
 
@@ -116,9 +85,8 @@ def admissible(
     alpha: LevelLike | None = None,
     epsilon: LevelLike | None = None,
     beta: Rational | None = None,
-    delta: Rational | None = None,
 ) -> Admissible:
-    """The split of a budget for noise with smooth sensitivity: "cauchy", "student(d)", or with a delta "laplace", "gauss".
+    """The split of a budget for noise with smooth sensitivity: "cauchy" or "student(d)".
 
     Without a `beta` it is the one that makes the noise smallest for evenly spaced records, whose A_k grow like k + 1: a
     choice that looks at no data. beta is rounded down to the logarithm of a short rational, `growth`.
@@ -131,35 +99,25 @@ def admissible(
     parsed = called(distribution, _DISTRIBUTIONS) if isinstance(distribution, str) else None
     if parsed is None:
         raise DiscreetError(
-            f'distribution = {show(distribution)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".'
+            f'distribution = {show(distribution)} is not known; use "cauchy" or "student(3)". Laplace and Gauss noise keep no '
+            "epsilon with smooth sensitivity."
         )
     name, numbers = parsed
-    level, pure = Level.of(alpha=alpha, epsilon=epsilon), name in ("cauchy", "student")
-    if pure == (delta is not None):
-        raise LevelError(
-            f"{name} noise keeps epsilon without a delta; leave delta out."
-            if pure
-            else f'{name} noise keeps an epsilon only with a delta; give one, such as delta="1e-6", or use distribution="cauchy".'
-        )
+    level = Level.of(alpha=alpha, epsilon=epsilon)
     if level.epsilon > _MOST_EPSILON:
         raise LevelError(
             f"{level} is beyond {_MOST_EPSILON}, where nothing is hidden; ask for less, for example epsilon=1."
         )
-    chance = None if delta is None else share(delta, "delta", "a probability", example="1e-6", error=LevelError)
     freedom = _freedom(numbers[0]) if numbers else None
-    scale_at = _scale_at(name, level.epsilon, float(freedom or 1), chance)
-    growth = growth_below(beta_of(beta if beta is not None else _best_beta(scale_at)))
-    s = (
-        _s(level, growth, freedom or Fraction(1))
-        if pure
-        else Fraction(max(scale_at(float(Epsilon(Fraction(1), growth))), 0.0))
-    )
+    chosen = _best_beta(level.epsilon, float(freedom or 1)) if beta is None else beta
+    growth = growth_below(beta_of(chosen))
+    s = _s(level, growth, freedom or Fraction(1))
     if s <= 0:
         most = level.epsilon / max(1.0, float(freedom or 1))
         raise LevelError(
             f"beta = {show(beta)} leaves nothing of {level} for the noise; give one well below {most:.4g}."
         )
-    return Admissible(name, level, growth, s, freedom, chance)
+    return Admissible(name, level, growth, s, freedom)
 
 
 def beta_of(value: object) -> Epsilon:
@@ -219,17 +177,6 @@ def _s(level: Level, growth: Fraction, freedom: Fraction) -> Fraction:
         return floor_of(most * flint.arb(2) ** bits) / Fraction(2) ** bits
 
 
-def _scale_at(name: str, epsilon: float, freedom: float, delta: Fraction | None) -> Callable[[float], float]:
-    """s as a function of beta, in floats; what is not positive leaves nothing for the noise."""
-    if name == "gauss":
-        assert delta is not None
-        return _gauss(epsilon, delta)
-    if name == "laplace":
-        t = -math.log(float(delta or 1))  # beyond |z| = t, which has the probability delta, dilating may cost more
-        return lambda beta: epsilon * (1 - _SAFE) - max(beta, t * math.expm1(min(beta, 50)) - beta) * (1 + _SAFE)
-    return lambda beta: math.sqrt(max(min(_squares(epsilon, beta, freedom, math.sinh, math.exp(beta))), 0.0))
-
-
 def _squares(epsilon: Any, beta: Any, freedom: Any, sinh: Callable[[Any], Any], growth: Any) -> tuple[Any, Any, Any]:
     """s^2 is at most each of these, of floats or balls: where the scale stays, shrinks and grows by e^beta = growth."""
     c = 2 / (freedom + 1)
@@ -238,26 +185,15 @@ def _squares(epsilon: Any, beta: Any, freedom: Any, sinh: Callable[[Any], Any], 
     return 4 * freedom * sinh(c * epsilon / 2) ** 2, 4 * freedom * growth * shrinks, 4 * freedom * growth * grows
 
 
-def _gauss(epsilon: float, delta: Fraction) -> Callable[[float], float]:
-    """The largest s with max(beta + s t + s^2/2, ((e^beta t + s)^2 - t^2)/2 - beta) <= epsilon, Pr[|Z| > t] <= delta."""
-    from scipy.special import ndtri
-
-    t = -float(ndtri(float(delta) / 2)) * (1 + _SAFE)
-
-    def most(beta: float) -> float:
-        # both conditions are quadratic in s
-        near = math.sqrt(max(t * t + 2 * (epsilon * (1 - _SAFE) - beta), 0.0)) - t
-        far = math.sqrt(t * t + 2 * (epsilon * (1 - _SAFE) + beta)) - math.exp(min(beta, 50)) * t
-        return min(near, far) * (1 - _SAFE) - _SAFE * t
-
-    return most
-
-
-def _best_beta(scale_at: Callable[[float], float]) -> Epsilon:
+def _best_beta(epsilon: float, freedom: float) -> Epsilon:
     """The beta that makes S/s smallest for evenly spaced records, whose S is the largest (k+1) e^(-k beta).
 
     From ln 2 on that S is the gap itself, so that a larger beta only costs.
     """
+
+    def scale_at(beta: float) -> float:
+        return math.sqrt(max(min(_squares(epsilon, beta, freedom, math.sinh, math.exp(beta))), 0.0))
+
     top = chosen = math.log(2)
     while scale_at(top / 2) <= 0:
         top /= 2  # the budget ends between here and half of it

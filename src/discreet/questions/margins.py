@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..errors import ReleaseError
 from ..exact.arithmetic import show
 from ..exact.written import by_name, did_you_mean
-from ..mechanism import Mechanism
 from .domain import Domain
 from .statistic import weight_of
 
@@ -120,10 +119,8 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
     rest = others.pop(CELLS, 1)
     names = given if weights is None else list(others)
     margins = read_margins(names, question.by, question.domain, "measure_totals")
-    if isinstance(question.mechanism, Mechanism):
-        raise ReleaseError(
-            "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
-        )
+    if question.nothing_adds_up:
+        raise ReleaseError(question.nothing_adds_up)
     if weights is not None:
         numbers = [*map(weight_of, others.values()), weight_of(rest)]
         if len(margins) < len(names):

@@ -24,7 +24,6 @@ from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain, key_lists, read_hierarchies, read_labels
 from .margins import OF_TOTALS, Margin, best_rho_parts, groups_of, largest_moves, margin_name, read_tiers
-from .purpose import FOR_READING, Purpose
 from .recoding import Recoding
 from .statistic import KINDS, ROWS, UNITS, Statistic, statistics_of
 
@@ -56,6 +55,11 @@ _RIGHT = {
         ("unit", "relation", "public", "delta"), "it once, where the data set is created: they are its terms"
     ),
 }  # what people say elsewhere, and what to write here
+NEEDLESS = {
+    "max_count": "Leave it out: noise on counts has no ends, and no count is cut off. A mechanism of your own brings its ends.",
+    "purpose": "Leave it out: all counts are drawn so that they add up. Small groups of public size that are only read one by one "
+    "may have the mechanism explicit_fair.",
+}
 _MOST = 20  # parts that are named in words; the others are counted
 ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # names of columns where there is more than counts
 RESERVED = frozenset(OF_TOTALS) - ALSO_RESERVED | {
@@ -81,14 +85,12 @@ class QuestionParts(TypedDict, total=False):
     by: str | Sequence[str]
     domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     weights: Mapping[str, Any] | None
-    max_count: Rational | None
     max_groups: Rational | None
     counted: str
     max_rows: Rational | None
     pool_other: bool
     measure_totals: Any
     mechanism: str | Mechanism
-    purpose: str | None
 
 
 @final
@@ -107,16 +109,14 @@ class Question:
                         values of a column are a list, a set, a range, an array or a Series; or the path of a JSON file of them
         pool_other      pool undeclared and missing keys in one more group
         weights         parts of epsilon by name where they are not equal. {"count": 1, "income": 3}
-        max_count       with add-remove privacy: the largest possible count
         max_groups      with an id column: in how many groups a person may count; by default one
         counted         with an id column (the privacy unit): what is counted. "units" (the default: a unit once per group), "rows",
                         or a column of ids within the unit, such as "person"
         max_rows        with `counted`: how many rows, or ids, a unit adds at most, in all groups together
         measure_totals  totals to measure besides the cells, for a part of epsilon. [[], "district"], or with weights
                         {"total": 1, "cells": 6}
-        purpose         what the counts are for, which chooses the mechanism. "reading" (the default: small groups as fair as
-                        can be) or "adding" (the smallest error of sums of reports)
-        mechanism       the mechanism of every count, instead of a purpose. The name of a family, or a Mechanism
+        mechanism       the mechanism of every count. "auto" (the default: noise that adds up); or one with ends, of which nothing
+                        can be added up: "explicit_fair", for groups of public size, or a Mechanism
 
     >>> Question(count="ill = 'yes'", by=["district"], domain={"district": ["north", "south"]})
     Question(count of ill = 'yes' by district, 2 groups)
@@ -125,7 +125,6 @@ class Question:
     statistics: tuple[Statistic, ...]
     by: tuple[str, ...]
     domain: Domain
-    max_count: int | None
     max_groups: int
     groups_said: bool = field(compare=False)  # or is it 1 since nobody said anything?
     counted: str  # UNITS, ROWS, or the name of a column
@@ -133,7 +132,6 @@ class Question:
     pool_other: bool
     tiers: tuple[tuple[Margin, Fraction], ...]  # totals that are measured too, each with its part of epsilon
     mechanism: str | Mechanism
-    purpose: Purpose
     divided: bool = field(compare=False)  # were the parts of measured totals given, or read? Else they are the best
 
     def __init__(
@@ -146,14 +144,12 @@ class Question:
         by: str | Sequence[str] = (),
         domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
         weights: Mapping[str, Any] | None = None,
-        max_count: Rational | None = None,
         max_groups: Rational | None = None,
         counted: str = UNITS,
         max_rows: Rational | None = None,
         pool_other: bool = False,
         measure_totals: Any = (),
         mechanism: str | Mechanism = "auto",
-        purpose: str | None = None,
         **other: Never,
     ) -> None:
         refuse_other_words(other)
@@ -163,9 +159,6 @@ class Question:
             raise ReleaseError(
                 f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)}, {GAUSSIAN} or a Mechanism."
             )
-        aim = Purpose.of(purpose)
-        if purpose is not None and mechanism != "auto":
-            raise ReleaseError("The purpose chooses the mechanism: give one of the two, not both.")
         if not isinstance(pool_other, bool):
             raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
         groups = 1 if max_groups is None else whole(max_groups, "max_groups", error=ReleaseError)
@@ -179,7 +172,6 @@ class Question:
             statistics=statistics_of(count, sum, mean, share, weights, _NAMES.get(counted, counted)),
             by=columns,
             domain=declared,
-            max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
             max_groups=min(groups, len(declared) + pool_other),  # nobody counts in more groups than there are
             groups_said=max_groups is not None,
             counted=counted,
@@ -187,7 +179,6 @@ class Question:
             pool_other=pool_other,
             tiers=(),
             mechanism=mechanism,
-            purpose=aim,
             divided=isinstance(measure_totals, Mapping),
         )
         self._check_names()
@@ -269,6 +260,22 @@ class Question:
         return self.changed(tiers=tuple(zip(margins, parts, strict=False)), divided=True)
 
     @property
+    def has_tables(self) -> bool:
+        """Are its counts drawn by mechanisms with ends? No total of their reports is unbiased, so nothing is added up of them."""
+        return isinstance(self.mechanism, Mechanism) or self.mechanism not in ("auto", "geometric", GAUSSIAN)
+
+    @property
+    def nothing_adds_up(self) -> str | None:
+        """What to know before paying for counts of which there are no totals."""
+        if not self.has_tables:
+            return None
+        drawn = "a mechanism of your own" if isinstance(self.mechanism, Mechanism) else self.mechanism
+        return (
+            f"Counts drawn by {drawn} cannot be added up: their reports have ends, and no sum of them is unbiased. Where totals "
+            "matter, leave the mechanism out."
+        )
+
+    @property
     def names(self) -> list[str]:
         """The names of what is asked of each group, in the order asked for."""
         return [statistic.name for statistic in self.statistics]
@@ -300,17 +307,14 @@ class Question:
         return f"{_listed([_statistic_words(statistic, counted) for statistic in self.statistics])}{by}{pooled}{totals}"
 
     def how_drawn(self) -> str:
-        """How it is drawn, for people, where that was said: ", drawn by geometric" or ", for adding"."""
+        """How it is drawn, for people, where that was said: ", drawn by geometric"."""
         if isinstance(self.mechanism, Mechanism):
             return ", drawn by a mechanism of its own"
-        if self.mechanism != "auto":
-            return f", drawn by {self.mechanism}"
-        return "" if self.purpose == FOR_READING else f", for {self.purpose.name}"
+        return "" if self.mechanism == "auto" else f", drawn by {self.mechanism}"
 
     def limits(self) -> str:
-        """The bounds that were declared, for people, where there are some: "; counts up to 500"."""
-        found = [f"; counts up to {self.max_count}"] if self.max_count is not None else []
-        found += [f"; a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
+        """The bounds that were declared, for people, where there are some: "; a person in up to 2 groups"."""
+        found = [f"; a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
         found += [f"; up to {self.max_rows} of each unit"] if self.max_rows is not None else []
         return "".join(found)
 
@@ -331,14 +335,12 @@ class Question:
             "statistics": [_statistic_dict(statistic) for statistic in self.statistics],
             "by": list(self.by),
             "domain": _domain_dict(self.domain),
-            "max_count": self.max_count,
             "max_groups": self.max_groups,
             "counted": self.counted,
             "max_rows": self.max_rows,
             "pool_other": self.pool_other,
             "measure_totals": [{"by": list(margin), "part": str(part)} for margin, part in self.tiers],
             "mechanism": document(self.mechanism) if isinstance(self.mechanism, Mechanism) else self.mechanism,
-            "purpose": self.purpose.written() if self.purpose.declared else None,
         }
 
     @classmethod
@@ -367,9 +369,9 @@ def refuse_other_words(words: Iterable[str]) -> None:
     for word in words:
         if word not in known:
             right = _RIGHT.get(word)
-            instead = f"write {right}" if right else f"its parts are {', '.join(known)}"
-            near = "" if right else did_you_mean(word, known)
-            raise ReleaseError(f"{word} is no part of a question.{near} {instead[0].upper()}{instead[1:]}.")
+            instead = f"Write {right}." if right else f"Its parts are {', '.join(known)}."
+            near = "" if right or word in NEEDLESS else did_you_mean(word, known)
+            raise ReleaseError(f"{word} is no part of a question.{near} {NEEDLESS.get(word, instead)}")
 
 
 def _columns(by: Any) -> tuple[str, ...]:
@@ -486,7 +488,6 @@ def _read(written: Mapping[str, Any]) -> Question:
         **parts,
         by=by,
         domain=_read_domain(by, written["domain"]),
-        max_count=written["max_count"],
         max_groups=written["max_groups"],
         counted=written["counted"],
         max_rows=written["max_rows"],
@@ -497,11 +498,9 @@ def _read(written: Mapping[str, Any]) -> Question:
         else given,
     )
     weighed = {each.name: replace(each, weight=weights[each.name]) for each in question.statistics}
-    aim = written["purpose"]
     return question.changed(
         statistics=tuple(weighed[name] for name in weights),
         tiers=tuple((margin, measured[margin]) for margin, _ in question.tiers),
-        purpose=question.purpose if aim is None else replace(Purpose.read(aim), declared=True),
     )
 
 

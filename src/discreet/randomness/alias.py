@@ -1,14 +1,13 @@
 """Exact drawing from integer words: alias tables whose every probability is right to the last word.
 
-All kinds spend one 64-bit word on an item (Cells at most 32 bits), the same operations whatever the outcome. Further words are
-drawn only for items whose word fell on the few (out of 2^64) that decide nothing; that happens independently of the
-outcome's row, with a probability that is stated.
+All kinds spend one 64-bit word on an item, the same operations whatever the outcome. Further words are drawn only for
+items whose word fell on the few (out of 2^64) that decide nothing; that happens independently of the outcome's row, with
+a probability that is stated.
 
     Alias          rows of integer weights; words beyond the largest multiple of the total are drawn again
     RealAlias      one row of real probabilities, known to any precision; words in the gap between their sum of
                    floors and 2^64 are settled by more words, exactly
     RealRows       rows of them
-    Cells          one row whose outcomes own whole cells: a look-up, and nothing to compare
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, final
 
 import flint
@@ -272,50 +271,6 @@ class RealRows:
     def one(self, place: int, stream: Stream) -> int:
         outcome, row = self.table.one(place, stream), self.rows[place]
         return outcome if outcome != len(row.floors) else row.settle(partial(stream.more_for, 0))
-
-
-@final
-@dataclass(frozen=True)
-class Cells(Frozen):
-    """One row of outcomes that own whole cells, drawn with a few bits and one look-up each.
-
-    The lowest `digit` bits are a uniform number that is added to the outcome, those above them choose the cell. `starts` holds
-    for every cell its outcome less 2^digit times its number: added to all these bits, that is outcome plus digit.
-    """
-
-    starts: Indices
-    digit: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", frozen(self.starts))
-
-    @classmethod
-    def of(cls, outcomes: Indices, digit: int) -> Cells:
-        """`outcomes` of the cells, of which there are a power of two."""
-        return cls(outcomes - (np.arange(len(outcomes)) << digit), digit)
-
-    @cached_property
-    def bits(self) -> int:
-        """So many are drawn for an item."""
-        return self.digit + len(self.starts).bit_length() - 1
-
-    def draw(self, stream: Stream, out: Indices) -> Indices:
-        size = len(out)
-        if size > CHUNK:
-            for start in range(0, size, CHUNK):
-                self.draw(stream, out[start : start + CHUNK])
-            return out
-        scratch = _shelf.take()
-        drawn = stream.bits(size, self.bits, scratch.words)
-        cell = np.right_shift(drawn, np.uint64(self.digit), out=scratch.cell[:size])
-        looked_up(self.starts, cell.view(np.int64), out)
-        out += drawn.view(np.int64)
-        _shelf.kept = scratch
-        return out
-
-    def one(self, stream: Stream) -> int:
-        drawn = stream.word() & ((1 << self.bits) - 1)
-        return int(self.starts.item(drawn >> self.digit)) + drawn
 
 
 def uniform_integers(size: int, stream: Stream, out: Indices, word_bits: int = 64) -> Indices:

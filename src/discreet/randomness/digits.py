@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..exact.arithmetic import ball, minus_log_above, precision
 from ..exact.grid import FARTHEST
-from .alias import RealAlias
+from .alias import CHUNK, RealAlias
 from .source import Stream
 
 HIGH = 2**14  # magnitudes that the alias table of the high part holds on either side
@@ -164,6 +164,10 @@ class GeometricDraws:
 
     def draw(self, stream: Stream, out: Indices) -> Indices:
         """Noise for every place of `out`."""
+        if self.shift and len(out) > CHUNK:  # what is added up fits the cache
+            for start in range(0, len(out), CHUNK):
+                self.draw(stream, out[start : start + CHUNK])
+            return out
         self.high.draw(stream, out)
         far = self._far(out)
         signs = np.sign(out) if self.signed and (self.shift or len(far)) else None

@@ -33,7 +33,6 @@ REKEY_BYTES = 2**30  # a fresh key from the operating system at least every GiB
 _BATCH = 2**17  # words a single call of the cipher makes
 _POOL = 512  # words kept at hand for single draws
 _ZEROS = memoryview(bytes(8 * _BATCH))
-_HALF = 32  # bits of a word
 SPARE = 2  # words: the cipher asks for a spare block behind what it writes
 
 _forks = 0
@@ -60,12 +59,6 @@ class Stream(ABC):
     def words(self, count: int, out: Words | None = None) -> Words:
         """One word for each of the `count` items; made in `out` where that is given and helps; it has room for SPARE more."""
 
-    def bits(self, count: int, width: int, out: Words | None = None) -> Words:
-        """A uniform number of `width` bits, at most 32, for each of the `count` items; made in `out` as words are."""
-        made = self.words(count, out)
-        made &= np.uint64((1 << width) - 1)
-        return made
-
     @abstractmethod
     def more(self, items: NDArray[np.int64]) -> Words:
         """One further word for some of the items, each named once (redraws and ties)."""
@@ -87,17 +80,6 @@ class Source(Stream):
     @abstractmethod
     def describe(self) -> str:
         """What is written beside results drawn from this source."""
-
-    def bits(self, count: int, width: int, out: Words | None = None) -> Words:
-        """The lowest bits of a word for one item, the highest for another: independent, since these do not overlap."""
-        if not 0 <= width <= _HALF:
-            raise SourceError(f"One word serves two items, with at most {_HALF} bits each, not {width}; use words.")
-        made: Words = np.empty(count + SPARE, dtype=np.uint64) if out is None else out
-        half = (count + 1) // 2
-        words = self.words(half, made)
-        np.right_shift(words[: count - half], np.uint64(64 - width), out=made[half:count])
-        np.bitwise_and(words, np.uint64((1 << width) - 1), out=made[:half])
-        return made[:count]
 
     def more(self, items: NDArray[np.int64]) -> Words:
         return self.words(len(items))

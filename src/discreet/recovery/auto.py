@@ -1,5 +1,5 @@
 """A regularised distribution of the true values: the field and atoms of field.py, on the grid itself or on cells of it; for
-names, and for channels that treat all values alike, the exchangeable values of exchangeable.py.
+names the exchangeable values of exchangeable.py.
 
 Up to 1024 values each stands for itself. On a longer grid neighbouring values are taken together in cells and reports that say
 the same in groups; the distribution of the cells is spread out over their values and sharpened by steps of the
@@ -9,7 +9,6 @@ the result is always the same.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 from ..blas import one_thread
 from ..channels import Finite
 from ..progress import Progress
-from .exchangeable import IN_ORDER, Model, posterior
-from .field import MODES, SCALES, SMOOTH, WHITE, Fitted, Operator, Search
+from .exchangeable import Model, posterior
+from .field import MODES, WHITE, Fitted, Operator, Search
 from .likelihood import (
     Fit,
     Floats,
@@ -42,8 +41,6 @@ _SHARPENED = 30  # steps at full resolution, after the cells
 _NARROWED = 300  # the same where noise is narrow, and shows what happens within a cell
 _FLOOR = 1e-3  # part of the uniform distribution with which they start: a step cannot fill a value without any mass
 _CLEAR = 0.9  # weight of models with atoms from which on they are told
-_ALONE = 0.8  # weight of values each for itself beforehand, where the channel treats all alike
-_DENSE = 512  # true values up to which the likeliest distribution of any channel is quick
 
 
 def auto(
@@ -51,8 +48,8 @@ def auto(
 ) -> Fit:
     """A distribution that suits smooth and spiky truths alike; it is mostly nearer to the truth than the likeliest one is.
 
-    It is regularised: its certificate need not be 0. `gap` is for the likeliest distribution, which it looks at on the way.
-    Without an order the values are exchangeable.
+    It is regularised: its certificate need not be 0. Without an order the values are exchangeable; `gap` is for the likeliest
+    distribution, which is taken where names are too many for that.
     """
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -61,32 +58,17 @@ def auto(
         return nothing
     with one_thread():
         if ordered:
-            return _of_values_in_order(channel, counts, q, gap, progress)
+            return _of_values_in_order(channel, counts, q, progress)
         return _of_names(channel, counts, q, gap, progress)
 
 
-def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, gap: float, progress: Progress | None) -> Fit:
-    """Fields and atoms; where the channel treats all values alike, together with exchangeable values.
-
-    Reports of such a channel say nothing about the values next to one that was reported: with few of them every curve explains
-    them about as well, and an average follows whichever fits the noise best. So exchangeable models count four times as much as
-    fields beforehand, and the result is not the average of all models but their median: at each value the median of their
-    distribution functions by their weights, which minimises the expected Kantorovich distance over the models.
-    """
+def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, progress: Progress | None) -> Fit:
+    """Fields and atoms, averaged; on a longer grid found for cells, and sharpened at full resolution."""
     single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
     cells = None if single else _Cells(channel)
     search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
-    own = channel.likeliest(q, gap)
-    fit = mle(channel, q, gap=gap) if own is None and channel.rows <= _DENSE else own
-    likeliest = None if fit is None else fit.law
-    if likeliest is not None and cells is not None:
-        likeliest = np.add.reduceat(likeliest, cells.starts)
-    search.run(likeliest)
-    alone = None
-    if channel.knows_distances or not _has_direct_estimates(channel):
-        law, weights, models = search.law()
-    else:
-        law, weights, models, alone = _with_exchangeable(channel, counts, search, cells, likeliest, progress)
+    search.run()
+    law, weights, models = search.law()
     if cells is not None:
         law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
         law = (1 - _FLOOR) * law + _FLOOR / channel.rows
@@ -100,7 +82,7 @@ def _of_values_in_order(channel: Finite, counts: Counts, q: Floats, gap: float, 
     places = np.array(best.atoms, dtype=np.float64) if cells is None else cells.middles[list(best.atoms)]
     atoms = tuple(zip(places.tolist(), _masses(best, weights, models).tolist(), strict=True))
     sure = with_atoms if best.atoms else 1 - with_atoms
-    note = _model_words(best, sure, len(models), None if cells is None else len(cells.sizes), alone)
+    note = _model_words(best, sure, len(models), None if cells is None else len(cells.sizes))
     return _fit(channel, q, law, search.steps, note, atoms)
 
 
@@ -119,50 +101,6 @@ def _has_direct_estimates(channel: Finite) -> bool:
     return channel.rows <= _SINGLE and is_injective_at_all(channel)
 
 
-def _with_exchangeable(
-    channel: Finite,
-    counts: Counts,
-    search: Search,
-    cells: _Cells | None,
-    likeliest: Floats | None,
-    progress: Progress | None,
-) -> tuple[Floats, Floats, list[Fitted], float]:
-    """The median of fields and exchangeable models; the weights of the fields; the fields; and the weight of the others.
-
-    Exchangeable values lose a value that few reports speak for, and with it the way to the next one; the likeliest distribution
-    does not, but has mass where the noise was. By half of their distance the one is drawn towards the other.
-    """
-    join = np.asarray if cells is None else lambda law: np.add.reduceat(law, cells.starts)
-    found = posterior(channel, counts, progress, join, IN_ORDER)
-    models = search.models
-    before = np.log([model.weight for model in found.models])
-    fields = np.array([f.evidence for f in models]) - search.evidence_of_uniform
-    fields += math.log1p(-_ALONE) - math.log(len(SMOOTH) * len(SCALES))
-    logs = np.concatenate([fields, found.evidence + math.log(_ALONE) + before - np.logaddexp.reduce(before)])
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    law = median_of(np.vstack([np.array([f.law for f in models]), found.means]), weights)
-    alone = float(weights[len(models) :].sum())
-    if likeliest is not None:
-        part = alone * float(np.abs(law - likeliest).sum()) / 4
-        law = (1 - part) * law + part * likeliest
-    return law, weights[: len(models)], models, alone
-
-
-def median_of(laws: Floats, weights: Floats) -> Floats:
-    """The distribution whose distribution function is, at each value, the weighted median of those given.
-
-    >>> median_of(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([0.3, 0.3, 0.4])).tolist()
-    [0.0, 1.0, 0.0]
-    """
-    functions = np.cumsum(laws, axis=1)
-    order = np.argsort(functions, axis=0, kind="stable")
-    reached = (np.cumsum(weights[order], axis=0) >= weights.sum() / 2).argmax(axis=0)
-    place = np.arange(laws.shape[1])
-    law = np.maximum(np.diff(functions[order[reached, place], place], prepend=0.0), 0.0)
-    return np.asarray(law / law.sum())
-
-
 def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: Progress | None) -> Fit:
     """Exchangeable values: exactly so where the channel treats them alike; else by a field without an order, or by the
     likeliest distribution where that field would be too large."""
@@ -178,7 +116,7 @@ def _of_names(channel: Finite, counts: Counts, q: Floats, gap: float, progress: 
         )
         return replace(likeliest, notes=(*likeliest.notes, note))
     search = Search(channel, counts, progress, WHITE)
-    search.run(None)
+    search.run()
     law, _, models = search.law()
     note = (
         f"A regularised estimate, the same for every numbering of the values: an average of {len(models)} models, weighed by "
@@ -209,9 +147,8 @@ def _masses(best: Fitted, weights: Floats, models: list[Fitted]) -> Floats:
     return found
 
 
-def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alone: float | None) -> str:
-    """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have; where
-    values count each for itself as well, how much weight that has."""
+def _model_words(best: Fitted, sure: float, models: int, cells: int | None) -> str:
+    """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have."""
     share = 1 - float(best.masses.sum())
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]
     number = len(best.atoms)
@@ -226,22 +163,13 @@ def _model_words(best: Fitted, sure: float, models: int, cells: int | None, alon
         if cells is None
         else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
     )
-    if alone is None:
-        how = f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports."
-        if number:
-            weight = f" (models with such values have {sure:.0%} of the weight)"
-        elif sure > _CLEAR:
-            weight = f"; no single value stands out (models without such values have {sure:.0%} of the weight)"
-        else:
-            weight = (
-                f"; whether single values stand out is not clear (models without them have {sure:.0%} of the weight)"
-            )
+    how = f"A regularised estimate: an average of {models} models, weighed by how well each explains the reports."
+    if number:
+        weight = f" (models with such values have {sure:.0%} of the weight)"
+    elif sure > _CLEAR:
+        weight = f"; no single value stands out (models without such values have {sure:.0%} of the weight)"
     else:
-        how = (
-            f"A regularised estimate: the median of {models} curves and of models without an order, weighed by how well each "
-            "explains the reports."
-        )
-        weight = f" among curves; models without an order have {alone:.0%} of the weight"
+        weight = f"; whether single values stand out is not clear (models without them have {sure:.0%} of the weight)"
     return f"{how} {told[0].upper()}{told[1:]}{weight}.{where}"
 
 

@@ -42,20 +42,6 @@ class Errors:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """The errors that were drawn on the line: a distribution by its empirical distribution."""
-
-    errors: Floats  # in rising order
-
-    def cdf(self, x: Any) -> Floats:
-        return np.asarray(np.searchsorted(self.errors, x, side="right") / len(self.errors))
-
-    def quantile(self, p: Any) -> Floats:
-        return np.asarray(np.quantile(self.errors, p, method="inverted_cdf"))
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Assessment:
     """What is known about an estimate, per truth (one entry where all truths are alike), with the weights of the truths.
 

@@ -12,13 +12,6 @@ The type of k reports is which were seen and how often, whatever their order: al
 in the shorter of two ways: the k reports in rising order, or how often each of the r reports was seen. Either way its
 likelihood is a product with one factor from a table for each place, and the number of orders is k! divided by one factor for
 each place.
-
-These products are `Scaled` numbers: 0 or more and of any size, as a part in [1/2, 1) times a power of two, whose relative errors
-can be counted. They are multiplied, divided and added, never subtracted, and IEEE arithmetic rounds each of these correctly: to
-within a factor 1 +- u with u = 2^-53. So what has passed T roundings lies between (1-u)^T and (1-u)^-T times the truth, and the
-quotient of two such numbers is at least (1 - 2 T u) times the true one, by Bernoulli's inequality: a proof in floats, which
-needs no logarithm or exponential. Taking a power of two in or out is exact, but for terms of a sum so small beside its
-largest that a million of them are off by less than one rounding.
 """
 
 from __future__ import annotations
@@ -26,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, islice
 from typing import Any, Literal, final
@@ -45,9 +37,6 @@ from .assessments import Assessment, as_floats, of_matrix
 from .guarantee import Guarantee
 from .medians import rank
 
-ROUNDING = Fraction(1, 2**53)
-_NOTHING = -(2**40)  # the power of 0: below all others
-_DEEPEST = -2000  # so many powers of two below another term, nothing is left of a float
 MOST_TYPES = 10**6
 _BLOCK = 2**21  # likelihoods at a time
 
@@ -56,89 +45,6 @@ _SAME_LOSS = 1e-12  # relative to the largest loss
 _EXACT_WORK = 2**23  # products of integers
 _EXACT_BITS = 2**33  # of all of them together, where they are short
 _LOGS = 2**16  # entries of a channel whose logarithms are taken from integers: none of them underflows
-_NO_LEVEL = Guarantee(Fraction(0), math.inf, False)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """part * 2^power, elementwise."""
-
-    part: Floats
-    power: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, part: Any, power: Any = 0) -> Scaled:
-        found, more = np.frexp(part)
-        return cls(found, np.where(found > 0, np.asarray(power, dtype=np.int64) + more, _NOTHING))
-
-    @classmethod
-    def of_integers(cls, numbers: Integers) -> Scaled:
-        """With one rounding: Python divides integers correctly, whatever their size."""
-        flat = [int(x) for x in numbers.ravel().tolist()]
-        sizes = [x.bit_length() for x in flat]
-        parts = [x / (1 << size) for x, size in zip(flat, sizes, strict=True)]
-        return cls.of(np.reshape(parts, numbers.shape), np.reshape(sizes, numbers.shape))
-
-    def __getitem__(self, index: Any) -> Scaled:
-        return Scaled(self.part[index], self.power[index])
-
-    def __mul__(self, other: Scaled) -> Scaled:
-        return Scaled.of(self.part * other.part, self.power + other.power)
-
-    def __truediv__(self, other: Scaled) -> Scaled:
-        return Scaled.of(self.part / other.part, self.power - other.power)
-
-    def __add__(self, other: Scaled) -> Scaled:
-        top = np.maximum(self.power, other.power)
-        return Scaled.of(self.over(top) + other.over(top), top)
-
-    def over(self, power: Any) -> Floats:
-        """As floats, divided by a power of two."""
-        return np.asarray(np.ldexp(self.part, np.clip(self.power - power, _DEEPEST, -_DEEPEST).astype(np.int32)))
-
-    def powers(self, most: int) -> Scaled:
-        """The powers 0..most on a new last axis: that of c has passed at most 2c - 1 roundings, if this has passed one."""
-        parts, powers = np.ones((*self.part.shape, most + 1)), np.zeros((*self.part.shape, most + 1), dtype=np.int64)
-        last = Scaled.of(np.ones_like(self.part))
-        for c in range(1, most + 1):
-            last = last * self
-            parts[..., c], powers[..., c] = last.part, last.power
-        return Scaled(parts, powers)
-
-    def summed(self, groups: NDArray[np.int64], size: int) -> Scaled:
-        """For each row the sums of the columns of each group, scaled by their largest term."""
-        order = np.argsort(groups, kind="stable")
-        sorted_groups = groups[order]
-        starts = np.flatnonzero(np.diff(sorted_groups, prepend=-1))
-        terms, counts = self[:, order], np.diff(starts, append=len(groups))
-        top = np.maximum.reduceat(terms.power, starts, axis=1)
-        sums = Scaled.of(np.add.reduceat(terms.over(np.repeat(top, counts, axis=1)), starts, axis=1), top)
-        found = Scaled.of(np.zeros((len(self.part), size)))
-        found.part[:, sorted_groups[starts]], found.power[:, sorted_groups[starts]] = sums.part, sums.power
-        return found
-
-    def shares(self) -> Floats:
-        """Each row as floats, divided by its sum."""
-        found = self.over(self.power.max(axis=1, keepdims=True))
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-    def smallest(self) -> Fraction:
-        """The smallest of these numbers, exactly as they stand."""
-        least = int(self.power.min())
-        part = Fraction(float(self.part[self.power == least].min()))
-        return part * 2**least if least >= 0 else part / 2**-least if part else Fraction(0)
-
-
-def factorials(most: int) -> Scaled:
-    """0!..most!, that of j with less than j roundings."""
-    parts, powers = np.ones(most + 1), np.zeros(most + 1, dtype=np.int64)
-    part, power = 1.0, 0
-    for j in range(1, most + 1):
-        part, more = math.frexp(part * j)
-        power += more
-        parts[j], powers[j] = part, power
-    return Scaled.of(parts, powers)
 
 
 def number_of_types(k: int, reports: int) -> int:
@@ -214,40 +120,11 @@ class Types:
             rows.append(product)
         return np.array(rows, dtype=object)
 
-    def scaled(self, block: Block, weights: Scaled) -> Scaled:
-        """The same with at most `roundings` roundings, from weights that have passed one."""
-        if self.in_order:
-            found = weights[:, block.places[:, 0]]
-            for i in range(1, self.k):
-                found = found * weights[:, block.places[:, i]]
-            return found * self._orders(block)
-        step = math.isqrt(self.k) + 1  # a power of c is one of c % step times one of c - c % step
-        few = weights.powers(step)
-        many = few[..., step].powers(step)
-        found = self._orders(block)
-        for i in range(self.reports):
-            count = block.places[:, i]
-            found = found * (few[:, i][:, count % step] * many[:, i][:, count // step])
-        return found
-
-    def _orders(self, block: Block) -> Scaled:
-        """The number of orders of each type, in one row."""
-        factorial = self._factorials
-        divisors = Scaled.of(np.arange(self.k + 1)) if self.in_order else factorial
-        found = factorial[np.full((1, len(block.divisors)), self.k)]
-        for i in range(block.divisors.shape[1]):
-            found = found / divisors[block.divisors[None, :, i]]
-        return found
-
-    @cached_property
-    def _factorials(self) -> Scaled:
-        return factorials(self.k)
-
-    @property
-    def roundings(self) -> int:
-        """Of the probability of a type: less than k for k!, less than 2k for the divisors and dividing by them, less than 2k
-        for the powers and one for each product of two of them, then one for each factor."""
-        return 5 * self.k + 2 * self.reports
+    def log_orders(self, block: Block) -> Floats:
+        """ln of the number of orders of each type."""
+        whole = np.log(np.maximum(np.arange(self.k + 1), 1))
+        factorials = np.cumsum(whole)
+        return np.asarray(factorials[-1] - (whole if self.in_order else factorials)[block.divisors].sum(axis=1))
 
 
 Strategy = Literal["median", "mle", "bayes"]
@@ -310,47 +187,32 @@ def log_matrix(channel: Finite) -> Floats:
 
 def by_types(
     m: Procedure, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
-) -> tuple[Assessment, Guarantee]:
+) -> tuple[Assessment, Guarantee | None]:
     """The distribution of the guess: every type adds its probability to that of its guess. In integers where that is little work,
-    else in floats whose roundings are counted, so that the level is certain either way."""
-    channel, types = m.finite(), Types(k, m.finite().reports)
-    number, law, logs, done = (
-        number_of_types(k, channel.reports),
-        prior_of(prior, m.inputs).floats,
-        log_matrix(channel),
-        0,
-    )
-    known = channel.integers()
-    exact = None if known is None or _is_long(number * channel.rows * min(k, channel.reports), known[1], k) else known
-    scaled = Scaled.of(channel.matrix) if known is None else Scaled.of_integers(known[0])
-    weights, likely = (np.zeros((channel.rows, size), dtype=object) for size in (channel.rows, 2))
-    found, found_likely = (Scaled.of(np.zeros((channel.rows, size))) for size in (channel.rows, 2))
+    with the level that the guess keeps; else in floats, without."""
+    channel, law = m.finite(), prior_of(prior, m.inputs).floats
+    types, logs = Types(k, channel.reports), log_matrix(channel)
+    number = number_of_types(k, channel.reports)
+    exact = channel.integers()
+    if exact is not None and _is_long(number * channel.rows * min(k, channel.reports), exact[1], k):
+        exact = None
+    kind = np.float64 if exact is None else object
+    weights, likely = (np.zeros((channel.rows, size), dtype=kind) for size in (channel.rows, 2))
+    done = 0
     for block in types.blocks(channel.rows):
         single = types.log_likelihoods(block, logs)
         guess = guesser.guess(single, block.median)
         is_likeliest = guesser.is_likeliest(single, block.median).astype(np.int64)
-        if exact is None:
-            chances = types.scaled(block, scaled)
-            found, found_likely = (
-                found + chances.summed(guess, channel.rows),
-                found_likely + chances.summed(is_likeliest, 2),
-            )
-        else:
-            listed = types.exact(block, exact[0]).T
-            np.add.at(weights.T, guess, listed)
-            np.add.at(likely.T, is_likeliest, listed)
+        chances = np.exp(single + types.log_orders(block)) if exact is None else types.exact(block, exact[0])
+        np.add.at(weights.T, guess, chances.T)
+        np.add.at(likely.T, is_likeliest, chances.T)
         done += len(guess)
         tell(progress, "types of reports", done / number)
-    if exact is not None:
-        matrix, share, kept = (
-            as_floats(weights, exact[1] ** k),
-            as_floats(likely, exact[1] ** k),
-            Guarantee.between(m, weights),
-        )
+    if exact is None:
+        matrix, share, kept = weights / weights.sum(axis=1)[:, None], likely / likely.sum(axis=1)[:, None], None
     else:
-        # a term passes the roundings of its type, those of its block's sum, and two for each block: at most three a type
-        kept = _NO_LEVEL if known is None else bound_of(found, types.roundings + 3 * number + 2, m)
-        matrix, share = found.shares(), found_likely.shares()
+        matrix, share = (as_floats(x, exact[1] ** k) for x in (weights, likely))
+        kept = Guarantee.between(m, weights)
     return of_matrix(m, m.inputs, matrix, loss, prior, min(float(law @ share[:, 1]), 1.0)), kept
 
 
@@ -358,29 +220,3 @@ def _is_long(products: int, total: int, k: int) -> bool:
     """Are so many products of integers up to total^k more than can be waited for? Long ones take time as their square."""
     bits = total.bit_length() * k
     return products > _EXACT_WORK or products * bits * (1 + bits // 2**10) > _EXACT_BITS
-
-
-def bound_of(found: Scaled, roundings: int, m: Procedure) -> Guarantee:
-    """A level that a channel keeps for certain, from weights that have passed so many roundings, a row for each truth."""
-    surely, rows = 1 - (2 * roundings + 1) * ROUNDING, len(found.part)  # one for the quotient
-    span = m.neighbours.span(m.inputs)
-    if span is not None:
-        apart = range(1, min(span, rows - 1) + 1)
-        return Guarantee.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
-    demands = m.neighbours.demands(
-        m.inputs
-    )  # at distance 0 the reports have one distribution, and so has what is made of them
-    ratios = (
-        (_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance
-    )
-    return Guarantee.worst(ratios, exact=False)
-
-
-def _least_ratio(first: Scaled, second: Scaled) -> Fraction:
-    """The smallest quotient, either way; impossible for both is no quotient."""
-    seen = (first.part > 0) | (second.part > 0)
-    if not seen.any():
-        return Fraction(1)
-    if not ((first.part > 0) & (second.part > 0))[seen].all():
-        return Fraction(0)
-    return min((a[seen] / b[seen]).smallest() for a, b in ((first, second), (second, first)))

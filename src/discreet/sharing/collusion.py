@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from ..exact.given import function_name, whole
 from ..exact.level import Level
 from ..measure.loss import loss_name
 from ..measure.prior import PriorLike
-from ..measure.privacy import check_privacy
+from ..measure.privacy import Verdict, check_privacy
 from ..mechanism import Mechanism, Procedure, open_ends, procedure_of
 from ..noise import (
     ContinuousNoise,
@@ -41,7 +41,6 @@ from .assessments import (
     ALONE,
     Assessment,
     Clamped,
-    Drawn,
     Errors,
     closed_median,
     open_median,
@@ -49,7 +48,7 @@ from .assessments import (
     table_median,
 )
 from .by_likelihood import Guesser, Strategy, by_types, has_few_types
-from .drawing import Coalition, finite_drawn, open_drawn, stairs_drawn
+from .drawing import Coalition, finite_drawn
 from .guarantee import Guarantee
 from .medians import median_level, median_noise
 
@@ -65,12 +64,13 @@ class Collusion(Result):
 
     `expected_loss` and `exact_answer` (the chance that the estimate is the truth) are means under the prior; `worst` is the
     largest mean loss of a truth. `joint_level` is what the k reports keep together, `level` what the estimate alone keeps;
-    both are None for noise on the line, which is for analysis. `interval` and `exact_interval` (95 %) and `runs` are
-    there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
-    report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
-    reports likeliest, for strategies that look at the likelihood. `notes` say what the estimate is where that is not plain:
-    where reports go beyond the true values, whether their median is moved to the end or left there. `is_fine` is False where one
-    person moves the truth by one step of the grid: `large_k` is wrong there, and tables leave it out.
+    both are None for noise on the line, which is for analysis. `level` is that of the reports together, not exact, where it
+    is not known. `interval` and `exact_interval` (95 %) and `runs` are there where it was drawn. `large_k` is what the formula
+    for many reports says of the median's l1, `one_report` the loss of one report of the same family at k times the epsilon.
+    `median_is_likeliest` is the chance that the median makes the reports likeliest, for strategies that look at the
+    likelihood. `notes` say what the estimate is where that is not plain: where reports go beyond the true values, whether
+    their median is moved to the end or left there. `is_fine` is False where one person moves the truth by one step of the
+    grid: `large_k` is wrong there, and tables leave it out.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Collusion(Result):
     median_is_likeliest: float | None = None
     runs: int | None = None
     seed: int | None = None
-    errors: Errors | Drawn | NoiseDistribution = field(default=None, compare=False)  # type: ignore[assignment]
+    errors: Errors | NoiseDistribution = field(default=None, compare=False)  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
     is_fine: bool = True
 
@@ -135,25 +135,12 @@ class Collusion(Result):
 
     def to_dict(self) -> dict[str, Any]:
         levels = {name: getattr(self, name) for name in ("joint_level", "level")}
-        names = (
-            "name",
-            "k",
-            "strategy",
-            "loss",
-            "expected_loss",
-            "worst",
-            "exact_answer",
-            "large_k",
-            "one_report",
-            "interval",
-            "exact_interval",
-            "median_is_likeliest",
-            "runs",
-            "seed",
-            "notes",
-        )
-        found = {name: plain(getattr(self, name)) for name in names}
-        return {**found, **{name: None if kept is None else kept.to_dict() for name, kept in levels.items()}}
+        others = {
+            one.name: plain(getattr(self, one.name))
+            for one in fields(self)
+            if one.name not in (*levels, "errors", "is_fine")
+        }
+        return {**others, **{name: None if kept is None else kept.to_dict() for name, kept in levels.items()}}
 
 
 @dataclass(frozen=True, repr=False)
@@ -265,10 +252,10 @@ def collude(
 
     The median is computed exactly for every mechanism: Pr[median >= t] = Pr[Bin(k, Pr[report >= t]) >= (k+1)/2]. The others
     are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
-    noise, also truncated: its likelihood is a^(sum of distances)); else they are simulated.
+    noise, also truncated: its likelihood is a^(sum of distances)); else they are simulated. They need a grid with two ends.
 
-    The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
-    function of the error), also rounded to a grid, dt.noise.nearest(...), with the median.
+    The mechanism may be noise on the line such as dt.noise.staircase(...), for analysis and with the median (there a loss of
+    one's own is a function of the error), also rounded to a grid, dt.noise.nearest(...).
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
@@ -303,8 +290,6 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
     k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if isinstance(m, (ContinuousNoise, Nearest)):
         answer, joint, kept = _on_the_line(m, users), None, None
-        sharper = at_once(m, k)
-        other = None if sharper is None else _on_the_line(sharper, Coalition(1, "median", loss)).loss
     else:
         if max(procedure_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
             raise SizeError(
@@ -313,16 +298,15 @@ def _collude(name: str, m: Any, users: Coalition) -> Collusion:
             )
         one = check_privacy(m)
         joint = Guarantee.power(one, k).for_asked(m.claim, one, k)
-        to = Clamped.of(m.inputs, m.outputs) if users.clamp and strategy == "median" else None
-        answer, kept = _estimated(m, users, to)
-        if kept is None and answer.runs is None:
-            kept = median_level(m, k, one, None if to is None else (to.targets, to.grid.size or 0))
-        elif kept is None:
-            kept = Guarantee(joint.alpha, joint.epsilon, False)
-        elif not kept.exact:
-            kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
-        sharper = at_once(m, k)
-        other = None if sharper is None else _median(sharper, 1, loss, prior).loss
+        answer, kept = _estimated(m, users, one)
+        kept = kept or Guarantee(joint.alpha, joint.epsilon, False)
+    sharper = at_once(m, k)
+    if sharper is None:
+        other = None
+    elif isinstance(sharper, Mechanism):
+        other = _median(sharper, 1, loss, prior).loss
+    else:
+        other = _on_the_line(sharper, Coalition(1, "median", loss)).loss
     cost = loss_name(loss) or (function_name(loss) if callable(loss) else "loss")
     return Collusion(
         name,
@@ -366,15 +350,20 @@ def _what_it_is(name: str, m: Any, strategy: Strategy, clamp: bool) -> tuple[str
     )
 
 
-def _estimated(m: Procedure, users: Coalition, to: Clamped | None) -> tuple[Assessment, Guarantee | None]:
-    """The estimate of a strategy, and its level where the way of computing it knows that."""
+def _estimated(m: Procedure, users: Coalition, one: Verdict) -> tuple[Assessment, Guarantee | None]:
+    """The estimate of a strategy, and its level where that is known."""
     k, strategy, loss, prior = users.k, users.strategy, users.loss, users.prior
     if strategy == "median":
-        return _median(m, k, loss, prior, to), None
+        to = Clamped.of(m.inputs, m.outputs) if users.clamp else None
+        level = median_level(m, k, one, None if to is None else (to.targets, to.grid.size or 0))
+        return _median(m, k, loss, prior, to), level
     if _is_the_median(m, strategy, loss, prior):
-        return replace(_median(m, k, loss, prior), likeliest=1.0), None
+        return replace(_median(m, k, loss, prior), likeliest=1.0), median_level(m, k, one)
     if m.channel.finite() is None:
-        return open_drawn(m, users), None
+        raise SizeError(
+            f'The strategy "{strategy}" goes through the true values, and {m.inputs} has no end; truncate the mechanism first, or '
+            "use the median."
+        )
     guesser = Guesser.of(m, strategy, loss, prior)
     if has_few_types(m, k):
         return by_types(m, k, guesser, loss, prior, users.progress)
@@ -408,27 +397,17 @@ def _on_the_line(law: ContinuousNoise | Nearest, users: Coalition) -> Assessment
         raise PriorError(
             "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
         )
-    if isinstance(law, Nearest):
-        if strategy != "median":
-            raise DiscreetError(
-                f'The strategy "{strategy}" is not known for rounded noise; use "median", or a mechanism on a grid such as '
-                "dt.geometric."
-            )
-        return rounded_median(law, k, loss)
-    cost = _of_error(loss)
-    if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
-        middle = median_noise(law, k)
-        named = loss_name(loss) in LOSSES  # l0, l1, l2 are the moments of that order
-        mean = middle.moment(int(loss_name(loss)[1])) if named else middle.expected_loss(cost, "numerical")
-        return Assessment(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
-    if not isinstance(law, Staircase):
+    if strategy != "median" and not (strategy == "mle" and isinstance(law, Laplace)):
         raise DiscreetError(
-            f'The strategy "{strategy}" is known on the line for staircase noise; use "median", or a mechanism on a grid such as '
-            "dt.laplace."
+            f'The strategy "{strategy}" is not known for this noise on the line; use "median", or a mechanism on a grid such as '
+            "dt.staircase."
         )
-    if strategy == "bayes" and loss_name(loss) != "l1":
-        raise LossError('On the line the strategy "bayes" is the posterior median, the best for l1; use loss="l1".')
-    return stairs_drawn(law, users, cost)
+    if isinstance(law, Nearest):
+        return rounded_median(law, k, loss)
+    cost, middle = _of_error(loss), median_noise(law, k)
+    named = loss_name(loss) in LOSSES  # l0, l1, l2 are the moments of that order
+    mean = middle.moment(int(loss_name(loss)[1])) if named else middle.expected_loss(cost, "numerical")
+    return Assessment(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
 
 
 def _of_error(loss: Any) -> Callable[[float], float]:

@@ -1,14 +1,13 @@
 """The privacy loss of many reports together, by one Fourier transform whose every error is inside the bounds.
 
-Few sums are listed one by one. Otherwise losses are moved to a grid so that the pair only gets easier to tell apart (each is
-split between the grid points around it with the same mean of e^-loss), tilted so that the epsilon in question lies in the
-middle, transformed, raised to a power and transformed back.
+Losses that share no lattice are moved to a grid so that the pair only gets easier to tell apart (each is split between the
+grid points around it with the same mean of e^-loss). All are tilted so that the epsilon in question lies in the middle,
+transformed, raised to a power and transformed back.
 docs/theory/composition.md has the proofs: splitting, coupling, tails, rounding.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ _TAIL = 1e-18  # of the tilted distribution: what may lie beyond the window, on 
 _PER_LEVEL = 16 * ROUNDING  # error of a transform in the Euclidean norm, for each doubling of its size
 _SILENT = -80.0  # a frequency whose power is below e^-80 is left out
 _LATTICE = 2**18  # places of a window on a lattice of losses, where nothing is moved
-_LISTED = 2**13  # different sums up to which they are written out, and no transform is needed
-_LONGEST = 600.0  # ln of the largest number of orders of such a sum, and of one over the smallest probability
 _TILT = 100.0  # the largest tilt: e^100 between the ends of the losses
 
 GIVEN_UP = (1e-3, 1e-6)  # parts of delta that the coupling may cost: where delta hardly changes the smaller is sharper
@@ -117,8 +114,6 @@ def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved | None
         low, high, tail = _reach(grid, tilt)
         if high - low < max(size, _LATTICE):
             return _transformed(parts, grid, tilt, (low, high, tail), base, origin, 0.0, 0.0)
-    if _are_few(parts):
-        return _listed(parts)
     farthest = max(float(np.abs(p.values).max()) for p, _ in parts)
     real = [Spread(p.values, p.masses, k) for p, k in parts]
     left, right, _ = _reach(real, _tilt(real, near))
@@ -135,76 +130,6 @@ def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved | None
     uses = sum(k for _, k in parts)
     rise = uses * (step * min(1.0, step * step / (8 * -math.expm1(-step))) + 16 * ROUNDING * (step + farthest))
     return _transformed(parts, grid, tilt, (low, high, tail), step, 0.0, rise, step * math.sqrt(uses / 2))
-
-
-def _are_few(parts: Sequence[Part]) -> bool:
-    """Can all sums be written out, as floats of ordinary size?"""
-    if any(k * math.log(max(len(p.values), 2)) > _LONGEST for p, k in parts):
-        return False
-    ways = math.prod(min(_types(p, k), _places(p, k)) for p, k in parts)
-    return ways <= _LISTED and math.fsum(k * math.log(float(p.masses.min())) for p, k in parts) > -_LONGEST
-
-
-def _types(losses: Losses, k: int) -> int:
-    """In how many ways k losses can occur, whatever their order."""
-    return math.comb(k + len(losses.values) - 1, k)
-
-
-def _places(losses: Losses, k: int) -> int:
-    """How many places their sums have on a lattice."""
-    return _LISTED + 1 if losses.lattice is None else k * int(losses.lattice.places.max()) + 1
-
-
-def _listed(parts: Sequence[Part]) -> Convolved:
-    """Every sum of losses with its probability."""
-    at, weights = np.zeros(1), np.ones(1)
-    farthest, relative = 0.0, 16.0
-    for p, k in parts:
-        more, chances, off = _by_types(p, k) if _types(p, k) <= _places(p, k) else _on_lattice(p, k)
-        at, weights = np.add.outer(at, more).ravel(), np.multiply.outer(weights, chances).ravel()
-        farthest, relative = farthest + k * float(np.abs(p.values).max()), relative + off
-    order = np.argsort(at, kind="stable")
-    losses = sum(len(p.values) for p, _ in parts)
-    # a loss is off by four units in the last place, a sum by a rounding for each of its terms
-    astray = ROUNDING * (32 + 2 * losses) * farthest
-    return Convolved(
-        at[order], weights[order], np.zeros(len(at)), 0.0, 0.0, ROUNDING * relative, astray, 0.0, 0.0, infinite(parts)
-    )
-
-
-def _by_types(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
-    """A sum for each way to say how often each loss occurs, its probability, and of how many roundings that is."""
-    size, ways = len(losses.values), _types(losses, k)
-    if k == 1:
-        return losses.values, losses.masses, 1.0
-    bars = np.array(list(itertools.combinations(range(k + size - 1), size - 1)), dtype=np.int64).reshape(ways, size - 1)
-    ends = np.full((ways, 1), k + size - 1)
-    counts = np.diff(np.hstack([np.full_like(ends, -1), bars, ends]), axis=1) - 1
-    factorials = [math.factorial(c) for c in range(k + 1)]
-    orders = [float(factorials[k] // math.prod(factorials[c] for c in row)) for row in counts.tolist()]
-    chances = np.array(orders) * np.prod(losses.masses**counts, axis=1)
-    return (
-        counts @ losses.values,
-        chances,
-        2.0 * k + 8 * size,
-    )  # a power c of a mass has c + 2 at most, a product one more
-
-
-def _on_lattice(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
-    """The same for the places of a lattice: a power of a polynomial without negative terms, by squaring."""
-    assert losses.lattice is not None
-    law = np.zeros(int(losses.lattice.places.max()) + 1)
-    law[losses.lattice.places] = losses.masses
-    found, off, square, square_off, left = np.ones(1), 0.0, law, 1.0, k
-    while left:
-        if left & 1:
-            off += square_off + min(len(found), len(square)) + 1
-            found = np.convolve(found, square)
-        left >>= 1
-        if left:
-            square, square_off = np.convolve(square, square), 2 * square_off + len(square) + 1
-    at = k * losses.lattice.first + losses.lattice.step * np.arange(len(found), dtype=np.float64)
-    return np.asarray(at), np.asarray(found), off
 
 
 def _transformed(

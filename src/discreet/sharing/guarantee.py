@@ -88,10 +88,6 @@ class Guarantee:
             found = cls(least, max(found.epsilon, epsilon), tight if here.alpha < found.alpha else found.exact)
         return found
 
-    def better(self, other: Guarantee) -> Guarantee:
-        """Of two levels that are both kept the better one; either is true, so that floats may choose."""
-        return self if self.epsilon <= other.epsilon else other
-
     def for_asked(self, level: Level, one: Verdict, times: int) -> Guarantee:
         """The same with the sum of the epsilons, where the level was asked as a rational one that each report keeps."""
         if level.asked is None or level.asked.base is not None or not level.asked.admits(one.tight):

@@ -220,10 +220,10 @@ def _composed(asked: list[_Asked], delta: Fraction, most: float) -> float:
     known = [one.mechanism for one in asked]
     by_level: list[Any] = [approximate_dp(epsilon=one.epsilon, delta=0) for one in asked]
     try:
-        found = compose(known, uses, of="different counts", neighbours="any")
+        found = compose(known, uses, neighbours="any")
         return min(most, found.epsilon(delta))
     except SizeError:
-        return min(most, compose(by_level, uses, of="different counts").epsilon(delta))
+        return min(most, compose(by_level, uses).epsilon(delta))
 
 
 def _after(one: _Asked, reports: int, values: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
 
@@ -55,11 +55,6 @@ class Losses:
     certain: float  # rounded down, without
     lattice: Lattice | None
 
-    @property
-    def key(self) -> tuple[bytes, bytes, float]:
-        """The same for the same losses."""
-        return self.values.tobytes(), self.masses.tobytes(), self.infinite
-
     def log_moments(self, t: Floats | float) -> Floats:
         """ln E e^(t loss) over the finite losses."""
         return log_moments(self.values, self.masses, t)
@@ -89,7 +84,7 @@ def losses_of(first: Sequence[int], second: Sequence[int], total: int) -> Losses
             divisor = math.gcd(p, q)
             key = p // divisor, q // divisor
             found[key] = found.get(key, 0) + p
-    rising = sorted(found, key=cmp_to_key(_by_ratio))
+    rising = sorted(found, key=cmp_to_key(by_ratio))
     ratios = [(Fraction(*key), found[key]) for key in rising]
     values = np.array([log_ratio(r.numerator, r.denominator) for r, _ in ratios])
     masses = np.array([mass / total for _, mass in ratios])
@@ -98,23 +93,9 @@ def losses_of(first: Sequence[int], second: Sequence[int], total: int) -> Losses
     return Losses(values, masses, above, below, _lattice([r for r, _ in ratios]))
 
 
-def _by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
+def by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
     """Negative where a has the smaller ratio: by products of integers, so nothing is rounded."""
     return a[0] * b[1] - b[0] * a[1]
-
-
-def shifted_weights(decay: Fraction, distance: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Geometric noise at two truths so many steps apart, its reports clamped between them, in integers over a total.
-
-    >>> shifted_weights(Fraction(1, 2), 1)
-    ((4, 2), (2, 4), 6)
-    """
-    top, bottom = decay.numerator, decay.denominator
-    weights = tuple(
-        top**j * bottom ** (distance - j) * (bottom if j in (0, distance) else bottom - top)
-        for j in range(distance + 1)
-    )
-    return weights, weights[::-1], bottom**distance * (bottom + top)
 
 
 def shifted_losses(decay: Fraction, distance: int) -> Losses:
@@ -123,13 +104,18 @@ def shifted_losses(decay: Fraction, distance: int) -> Losses:
     >>> shifted_losses(Fraction(1, 2), 1).values.round(4).tolist()
     [-0.6931, 0.6931]
     """
-    weights, _, total = shifted_weights(decay, distance)
-    masses = [weight / total for weight in reversed(weights)]
-    values = np.arange(-distance, distance + 1, 2, dtype=np.float64) * log_ratio(decay.denominator, decay.numerator)
-    lattice = Lattice(decay**distance, 1 / decay**2, np.arange(distance + 1))
-    kept = np.array(masses) >= _RARE
-    rare = math.fsum(x for x in masses if x < _RARE) * (1 + 1e-9)
-    return Losses(values[kept], np.array(masses)[kept], rare, 0.0, replace(lattice, places=lattice.places[kept]))
+    top, bottom = decay.numerator, decay.denominator
+    total = bottom**distance * (bottom + top)
+    weights = (
+        top ** (distance - j) * bottom**j * (bottom if j in (0, distance) else bottom - top)
+        for j in range(distance + 1)
+    )
+    masses = np.array([weight / total for weight in weights])
+    values = np.arange(-distance, distance + 1, 2, dtype=np.float64) * log_ratio(bottom, top)
+    kept = masses >= _RARE
+    rare = math.fsum(masses[~kept].tolist()) * (1 + 1e-9)
+    lattice = Lattice(decay**distance, 1 / decay**2, np.arange(distance + 1)[kept])
+    return Losses(values[kept], masses[kept], rare, 0.0, lattice)
 
 
 def log_ratio(p: int, q: int) -> float:

@@ -214,16 +214,10 @@ class MedianNoise(ContinuousNoise):
         chances = at_least(self.k, self._need, np.exp(-self.one._kinks()))
         return np.asarray(-np.log(chances[chances > 1e-300]))
 
-    def _power(self, order: int) -> float:
-        """E|X|^order: infinite where that of one draw to the power order/r is, r = (k+1)/2 of which must be far out together."""
-        if self.one.variance == math.inf and self.one.moment(order / self._need) == math.inf:
-            return math.inf
-        return self._numerical(LOSSES[f"l{order}"])
-
     @property
     def mean_absolute(self) -> float:
-        return self._power(1)
+        return self._numerical(LOSSES["l1"])
 
     @property
     def variance(self) -> float:
-        return self._power(2)
+        return self._numerical(LOSSES["l2"])

@@ -7,8 +7,7 @@ rises from Q = 0 to (1, 1). A promise (epsilon, delta), kept in both directions,
 
 the second one from Q(S') <= delta + e^epsilon P(S') of the complement. The least of such lines is the edge of a pair of
 distributions whose curve is at least the mechanism's own in both directions: a dominating pair. With one promise alone it is
-that of Kairouz, Oh and Viswanath (2015), which some mechanism has. A pair from below has fewer points than the true edge, which
-is merging reports. docs/theory/composition.md.
+that of Kairouz, Oh and Viswanath (2015), which some mechanism has. docs/theory/composition.md.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import flint
@@ -31,12 +31,12 @@ from ..mechanism import Procedure
 from ..noise import Gauss, GaussianNoise
 from ..present.views import Result, View, plain
 from ..randomness.digits import floor_of
-from .enumeration import exp_bounds
-from .losses import losses_of
-from .pairs import OnePair, upper_hull
+from .losses import Losses, losses_of
+from .pairs import upper_hull
 
 _BITS = 160  # of the places of corners, where they have no short common denominator
 _SHORT = 512  # bits of a common denominator that is kept
+_WRITTEN = 2**12  # bits of a power that is written out
 _POINTS = 600  # of the curve of normal noise
 _FARTHEST = 16  # standard deviations: what lies beyond is below 10^-56
 _MOST_EVENTS = 2000  # of the curve of discrete Gaussian noise
@@ -46,6 +46,7 @@ _WIDEST = 2**10  # the sensitivity in standard deviations, and the inverse of th
 
 Point = tuple[Fraction, Fraction]  # Q and P
 Corners = list[Point]
+Pair = tuple[list[int], list[int], int]  # two distributions, in integers over a total
 
 
 @final
@@ -53,15 +54,16 @@ Corners = list[Point]
 class Approximate(Result):
     """A mechanism of which a privacy curve is known, and nothing else; `compose` takes it like a mechanism.
 
-    `above` is a pair of distributions that dominates it in both directions, `below` one that is no easier to tell apart than
-    the worst mechanism of which the same is known. `is_exact` says that both are that worst one.
+    `pair` dominates it in both directions.
     """
 
     what: str
     level: Fraction  # 1 / e^epsilon where delta is 0; 0 where there is a delta
-    above: OnePair = field(compare=False)
-    below: OnePair = field(compare=False)
-    is_exact: bool = field(compare=False)
+    pair: Pair = field(compare=False)
+
+    @cached_property
+    def losses(self) -> Losses:
+        return losses_of(*self.pair)
 
     def view(self) -> View:
         return View(
@@ -102,16 +104,10 @@ def approximate_dp(
             raise DiscreetError("Give normal noise, or epsilon and delta, not both.")
         return _normal(noise, positive(sensitivity, "sensitivity", "in the answer's units"))
     promises = _promises(epsilon, delta)
-    bounds = [exp_bounds(e) for e, _ in promises]
-    highest = [(high, d) for (_, high), (_, d) in zip(bounds, promises, strict=True)]
-    lowest = [(low, d) for (low, _), (_, d) in zip(bounds, promises, strict=True)]
-    above, below = edge(highest), edge(lowest)
-    pure = [high for high, d in highest if d == 0]
+    known = [(_exp_above(e), d) for e, d in promises]
+    pure = [power for power, d in known if d == 0]
     told = ", ".join(f"epsilon {e} with delta {show_rational(d)}" for e, d in promises)
-    upper, exact = _pair(above, up=True)
-    lower, also = _pair(below, up=False)
-    is_exact = exact and also and all(low == high for low, high in bounds)
-    return Approximate(told, 1 / min(pure) if pure else Fraction(0), upper, lower, is_exact)
+    return Approximate(told, 1 / min(pure) if pure else Fraction(0), _pair(edge(known)))
 
 
 def _promises(epsilon: Any, delta: Any) -> list[tuple[Epsilon, Fraction]]:
@@ -160,28 +156,21 @@ def _meet(one: Point, other: Point) -> Fraction:
     return (other[1] - one[1]) / (one[0] - other[0])
 
 
-def _pair(corners: Corners, up: bool) -> tuple[OnePair, bool]:
-    """The pair of distributions with this edge, in integers; else one a little above it or below. And is it the edge itself?"""
+def _pair(corners: Corners) -> Pair:
+    """The pair of distributions with this edge, in integers; else one with an edge a little above it."""
     common = math.lcm(*(x.denominator for corner in corners for x in corner))
-    exact = common.bit_length() <= _SHORT
-    total = common if exact else 1 << _BITS
-
-    def placed(x: Fraction, higher: bool) -> int:
-        scaled = x * total
-        return math.ceil(scaled) if higher else math.floor(scaled)
-
+    total = common if common.bit_length() <= _SHORT else 1 << _BITS
     points: dict[int, int] = {0: 0, total: total}
     for q, p in corners:
-        at, height = placed(q, not up), placed(p, up)
-        points[at] = max(height, points.get(at, 0))
-    first, second = upper_hull(points)
-    return OnePair(tuple(first), tuple(second), total, losses_of(first, second, total)), exact
+        at = math.floor(q * total)
+        points[at] = max(math.ceil(p * total), points.get(at, 0))
+    return (*upper_hull(points), total)
 
 
 def _normal(noise: Gauss, sensitivity: Fraction) -> Approximate:
     """Normal noise at two places mu standard deviations apart: Pr[loss > l] is Phi(mu/2 - l/mu) under P, Phi(-mu/2 - l/mu) under Q.
 
-    From above by the promises at many l, from below by merging the reports between two of them.
+    What it keeps at many l dominates it.
     """
     mu = sensitivity / Fraction(noise.scale)
     if not Fraction(1, _WIDEST) <= mu <= _WIDEST:
@@ -189,21 +178,21 @@ def _normal(noise: Gauss, sensitivity: Fraction) -> Approximate:
             f"To be composed, normal noise needs a sensitivity from 1/{_WIDEST} to {_WIDEST} times its scale; give another scale."
         )
     most = mu * mu / 2 + _FARTHEST * mu
-    losses = [most * k / _POINTS for k in range(_POINTS + 1)]
+    places = [most * k / _POINTS for k in range(_POINTS + 1)]
     with precision(_BITS + 64 + 2 * math.ceil(most)):  # e^loss is below 4^loss
         events = [
-            (ball(x).exp(), _beyond(ball(x / mu) - ball(mu) / 2), _beyond(ball(x / mu) + ball(mu) / 2)) for x in losses
+            (ball(x).exp(), _beyond(ball(x / mu) - ball(mu) / 2), _beyond(ball(x / mu) + ball(mu) / 2)) for x in places
         ]
-        above, below = _between(events, events)
+        pair = _promised(events)
     what = f"normal noise of scale {noise.scale:g}, sensitivity {show_rational(sensitivity)}"
-    return Approximate(what, Fraction(0), above, below, False)
+    return Approximate(what, Fraction(0), pair)
 
 
 def of_gaussian(m: Procedure, steps: int) -> Approximate:
     """Gaussian noise on a grid at two truths so many steps apart, or what follows it: dominated by the open grid's own pair.
 
     Reports from k on have a loss of at least (2kd - d^2) ln(1/q): the events whose chances set the curve, all of them where they
-    are few. From below by those that a pair in the middle of the grid has.
+    are few.
     """
     told = m.channel.concentration(steps)
     assert told is not None
@@ -217,22 +206,13 @@ def of_gaussian(m: Procedure, steps: int) -> Approximate:
     with precision(bits):
         rate = -ball(q).log()
         events = [((rate * (2 * k * distance - power)).exp(), noise.tail(k - distance), noise.tail(k)) for k in starts]
-        low, high = m.channel.ends if m.channel.noise is not None else (0, 0)  # nothing is known of what follows noise
-        room = reach if low is None or high is None else (high - low - distance) // 2 + distance
-        above, below = _between(events, [event for k, event in zip(starts, events, strict=True) if k <= room])
-    return Approximate(f"{m.recipe.family} {m.outputs}", Fraction(0), above, below, False)
+        pair = _promised(events)
+    return Approximate(f"{m.recipe.family} {m.outputs}", Fraction(0), pair)
 
 
-def _between(
-    promised: Sequence[tuple[flint.arb, flint.arb, flint.arb]], told: Sequence[tuple[flint.arb, flint.arb, flint.arb]]
-) -> tuple[OnePair, OnePair]:
-    """The pair above what events (e^loss, P, Q) promise, and the pair below that merges the reports between them."""
-    promises = [(_rational(power, up=True), _rational(p - power * q, up=True)) for power, p, q in promised]
-    merged = [(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))]
-    for _, p, q in told:
-        low, high = _rational(p, up=False), _rational(q, up=True)
-        merged += [(high, low), (1 - low, 1 - high)]
-    return _pair(edge(promises), up=True)[0], _pair(sorted(merged), up=False)[0]
+def _promised(events: Sequence[tuple[flint.arb, flint.arb, flint.arb]]) -> Pair:
+    """The pair above what events (e^loss, P, Q) promise."""
+    return _pair(edge([(_rational_above(power), _rational_above(p - power * q)) for power, p, q in events]))
 
 
 def _beyond(z: flint.arb) -> flint.arb:
@@ -240,7 +220,17 @@ def _beyond(z: flint.arb) -> flint.arb:
     return (z / flint.arb(2).sqrt()).erfc() / 2
 
 
-def _rational(x: flint.arb, up: bool) -> Fraction:
-    """A rational next to a number, of _BITS binary digits, never on the wrong side."""
-    scale = flint.arb(2) ** _BITS
-    return Fraction(-floor_of(-x * scale) if up else max(floor_of(x * scale), 0), 1 << _BITS)
+def _rational_above(x: flint.arb) -> Fraction:
+    """A rational of _BITS binary digits that is no less than a number, and hardly more."""
+    return Fraction(-floor_of(-x * flint.arb(2) ** _BITS), 1 << _BITS)
+
+
+def _exp_above(epsilon: Epsilon) -> Fraction:
+    """e^epsilon itself where that is rational and short, else a rational that is hardly more."""
+    base, factor = epsilon.base, epsilon.factor
+    if factor == 0:
+        return Fraction(1)
+    if base is not None and factor.denominator == 1 and factor * base.numerator.bit_length() <= _WRITTEN:
+        return base ** int(factor)
+    with precision(_BITS + 64 + 2 * math.ceil(float(epsilon))):
+        return _rational_above(epsilon._ball().exp())

@@ -16,9 +16,9 @@ from ..mechanism import Mechanism
 from ..present.words import csv_text
 from ..progress import tell
 from ..recovery.estimate import Estimate
-from ..recovery.groups import GroupEstimates
 from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
+from ..recovery.shares import GroupEstimates
 from .field_words import in_fields
 from .jobs import Promise, as_job, promised
 from .recover_given import HeldReports, mechanisms, reports
@@ -158,7 +158,7 @@ def _taken(asked: RecoveryForm) -> tuple[Mechanism, HeldReports]:
 
 
 def _recovered(m: Mechanism, read: HeldReports, ordered: bool | None, progress: Any) -> RecoveredReply:
-    groups = read.found.groups or {"": read.found.seen}
+    groups = read.groups
     made: dict[str, dict[str, Estimate]] = {}
     for k, (group, seen) in enumerate(groups.items()):
         if len(groups) > 1:
@@ -278,8 +278,8 @@ def _headline(estimate: Estimate) -> str:
 @router.post("/recover/steps")
 async def steps(request: Request, asked: StepsForm) -> Promise[StepsReply]:
     """How much better each step of the Bayesian update fits the reports."""
-    m, (found_in, *_) = _taken(asked)
-    seen = found_in.seen if asked.group is None else found_in.groups.get(asked.group, found_in.seen)
+    m, read = _taken(asked)
+    seen = read.groups.get(asked.group or "", read.seen)
     found: Promise[StepsReply] = await promised(
         request, lambda progress: _steps(m, seen, asked.ordered, progress), soon=1.0
     )
@@ -340,24 +340,9 @@ def code(asked: CodeForm) -> CodeReply:
     held, read = mechanisms.take(asked.mechanism, "mechanism"), reports.take(asked.reports, "file of reports")
     ordered = "" if asked.ordered is None else f", ordered={asked.ordered}"
     lines = ["import discreet as dt", "", f"m = {held.python or f'dt.load({asked.mechanism_file!r})'}"]
-    if not read.layout.names:  # a tally is read by the names of its columns
-        kind = "float(line)" if held.mechanism.outputs.is_ordered else "line.strip()"
-        text = f"Path({asked.file!r}).read_text(encoding={read.layout.encoding!r})"
-        lines = ["from pathlib import Path", "", *lines]
-        lines += [f"reports = [{kind} for line in {text}.splitlines() if line.strip()]"]
-        lines += [f'found = dt.recover(reports, m, kind="reports"{ordered})']
-    else:
-        usual = {"by": None, "counts": "count" if "count" in read.layout.names else None}
-        more = "".join(
-            f", {name}={getattr(read, name)!r}" for name, value in usual.items() if getattr(read, name) != value
-        )
-        way = {"separator": ",", "encoding": "utf-8"}
-        how = "".join(
-            f", {name}={getattr(read.layout, name)!r}"
-            for name, value in way.items()
-            if getattr(read.layout, name) != value
-        )
-        file = f"dt.read({asked.file!r}{how})" if how else repr(asked.file)
-        lines += [f"counts = dt.tally({file}, {read.column!r}, m{more})"]
-        lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
+    usual = {"by": None, "counts": "count" if "count" in read.names else None}
+    more = "".join(f", {name}={getattr(read, name)!r}" for name, value in usual.items() if getattr(read, name) != value)
+    file = repr(asked.file) if read.separator == "," else f"dt.read({asked.file!r}, separator={read.separator!r})"
+    lines += [f"counts = dt.tally({file}, {read.column!r}, m{more})"]
+    lines += [f"found = dt.recover(counts, m{'' if read.by is None else f', by={read.by!r}'}{ordered})"]
     return CodeReply(python="\n".join([*lines, "print(found)"]))

@@ -25,6 +25,7 @@ from ..present.views import View, plain
 from ..questions.margins import read_margins
 from ..questions.predicate import find_column, parse, unknown_column
 from ..questions.question import Question
+from ..tables.ask.asked import check_adds_up
 from ..tables.dataset import DataSet
 from ..tables.ledger import Ledger
 from ..tables.publish.error_statement import PEOPLE, error_sentences, error_table
@@ -82,12 +83,10 @@ class QuestionForm(LedgerForm):
     domain: dict[str, Any] | None = None
     epsilon: Text | None = None
     rho: Text | None = None
-    max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int | None = Field(None, ge=1, le=1000)
     counted: Text = "units"
     max_rows: int | None = Field(None, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
-    purpose: Literal["reading", "adding"] | None = None
     confidence: Text = "0.95"
     simultaneous: bool = False
     presentation: PresentationForm = Field(default_factory=PresentationForm)
@@ -161,7 +160,7 @@ def _table_reply(view: View) -> TableReply:
     return TableReply(title=view.title, columns=list(view.columns), rows=rows, notes=list(view.notes))
 
 
-_PARTS = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "counted", "max_rows", "purpose")
+_PARTS = ("count", "sum", "mean", "share", "by", "domain", "max_groups", "counted", "max_rows")
 
 
 def _parts(asked: QuestionForm) -> dict[str, Any]:
@@ -184,6 +183,7 @@ def _words(asked: QuestionForm, question: Question, town: DataSet) -> Presentati
     words: PresentationParts = asked.presentation.model_dump()  # type: ignore[assignment]
     Presentation.of(names_to_label(asked.margins, question, town.terms.unit), **words)
     Confidence.of(asked.confidence, asked.simultaneous)
+    check_adds_up(question, read_margins(asked.margins, question.by, question.domain))
     return words
 
 

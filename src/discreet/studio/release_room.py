@@ -20,9 +20,8 @@ from ..engines.table import read
 from ..errors import DiscreetError, TableInputError
 from ..exact.code_lists import read_code_list
 from ..exact.concentrated import epsilon_above
-from ..ledger.chain import cautions
 from ..ledger.promise import TWICE, TWICE_RHO, Odds
-from ..ledger.terms import terms_given
+from ..ledger.terms import cautions, terms_given
 from ..planning.many_tables import CONCENTRATED, PURE, plan_tables
 from ..tables.count import admitting
 from ..tables.count.findings import Finding

@@ -35,7 +35,7 @@ def draft() -> dict[str, Any]:
             GroupDraft(column="age", kind="bands", low="0", high="100", cuts=["18", "65"]),
         ],
         totals=["district"],
-        fields={"epsilon": "1/2", "max_count": "2000", "title": "Asthma in a made-up town"},
+        fields={"epsilon": "1/2", "title": "Asthma in a made-up town"},
     )
     opening = {"budget": "2", "relation": "add-remove"}
     return {"ledger": "example.db", "dataset": "made-up town", "question": question, "opening": opening}

@@ -160,8 +160,8 @@ class DataSet:
         """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
         The terms say what is protected. Under "change-one", group membership is public and what a person
-        adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
-        one person is added or removed: give `max_count`, the largest possible count, or the noise of counts has no upper end.
+        adds is private: group sizes are public. Under "add-remove",
+        one person is added or removed, and nothing about them is public.
         `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
         admitted as this `version` (`admit`); a table in memory need not be. `preview` says beforehand what error to
         expect, and with `check=True` what is counted in no group. The same question about the same version has the stored answer.
@@ -307,14 +307,9 @@ class DataSet:
         """Every line with what was asked in words, oldest first, as it stands; `verify` says whether to believe it."""
         return self.ledger.book.history(self.name)
 
-    def drawn(self, line: int) -> dict[str, Any] | None:
-        """The report that was drawn for a charge made with `spend`, as it was stored; None where there is none."""
-        return self.ledger.book.drawn(self.name, line)
-
-    def promise(self, *, unit_is: str = "person") -> Promise:
-        """A page for whoever must answer for it: the whole budget in odds, what is spent, pacing, what is not promised.
-        `unit_is` is the page's word for what one id of the data set stands for, such as household."""
-        return self.ledger.book.promise(self.name, unit_is=unit_is)
+    def promise(self) -> Promise:
+        """A page for whoever must answer for it: the whole budget in odds, what is spent, pacing, what is not promised."""
+        return self.ledger.book.promise(self.name)
 
     def head(self) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""

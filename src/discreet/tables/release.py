@@ -26,7 +26,7 @@ from ..errors import ReleaseError
 from ..ledger.entries import Consulted
 from ..ledger.ledger import Admission, Answer, Terms
 from ..ledger.ledger import Ledger as Book
-from ..ledger.prices import Price
+from ..ledger.terms import Price
 from ..progress import Progress, tell
 from ..progress import part as step
 from ..questions.question import Question, QuestionParts, refuse_other_words
@@ -173,9 +173,7 @@ class _Ready:
     numbers: TrueNumbers | None = None  # none of a question that was not counted, and cannot be drawn
     cascades: tuple[dict[int, Cascade], ...] = ()  # of each measure, where there are several levels
     data: str = ""  # what identifies the data: the digest of a file, or that of the rows of another table
-    parts_as: Mapping[str, Any] | None = (
-        None  # of a part of data that were not admitted: how they read the column of parts
-    )
+    parts_as: Mapping[str, Any] | None = None  # of a part of data not admitted: how they read the column of parts
 
 
 def _declared(asked: Asked, allowed: _Allowed) -> _Ready:
@@ -254,24 +252,20 @@ def _drawn(
         return releases, Fraction(0)
     corrects = None if allowed.corrects is None else allowed.corrects.written
     heads = [head_text(sheet.asked, sheet.drawn_by, corrects) for sheet in sheets]
-    reports = sum(sheet.reports for sheet in sheets)
-    with book.room(sum(map(len, heads)) + reports * _LONGEST):
-        begun = book.begin(
-            asked.dataset,
-            spelling.question,
-            **{asked.measure: first.charge},
-            data=ready.data,
-            fresh=fresh,
-            admission=None if allowed.admission is None else allowed.admission.number,
-            terms=allowed.said.account.begun,
-            what=asked.words(allowed.terms.unit),
-            part=asked.part,
-            parts_as=ready.parts_as,
-        )
-        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-        drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
-    if isinstance(begun, Answer):
+    begun = book.begin(
+        asked.dataset,
+        spelling.question,
+        **{asked.measure: first.charge},
+        data=ready.data,
+        fresh=fresh,
+        admission=None if allowed.admission is None else allowed.admission.number,
+        what=asked.words(allowed.terms.unit),
+        part=asked.part,
+        parts_as=ready.parts_as,
+    )
+    if isinstance(begun, Answer):  # it is read with the mechanisms that drew it, whatever would be chosen today
         return _repeated(begun, asked, allowed, spelling)
+    drawn = _draw_all(ready)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
@@ -313,20 +307,14 @@ def _draw_all(ready: _Ready) -> list[Drawn]:
 
 
 def _draw_sheet(sheet: Sheet, numbers: TrueNumbers) -> Drawn:
-    most = sheet.question.max_count
     cells = [_draw(m.plan, sheet.sizes, numbers.truth(m)) for m in sheet.measures]
-    totals = [
-        [
-            _draw(m.plan, tier.sizes, tier.added(numbers.truth(m), most if m.counts_people else None))
-            for m in tier.measures
-        ]
-        for tier in sheet.tiers
-    ]
+    totals = [[_draw(m.plan, tier.sizes, tier.added(numbers.truth(m))) for m in tier.measures] for tier in sheet.tiers]
     return cells, totals
 
 
 def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
-    """One report for each group, all groups of a size at once. Counts beyond the declared largest one are clamped to it."""
+    """One report for each group, all groups of a size at once. A count beyond the inputs of a mechanism of your own is moved into
+    them."""
     whole = all(m is None or m.outputs.is_integer for m in plan.values())
     reports = np.zeros(len(truth), dtype=np.int64 if whole else np.float64)
     for size, chosen in members(sizes).items():
@@ -336,5 +324,4 @@ def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     return reports
 
 
-_LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about

@@ -182,7 +182,6 @@ export function draw() {
   level.set(fields.alpha ? { alpha: fields.alpha } : { epsilon: fields.epsilon ?? "1/2" });
   $("#price-control").hidden = concentrated;
   $("#rho").hidden = !concentrated;
-  $("#max-count").hidden = room.account?.relation !== "add-remove";
   $("#price-told").textContent = room.account ? `${room.account.dataset} has ${room.account.measure} ${room.account.left} of ${room.account.budget} left. All statistics and groups of this question share what it costs.` : "";
 }
 
@@ -256,8 +255,8 @@ export function asked() {
   const epsilon = fields.epsilon?.trim() || ofAlpha(fields.alpha?.trim() ?? "");
   if (!concentrated && !epsilon) throw new Unfinished("epsilon", "Say how much epsilon this may cost.");
   return { ledger: draft.ledger, table: draft.table, dataset: draft.dataset, version: draft.version, count: count.length ? count : null, ...others, by: groups.map((g) => g.column), domain: groups.length ? declared(groups, domain) : null,
-    ...(concentrated ? { rho: fields.rho.trim() } : { epsilon }), max_count: room.account?.relation === "add-remove" ? whole(fields, "max_count") : null, max_groups: whole(fields, "max_groups"), max_rows: whole(fields, "max_rows"),
-    margins, purpose: fields.purpose || null, part: fields.part?.trim() || null, counted: fields.counted?.trim() || "units", confidence: fields.confidence?.trim() || "0.95", simultaneous: Boolean(fields.simultaneous),
+    ...(concentrated ? { rho: fields.rho.trim() } : { epsilon }), max_groups: whole(fields, "max_groups"), max_rows: whole(fields, "max_rows"),
+    margins, part: fields.part?.trim() || null, counted: fields.counted?.trim() || "units", confidence: fields.confidence?.trim() || "0.95", simultaneous: Boolean(fields.simultaneous),
     presentation: { title: fields.title?.trim() || null, source: fields.source?.trim() || null, notes: lines(fields.notes ?? ""), labels: Object.fromEntries(pairs), separator: fields.out_separator || null, decimal: fields.out_decimal || "." } };
 }
 

@@ -24,9 +24,8 @@ from ...ledger.ledger import Admission, Terms
 from ...ledger.periods import part_name
 from ...ledger.terms import part_given
 from ...mechanism import Mechanism
-from ...questions.margins import groups_of
+from ...questions.margins import Margin, groups_of
 from ...questions.predicate import find_column
-from ...questions.purpose import ADDING, READING, Purpose
 from ...questions.question import GAUSSIAN, Question
 from ...questions.statistic import UNITS
 
@@ -78,7 +77,7 @@ class Asked:
         one (docs/theory/cascade.md)."""
         named = read_audiences(audiences)
         _check_several(question)
-        question = question.changed(mechanism="auto", purpose=Purpose(ADDING))
+        question = question.changed(mechanism="auto")
         least = min((level for _, level in named), key=lambda level: level.alpha)
         name = None if part is None else part_name(part)
         return cls(question, dataset, _version(version), least, named, name)
@@ -170,10 +169,6 @@ def _check_several(question: Question) -> None:
             "Several audiences need geometric noise: other mechanisms cannot be remapped from every level to every "
             "more private one (of Gaussian noise that is not proved). Leave the mechanism out, or release at a single level."
         )
-    if question.purpose.declared and question.purpose.name != ADDING:
-        raise ReleaseError(
-            'Several audiences get geometric noise, which is for adding: set purpose="adding", or leave it out.'
-        )
     if question.tiers:
         raise ReleaseError("Totals are measured for one level; release to several audiences without measure_totals.")
 
@@ -203,7 +198,6 @@ def check_relation(asked: Asked, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question = asked.question
     part_given(terms, asked.part)  # refuses one where there are none
-    question.purpose.check(question.statistics, terms.relation)
     if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -217,10 +211,6 @@ def check_relation(asked: Asked, terms: Terms) -> None:
             raise ReleaseError(
                 "Under change-one privacy the size of a group is public: say what to count, for example "
                 "count=\"income = '>50K'\"."
-            )
-        if question.max_count is not None:
-            raise ReleaseError(
-                "max_count is for add-remove privacy; under change-one privacy the public size of a group bounds its count."
             )
         partial = [
             statistic.name
@@ -237,9 +227,13 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         for statistic in question.statistics
         if statistic.kind == "count" or (statistic.kind == "share" and not statistic.is_pair(terms.relation))
     ]
-    if not counted and (question.max_count is not None or question.mechanism != "auto"):
-        word = "mechanism" if question.max_count is None else "max_count"
-        raise ReleaseError(f"{word} is for counts, and this question asks for none; leave it out.")
+    if not counted and question.mechanism != "auto":
+        raise ReleaseError("mechanism is for counts, and this question asks for none; leave it out.")
+    if terms.relation == "add-remove" and question.has_tables and isinstance(question.mechanism, str):
+        raise ReleaseError(
+            f"{question.mechanism} needs the public size of each group, which add-remove privacy has not: leave the mechanism "
+            "out, or give one for the largest count that you expect, such as mechanism=dt.explicit_fair(40, alpha=...)."
+        )
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError(
             "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
@@ -269,6 +263,12 @@ def check_relation(asked: Asked, terms: Terms) -> None:
         )
     if asked.measure == "epsilon":
         level_of(asked, terms, Fraction(1))  # refuses more groups or rows of a unit than any epsilon is divided among
+
+
+def check_adds_up(question: Question, margins: Collection[Margin]) -> None:
+    """Refuse totals of counts that cannot be added up."""
+    if margins and question.nothing_adds_up:
+        raise ReleaseError(f"{question.nothing_adds_up} Nothing was charged.")
 
 
 def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
@@ -324,17 +324,14 @@ def spelling_of(asked: Asked, names: Collection[str], terms: Terms) -> Spelling:
     question = asked.question
     contents = {each.name: each.identity(terms.relation) for each in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
-    aim = question.purpose.written()
     identity = {
         "version": asked.version,
         **({} if asked.part is None else {"part": asked.part}),
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         **({"rho": str(asked.level.amount)} if isinstance(asked.level, Rho) else {"level": str(asked.level.alpha)}),
-        "max_count": question.max_count,
         "max_groups": question.max_groups,
         **({} if question.counted == UNITS else {"counted": question.counted.lower(), "max_rows": question.max_rows}),
-        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
         **({"audiences": audience_levels(asked)} if asked.audiences else {}),
         "rule": 1,
         "statistics": sorted(contents.values(), key=one_text),

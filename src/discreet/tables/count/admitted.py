@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...engines.reading import Reading
 from ...engines.table import Table
@@ -27,8 +28,7 @@ def admitted_as(book: Book, said: Consulted, table: Table, version: str, admissi
         return table
     known = book.admissions(dataset) if admission is None else [admission]
     options = "".join(
-        Reading.from_dict(each.reading).options()
-        + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
+        _reading_of(each, table).options() + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
         for each in known[-1:]
     )
     path = "" if table.file is None else str(table.file.path)
@@ -54,6 +54,13 @@ def admitted_as(book: Book, said: Consulted, table: Table, version: str, admissi
         f"{show(table.file.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
         f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
     )
+
+
+def _reading_of(admission: Admission, table: Table) -> Reading:
+    """How a version was read, without the separator where the name of this file says it."""
+    reading = Reading.from_dict(admission.reading)
+    said = replace(table, reading=Reading()).separated().reading.separator == reading.separator
+    return replace(reading, separator=None) if said else reading
 
 
 def versions_of(said: Consulted, admitted: Sequence[Admission], data: str) -> list[str]:

@@ -164,7 +164,7 @@ def admitted(
     progress: Progress | None = None,
 ) -> Profile:
     """Admit a file or a table in memory as a version of a data set; a grave finding refuses it, with the report."""
-    terms, table = book.terms(dataset), table.opened()
+    terms, table = book.terms(dataset), table.opened().separated()
     digest, file = table.digest(), table.file  # what is examined is what was hashed
     report = examined(table, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
     with book.consult(dataset) as said:

@@ -206,8 +206,8 @@ def about_public(terms: Terms, known: Set[str]) -> list[Finding]:
             f"{what} that no admitted file has",
             1,
             (),
-            f"{nobody}; where it is misspelled, remove the data set (discreet ledger remove) and create it "
-            f"anew.{did_you_mean(name, known)}",
+            f"{nobody}; where it is misspelled, create another data set, as long as nothing is charged to this one."
+            f"{did_you_mean(name, known)}",
         )
         for name, (what, nobody) in named.items()
         if find_column(name, known) is None

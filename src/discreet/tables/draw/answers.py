@@ -16,8 +16,8 @@ is opened, confirms question, version, part and correction of a published record
 The text has these fields in one order (`ORDER`) and all below them sorted by name: whoever has the record can write it again.
 Reports stand in the order of the question's groups, one list for each measure; whoever asks in another order gets them in that
 order. Names only distinguish statistics that are otherwise alike: the question's identity has none.
-Mechanisms that a family makes again from its largest count (or the change that it hides) and level, or q, are written as that, for
-all sizes of group at once, with a digest over their distributions; every design is written whole, as its file.
+Mechanisms that a family makes again from the change that it hides (or the size of the group) and level, or q, are written as that,
+for all sizes of group at once, with a digest over their distributions. One of your own stands in the question, whole.
 
 Whoever asks again is served from this, without the data, and check-release makes a saved release again from it.
 """
@@ -44,7 +44,7 @@ from ...questions.domain import Domain
 from ...questions.question import OTHER, Question
 from ..ask.asked import Asked
 from .choices import gaussian_noise, made, open_noise
-from .measures import Measure, Plan, Tier, bounded, tiers_for, unplanned
+from .measures import Measure, Plan, Tier, tiers_for, unplanned
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -73,7 +73,7 @@ def drawn_by(
 
 def _measures(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
     return [
-        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _mechanisms(question, m)}
+        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _entries(question, m.plan)}
         for m in measures
     ]
 
@@ -204,9 +204,7 @@ def _read_tier(
     which = known.get(frozenset(c.lower() for c in groups.margin))
     if which is None:
         raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
-    asked = bounded(question, groups).changed(
-        by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
-    )
+    asked = question.changed(by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False)
     written = {**content["tiers"][which], "reports": content["totals"][which]}
     measures, reports = _read(written, asked, tier.measures, contents, tier.sizes, None)
     return replace(tier, measures=measures), reports
@@ -228,7 +226,7 @@ def _read(
     )
     if order is None or not len(measures) == len(places) == len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError(_OTHER)
-    plans = [_plan(content["measures"][place]["mechanisms"], question, own) for place in places]
+    plans = [_plan(content["measures"][place]["mechanisms"], own) for place in places]
     used = np.unique(sizes).tolist()
     if not all({*used} <= plan.keys() for plan in plans):
         raise ReleaseError(
@@ -278,51 +276,39 @@ def _order(content: Mapping[str, Any], question: Question) -> Indices | None:
     return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
 
 
-def _mechanisms(question: Question, measure: Measure) -> list[Document]:
-    return _entries(question, measure.plan, None if measure.counts_people else measure.change)
-
-
-def _entries(question: Question, plan: Plan, change: int | None) -> list[Document]:
+def _entries(question: Question, plan: Plan) -> list[Document]:
     """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
 
-    `change` is what noise without ends hides; counts have none, their mechanisms follow from the sizes of the groups.
+    `change` is what noise without ends hides; mechanisms with ends have none, they follow from the sizes of the groups.
     """
     zeros = [size for size, m in plan.items() if m is None]
     used = {size: m for size, m in plan.items() if m is not None}
     entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
-    if isinstance(question.mechanism, Mechanism) and change is None:
-        return [*entries, {"sizes": list(used), "own": True}] if used else entries
-    entries += [
-        {"sizes": [size], "document": files.document(m)} for size, m in used.items() if m.recipe.family == "design"
-    ]
-    for family in sorted({m.recipe.family for m in used.values()} - {"design"}):
-        mine = {size: m for size, m in used.items() if m.recipe.family == family}
-        first = next(iter(mine.values()))  # all of a family have one level, or one q
-        kept = {"alpha": str(first.alpha)} if first.concentration is None else {"q": str(first.concentration[0])}
-        hidden = {} if change is None else {"change": change}
-        if first.concentration is not None and first.inputs.low is None:
-            hidden = {"change": int(first.sensitivity or 1)}  # of one number: those of a pair move by more together
-        entries.append({"sizes": list(mine), "family": family, **kept, **hidden, "digest": _digest(mine)})
-    return entries
+    if not used:
+        return entries
+    first = next(iter(used.values()))
+    is_open = first.inputs.low is None  # all of a measure are, or none
+    if isinstance(question.mechanism, Mechanism) and not is_open:
+        return [*entries, {"sizes": list(used), "own": True}]
+    kept = {"alpha": str(first.alpha)} if first.concentration is None else {"q": str(first.concentration[0])}
+    hidden = {"change": int(first.sensitivity or 1)} if is_open else {}
+    drawn = {"sizes": list(used), "family": first.recipe.family, **kept, **hidden, "digest": _digest(used)}
+    return [*entries, drawn]
 
 
-def _plan(
-    entries: Sequence[Mapping[str, Any]], question: Question, own: Mechanism | None
-) -> dict[int, Mechanism | None]:
-    """The mechanisms of an answer, by size of group: made again and compared, or read from their file."""
+def _plan(entries: Sequence[Mapping[str, Any]], own: Mechanism | None) -> dict[int, Mechanism | None]:
+    """The mechanisms of an answer, by size of group: made again and compared, or one's own."""
     plan: dict[int, Mechanism | None] = {}
     for entry in entries:
         sizes = entry["sizes"]
-        if "document" in entry:
-            plan |= dict.fromkeys(sizes, _loaded(entry["document"]))
-        elif "own" in entry:
+        if "own" in entry:
             if own is None:
                 raise ReleaseError("The stored answer lacks the mechanism that drew it; nothing was charged.")
             plan |= dict.fromkeys(sizes, own)
         elif entry["family"] is None:
             plan |= dict.fromkeys(sizes)
         else:
-            again = {size: _again(entry, question, size) for size in sizes}
+            again = {size: _again(entry, size) for size in sizes}
             if _digest(again) != entry["digest"]:
                 raise ReleaseError(
                     f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
@@ -333,12 +319,12 @@ def _plan(
     return plan
 
 
-def _again(entry: Mapping[str, Any], question: Question, size: int) -> Mechanism:
-    top, change = question.max_count if size < 0 else size, entry.get("change")
+def _again(entry: Mapping[str, Any], size: int) -> Mechanism:
+    change = entry.get("change")
     if "q" in entry:
-        return gaussian_noise(Fraction(entry["q"]), change or 1, None if change else top)
+        return gaussian_noise(Fraction(entry["q"]), change)
     level = Level.of(alpha=entry["alpha"])
-    return made(entry["family"], top, level) if change is None else open_noise(entry["family"], change, level)
+    return made(entry["family"], size, level) if change is None else open_noise(entry["family"], change, level)
 
 
 def _digest(plan: Mapping[int, Mechanism]) -> str:

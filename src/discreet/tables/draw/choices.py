@@ -1,14 +1,17 @@
-"""Which mechanism draws a number: chosen from declared and public quantities alone, by the purpose of the release.
+"""Which mechanism draws a number: chosen from declared and public quantities alone.
 
-At an epsilon the mechanism keeps a level. For a rho (`Share`) it is Gaussian noise, or for the same charge a mechanism of a pure
-level, whichever has the smaller error: Gaussian noise where rho is small, pure mechanisms where it is large or groups are small.
-One unit moves the numbers of several groups (docs/theory/sums.md): Gaussian noise pays for the sum of the squared moves, a
-pure level for epsilon tanh(epsilon/2) of each.
+Every number has noise on all whole numbers, one distribution for every group. At an epsilon that is geometric noise, or for a sum
+the staircase where it has the smaller error. For a rho (`Share`) it is Gaussian noise, or for the same charge noise of a pure
+level, whichever has the smaller error. One unit moves the numbers of several groups (docs/theory/sums.md): Gaussian noise pays for
+the sum of the squared moves, a pure level for epsilon tanh(epsilon/2) of each.
+
+Counts alone may have mechanisms with ends instead, by name or one of your own; nothing can be added up of their reports.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,11 +24,9 @@ from ...exact.concentrated import keeps, weights_for
 from ...exact.grid import Grid
 from ...exact.level import Level
 from ...exact.rho import pure_level, pure_rho
-from ...measure.utility import expected_loss
 from ...mechanism import Mechanism
 from ...mechanisms.additive import gaussian, geometric, staircase
-from ...questions.purpose import ADDING, SMALL_GROUP, Purpose
-from ...questions.question import GAUSSIAN, Question
+from ...questions.question import Question
 from ...registry import RELEASED
 
 Indices = NDArray[np.int64]
@@ -88,14 +89,14 @@ def alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
 
 
 @lru_cache(maxsize=1024)
-def gaussian_noise(q: Fraction, change: int, top: int | None = None) -> Mechanism:
-    """Gaussian noise of the weights q^(x^2), on all whole numbers, or clamped to 0..top."""
-    return gaussian(_OPEN if top is None else Grid(0, top), q=q, sensitivity=change)
+def gaussian_noise(q: Fraction, change: int) -> Mechanism:
+    """Gaussian noise of the weights q^(x^2) on all whole numbers."""
+    return gaussian(_OPEN, q=q, sensitivity=change)
 
 
 @lru_cache(maxsize=1024)
 def open_noise(family: str, change: int, level: Level) -> Mechanism:
-    """Noise on the whole numbers that hides a change of `change` steps."""
+    """Noise on all whole numbers that hides a change of `change` steps."""
     make = {"geometric": geometric, "staircase": staircase}[family]
     try:
         m = make(_OPEN, alpha=level.alpha, sensitivity=change)
@@ -103,21 +104,19 @@ def open_noise(family: str, change: int, level: Level) -> Mechanism:
         m = None
     if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
         raise ReleaseError(
-            f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+            f"Noise that hides {change} steps at this epsilon would be wider than any number; use a larger epsilon, or "
             "a coarser step. Nothing was charged."
         )
     return m
 
 
-def total_noise(change: int, level: Level) -> Mechanism:
-    """Of both families the one with the smaller expected error: a choice from declared facts alone."""
-    return min((open_noise(family, change, level) for family in ("geometric", "staircase")), key=_mean_error)
-
-
-def shared_noise(change: int, moved: tuple[int, int], share: Share, pure: tuple[str, ...]) -> Mechanism:
-    """For a rho the noise with the smallest expected error: of some pure families, or Gaussian. One row moves the numbers of a
+def best_noise(change: int, moved: tuple[int, int], level: Level | Share, families: Sequence[str]) -> Mechanism:
+    """The noise with the smallest expected error: of these pure families, and for a rho Gaussian. One row moves the numbers of a
     group by `change` steps together; `moved` says how far each, and how many of them (see `Share.pays`)."""
-    among = [share.noise(*moved), *(open_noise(family, change, share.level) for family in pure)]
+    among = [level.noise(*moved)] if isinstance(level, Share) else []
+    if families:
+        pure = level.level if isinstance(level, Share) else level
+        among += [open_noise(family, change, pure) for family in families]
     return min(among, key=_mean_error)
 
 
@@ -126,8 +125,8 @@ def _mean_error(m: Mechanism) -> Fraction | float:
     return m.channel.noise.mean_absolute
 
 
-def mechanisms_for(question: Question, level: Level | Share, sizes: Indices) -> dict[int, Mechanism | None]:
-    """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
+def tables_for(question: Question, level: Level | Share, sizes: Indices) -> dict[int, Mechanism | None]:
+    """A mechanism with ends for each size of group that occurs: of the family that was named, or one of your own.
 
     An empty public group needs none: its count is 0, exactly.
     """
@@ -135,67 +134,28 @@ def mechanisms_for(question: Question, level: Level | Share, sizes: Indices) -> 
     for size in np.unique(sizes).tolist():
         if size == 0:
             plan[size] = None
-            continue
-        top = question.max_count if size < 0 else size
-        if isinstance(question.mechanism, Mechanism):
-            plan[size] = _given(question.mechanism, top, level)
-        elif isinstance(level, Share):
-            plan[size] = _shared(question.purpose, top, level, question.mechanism == GAUSSIAN)
-        elif question.mechanism == "auto":
-            plan[size] = chosen(question.purpose, top, level)
+        elif isinstance(question.mechanism, Mechanism):
+            plan[size] = _given(question.mechanism, size, level)
         else:
-            plan[size] = made(question.mechanism, top, level)
+            assert isinstance(level, Level)
+            plan[size] = made(question.mechanism, size, level)
     return plan
 
 
-def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
-    """What a purpose chooses for counts from 0 to `top`, or without an upper end."""
-    return made(purpose.family(top), top, level)
-
-
 @lru_cache(maxsize=4096)
-def _shared(purpose: Purpose, top: int | None, share: Share, only_gaussian: bool) -> Mechanism:
-    """For a rho what a purpose chooses: its pure mechanism for the same charge, or Gaussian noise where that has the smaller error.
-
-    Reading and adding take it on all whole numbers, so that it has an unbiased estimate; what is printed lies within its interval.
-    """
-    noise = share.noise()
-    if only_gaussian:
-        return noise
-    pure = chosen(purpose, top, share.level)
-    if purpose.name == ADDING or top is None or top > SMALL_GROUP:
-        error = _mean_error if purpose.name != ADDING else _variance
-        return min((noise, pure), key=error)
-    assert noise.concentration is not None
-    clamped = gaussian_noise(noise.concentration[0], 1, top)
-    return pure if expected_loss(pure, "l1") <= expected_loss(clamped, "l1") else noise
+def made(family: str, size: int, level: Level) -> Mechanism:
+    """The mechanism of a family for counts from 0 to a public size."""
+    return RELEASED[family].make(Grid(0, size), alpha=level.alpha)  # one mechanism however the level was spelled
 
 
-def _variance(m: Mechanism) -> Fraction | float:
-    assert m.channel.noise is not None
-    return m.channel.noise.variance
-
-
-@lru_cache(maxsize=4096)
-def made(family: str, top: int | None, level: Level) -> Mechanism:
-    """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
-    if top is None and family != "geometric":
-        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest possible count.")
-    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
-
-
-def _given(m: Mechanism, top: int | None, level: Level | Share) -> Mechanism:
+def _given(m: Mechanism, size: int, level: Level | Share) -> Mechanism:
+    """A mechanism of your own for groups of a public size, or of any (below 0): a count beyond its inputs is moved into them."""
     upwards = m.inputs.is_ordered and m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1
     if not m.inputs.is_counts and not upwards:
         raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
-    if m.inputs.high is not None and top is None:
+    if m.inputs.high is not None and m.inputs.high < size:
         raise ReleaseError(
-            f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
-            "declare max_count, the largest possible count, or let auto choose."
-        )
-    if m.inputs.high is not None and top is not None and m.inputs.high < top:
-        raise ReleaseError(
-            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {size}; "
             "make it larger or let auto choose."
         )
     if m.sensitivity is None:

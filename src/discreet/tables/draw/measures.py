@@ -8,7 +8,8 @@
 A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
 together, so that they share one level (docs/theory/sums.md has the proofs).
 
-For counts there is a mechanism for each size of group (choices.py). Totals may be measured besides the cells. In every tier of them
+All reports of a measure have one noise on all whole numbers, but for counts by a mechanism with ends, of which there is one for
+each size of group (choices.py). Totals may be measured besides the cells. In every tier of them
 a person lies in one cell, and a unit adds as many rows (or lies in as many groups), as among the cells themselves, so the tiers'
 parts of epsilon add up, exactly, to what was asked. So do parts of rho; but a unit in several groups may lie in as many cells of
 one total, which moves further then, and Gaussian noise pays for squares (`moves_of`).
@@ -16,7 +17,6 @@ one total, which moves further then, and Gaussian noise pays for squares (`moves
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,11 +34,12 @@ from ...exact.rho import Rho
 from ...ledger.ledger import Terms
 from ...measure.privacy import check_privacy
 from ...mechanism import Mechanism
-from ...questions.margins import Groups, Margin, groups_of, largest_moves, margin_name
+from ...noise import DiscreteNoise
+from ...questions.margins import Groups, Margin, groups_of, largest_moves
 from ...questions.question import GAUSSIAN, Question
 from ...questions.statistic import Statistic
 from ..ask.asked import Asked, contribution, level_of
-from .choices import Share, alike, mechanisms_for, open_noise, shared_noise, total_noise
+from .choices import Share, alike, best_noise, tables_for
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
@@ -62,10 +63,11 @@ class Measure:
     def name(self) -> str:
         return self.statistic.name
 
-    @property
-    def counts_people(self) -> bool:
-        """Is it a count, with a mechanism as for counts?"""
-        return not self.statistic.of_values and not self.part
+    @cached_property
+    def noise(self) -> DiscreteNoise | None:
+        """The noise of every report; None where mechanisms have ends, or nothing is drawn."""
+        drawn = next((m for m in self.plan.values() if m is not None), None)
+        return None if drawn is None or drawn.inputs.low is not None else drawn.channel.noise
 
     @property
     def alpha(self) -> str | None:
@@ -153,36 +155,32 @@ def moves_of(question: Question, terms: Terms, groups: Groups | None = None) -> 
 def _measures(
     statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction, moves: tuple[int, ...]
 ) -> list[Measure]:
+    level: Level | Share
     if isinstance(asked.level, Rho):
-        return _of_rho(statistic, asked, terms, sizes, Share(asked.level.amount * statistic.weight * part, moves))
-    level = level_of(asked, terms, statistic.weight * part)
-    if statistic.is_pair(terms.relation):
-        return _pair(statistic, terms, level, sizes)
-    if not statistic.of_values:
-        return [Measure(statistic, "", 1, level, mechanisms_for(asked.question, level, sizes))]
+        level = Share(asked.level.amount * statistic.weight * part, moves)
+    else:
+        level = level_of(asked, terms, statistic.weight * part)
+    pair, question = statistic.is_pair(terms.relation), asked.question
+    if not pair and not statistic.of_values and question.has_tables:
+        return [Measure(statistic, "", 1, level, tables_for(question, level, sizes))]
     change, origin = change_of(statistic, terms)
-    best = open_noise("geometric", change, level) if asked.audiences else total_noise(change, level)
-    return [Measure(statistic, "", change, level, alike(best, sizes), origin)]
-
-
-def _of_rho(statistic: Statistic, asked: Asked, terms: Terms, sizes: Indices, share: Share) -> list[Measure]:
-    """The same for a share of rho."""
-    if not statistic.of_values and not statistic.is_pair(terms.relation):
-        return [Measure(statistic, "", 1, share, mechanisms_for(asked.question, share, sizes))]
-    pair, only = statistic.is_pair(terms.relation), asked.question.mechanism == GAUSSIAN
-    change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
     # who comes or goes moves u by x and v by D - x: no more, in squares, than one of them by D; who changes moves both by up to D
     times = _times(terms) if pair else 1
-    families = () if only else ("geometric",) if pair else ("geometric", "staircase")
-    plan = alike(shared_noise(change, (change // times, times), share, families), sizes)
-    parts = ("u", "v") if pair else ("",)
-    return [Measure(statistic, part, change, share, plan, origin, (change // times, times)) for part in parts]
+    moved = change // times, times
+    families: tuple[str, ...] = ("geometric",)
+    if question.mechanism == GAUSSIAN:
+        families = ()
+    elif statistic.of_values and not pair and not asked.audiences:
+        families = ("geometric", "staircase")
+    plan = alike(best_noise(change, moved, level, families), sizes)
+    return [Measure(statistic, which, change, level, plan, origin, moved) for which in (("u", "v") if pair else ("",))]
 
 
 def change_of(statistic: Statistic, terms: Terms) -> tuple[int, Fraction]:
-    """How many steps one person can move a sum within one group (or a pair, together), and where a part counts from."""
+    """How many steps one person can move a number within one group (or a pair, together), and where a part counts from."""
     grid = statistic.grid
-    assert grid is not None
+    if grid is None:
+        return _times(terms) if statistic.is_pair(terms.relation) else 1, Fraction(0)
     assert grid.low is not None
     assert grid.high is not None
     everybody = statistic.missing is not None and statistic.where is None  # adds a value within the bounds
@@ -230,13 +228,6 @@ def _steps(statistic: Statistic, change: Fraction) -> int:
     return int(change / statistic.grid.step)
 
 
-def _pair(statistic: Statistic, terms: Terms, level: Level, sizes: Indices) -> list[Measure]:
-    """u and v with noise of the level beta, beta^change >= alpha: that many steps one person moves them together."""
-    change, origin = (_times(terms), Fraction(0)) if statistic.grid is None else change_of(statistic, terms)
-    plan = alike(open_noise("geometric", change, level), sizes)
-    return [Measure(statistic, part, change, level, plan, origin) for part in ("u", "v")]
-
-
 @dataclass(frozen=True)
 class Tier:
     """Measured totals by the same columns: their groups, their public sizes, and one for each of the release's measures."""
@@ -246,10 +237,10 @@ class Tier:
     sizes: Indices
     measures: tuple[Measure, ...]
 
-    def added(self, cells: Indices, max_count: int | None = None) -> Indices:
-        """The true totals, from the true numbers of the cells (counts are capped as in the cells)."""
+    def added(self, cells: Indices) -> Indices:
+        """The true totals, from the true numbers of the cells."""
         totals = np.zeros(len(self.groups.keys), dtype=np.int64)
-        np.add.at(totals, self.groups.place, cells if max_count is None else np.minimum(cells, max_count))
+        np.add.at(totals, self.groups.place, cells)
         return totals
 
 
@@ -266,14 +257,7 @@ def _tier(asked: Asked, terms: Terms, sizes: Indices, margin: Margin, part: Frac
     question = asked.question
     groups = groups_of(margin, question.by, question.domain, question.cells)
     own = sizes_of(groups, terms, sizes)
-    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, own, part, groups)
-    for measure in measures:
-        if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
-            raise ReleaseError(
-                f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
-                "have no unbiased estimate. Use mechanism geometric (or gaussian, for a rho), or a larger epsilon."
-            )
-    return Tier(groups, part, own, measures)
+    return Tier(groups, part, own, measures_for(asked, terms, own, part, groups))
 
 
 def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
@@ -281,10 +265,3 @@ def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
     if terms.relation != "change-one":
         return np.full(len(groups.keys), -1, dtype=np.int64)
     return np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)
-
-
-def bounded(question: Question, groups: Groups) -> Question:
-    """The question of a tier: a total is bounded by what its cells are, together."""
-    if question.max_count is None:
-        return question
-    return question.changed(max_count=question.max_count * int(np.bincount(groups.place).max()))

@@ -1,1 +1,1 @@
-"""From reports to what is published: estimates, intervals, the record, tables and pages."""
+"""From reports to what is published: intervals, the record, tables and pages."""

@@ -96,8 +96,7 @@ def error_sentences(record: Mapping[str, Any]) -> list[str]:
     return [
         f"In {_cases(record)} a noisy number is within its limit of what was counted; in as many all of the release are at the "
         "same time within their wider limits, whatever the true numbers are.",
-        f"The intervals: {record['interval']}. One may reach farther than the limit here, which is about all reports together; and "
-        "counts and sums that are fitted to totals may lie off the middle of theirs.",
+        f"The intervals: {record['interval']}. Counts and sums that are fitted to totals may lie off the middle of theirs.",
     ]
 
 

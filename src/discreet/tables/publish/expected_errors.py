@@ -29,13 +29,10 @@ from ..totals.margin_rows import ReleaseTotals
 from .readings import Misses, members
 
 Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 GROUPS = "groups"
 _UNBOUNDED = 2.0**61  # no sum of steps reaches as far
-_LARGEST = 2**22  # entries of a channel that are gone through one by one
-_SLACK = 1e-9  # more than floats may be off by in a sum of probabilities
 
 
 def expected_errors(
@@ -130,20 +127,7 @@ def _reach(measure: Measure, size: int, reading: Channel, error: Fraction, shown
     ends = measure.ends(size)
     (low, high), beside = ([np.clip(end, *ends) for end in reading.interval(places, e)] for e in (error, shown))
     printed = np.clip(values_at(m.outputs, places), *beside)
-    reach = max((high - printed).max(), (printed - low).max())
-    if finite.rows * finite.reports <= _LARGEST:
-        reach = min(reach, _farthest(finite.matrix[: ends[1] + 1], printed, error))
-    return Fraction(reach) * step
-
-
-def _farthest(chances: Floats, printed: NDArray[Any], error: Fraction) -> Any:
-    """The least distance within which what is printed is of the truth, whatever that is, but for a probability of `error`. It may
-    be less than the intervals reach: they reach farther from some reports than from others."""
-    off = np.abs(printed[None, :] - np.arange(len(chances))[:, None])
-    order = np.argsort(off, axis=1, kind="stable")
-    within = np.take_along_axis(chances, order, axis=1).cumsum(axis=1) >= 1 - float(error) + _SLACK
-    within[:, -1] = True
-    return np.take_along_axis(off, np.take_along_axis(order, within.argmax(axis=1)[:, None], axis=1), axis=1).max()
+    return Fraction(max((high - printed).max(), (printed - low).max())) * step
 
 
 def _total(reach: float, measure: Measure) -> Fraction | None:

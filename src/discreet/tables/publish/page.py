@@ -325,7 +325,7 @@ def release_page(release: Release) -> str:
         "checked without the data: <code>discreet check-release</code>.</p>"
     )
     parts.append(
-        "<details><summary>For statisticians: reports, estimates and mechanisms</summary>"
+        "<details><summary>For statisticians: reports and mechanisms</summary>"
         f"<p>{' '.join(_drawn(record))}</p>{''.join(folded)}</details>"
     )
     return page(words.title or f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
@@ -338,8 +338,8 @@ def _drawn(record: Mapping[str, Any]) -> list[str]:
         added = any(statistic["kind"] in ADDED for statistic in asked) and (record["margins"] or record["measured"])
         fitted = "Fitted numbers add up to the totals. " if added else ""
         said.append(
-            f"The report is what was drawn. {fitted}The estimate is unbiased: it is for adding up and not for reading, and may lie "
-            "beyond what is possible."
+            f"The report is what was drawn. {fitted}With a standard error it is unbiased: it is for adding up and not for "
+            "reading, and may lie beyond what is possible."
         )
     if any(statistic["pair"] for statistic in asked):
         said.append(
@@ -362,7 +362,6 @@ def _adds(record: Mapping[str, Any]) -> str:
 _FOLDED = (
     "report",
     "fitted",
-    "estimate",
     "standard_error",
     "report_u",
     "report_v",

@@ -13,6 +13,7 @@ from ...exact.aliases import Rational
 from ...exact.positions import positions
 from ...present.views import Result, View, one_line, plain
 from ...questions.margins import read_margins
+from ..ask.asked import check_adds_up
 from ..count.question_check import QuestionCheck
 from .error_statement import PEOPLE, error_sentences, error_table, range_of
 from .released import asked_in_words, charged_words, key_for_people, measure_of
@@ -49,6 +50,7 @@ class Preview(Result):
         """The same with the errors of totals, which `with_totals` of the release will have."""
         question = self.sheet.question
         asked = read_margins([*self.sheet.margins, *margins], question.by, question.domain)
+        check_adds_up(question, asked)
         return preview_of(self.sheet.shown(asked, self.sheet.confidence), self.check)
 
     def presented(self, *, confidence: Rational | None = None, simultaneous: bool | None = None) -> Preview:
@@ -158,14 +160,17 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     spent = sheet.asked.measure
     if m is None:
         return {"n": 0, "mechanism": "none", spent: "0", "standard error": 0.0, "half width": 0.0}
-    reading = sheet.readings[k][size]
-    error = reading.standard_error * step
     each = next(statistic[spent] for statistic in sheet.record["statistics"] if statistic["name"] == measure.name)
     row = {"n": None if size < 0 else size, "mechanism": m.recipe.family, spent: each}
+    error = None if measure.noise is None else math.sqrt(measure.noise.variance) * step
     if measure.part:
         return {**row, "standard error": None, "half width": None, BY_SIZE: error}
     over = size if measure.statistic.kind in ("mean", "share") else 1
-    middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-    low, high = reading.interval(positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure))
+    least, most = measure.ends(size)
+    middle = np.array(
+        [(max(least, -(10**9)) + min(most, m.inputs.n or 10**9)) // 2]
+    )  # far from the ends, where it is widest
+    places, own = positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure)
+    low, high = (np.clip(end, least, most) for end in sheet.readings[k][size].interval(places, own))
     width = float(high[0] - low[0]) / 2 * step / over
-    return {**row, "standard error": error / over if math.isfinite(error) else error, "half width": width}
+    return {**row, "standard error": None if error is None else error / over, "half width": width}

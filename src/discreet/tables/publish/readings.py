@@ -1,4 +1,4 @@
-"""From reports in steps to what is published: values, intervals and estimates in the units of their column.
+"""From reports in steps to what is published: values and intervals in the units of their column.
 
 Everything here is post-processing of reports and of declared and public quantities, a group of them at once.
 """
@@ -136,29 +136,25 @@ class Misses:
 def in_steps(
     measure: Measure, readings: Mapping[int, Channel], sizes: Indices, reports: NDArray[Any], error: Fraction
 ) -> Part:
-    """Estimate, its error and the interval of each report, which may fail as often as `error` says; all groups of a size at once.
+    """The interval of each report, which may fail as often as `error` says; all groups of a size at once.
 
-    For adding up, `place` is the position of the report.
+    A report of noise without ends is moved to the nearest number that can be true, and its interval is around that one. This
+    covers no less often, since no truth is farther from the moved report than from the report; and a report far below 0 does not
+    leave 0 as the only number in its interval, as it would if the interval were cut instead.
     """
-    size = len(reports)
-    read: Part = {
-        "report": reports,
-        "estimate": np.zeros(size),
-        "standard_error": np.zeros(size),
-        **{name: np.zeros(size, dtype=np.int64) for name in ("low", "high", "place")},
-    }
+    low, high = np.zeros(len(reports), dtype=np.int64), np.zeros(len(reports), dtype=np.int64)
+    noise = measure.noise
     for n, chosen in members(sizes).items():
         m, reading = measure.plan[n], readings.get(n)
         if m is None or reading is None:
             continue
-        places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
-        ends = reading.interval(places, error)
         least, most = measure.ends(n)  # no truth lies beyond, whatever the mechanism is made for
-        read["low"][chosen], read["high"][chosen] = (np.clip(end, least, most) for end in ends)
-        read["estimate"][chosen] = reading.estimate(places)
-        read["standard_error"][chosen] = reading.standard_error
-        read["place"][chosen] = places
-    return read
+        places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
+        if noise is not None:
+            places = np.clip(places, least, most)
+        low[chosen], high[chosen] = (np.clip(end, least, most) for end in reading.interval(places, error))
+    spread = math.nan if noise is None else math.sqrt(noise.variance)
+    return {"report": reports, "low": low, "high": high, "standard_error": np.where(sizes == 0, 0.0, spread)}
 
 
 def published(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices) -> Published:
@@ -179,7 +175,7 @@ def in_units(measures: Sequence[Measure], parts: Sequence[Part], sizes: Indices)
     if measure.statistic.kind in ("mean", "share"):
         return _over_size(measure, part, sizes)
     if not measure.statistic.of_values:
-        return {name: _known(part[name]) for name in ("report", "low", "high", "estimate", "standard_error")}
+        return {name: _known(part[name]) for name in ("report", "low", "high", "standard_error")}
     return _valued(measure, part, sizes, np.ones(len(sizes), dtype=np.int64), whole=True)
 
 
@@ -207,7 +203,6 @@ def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: 
     for name, far in (("low", part["low"] <= -FARTHEST), ("high", part["high"] >= FARTHEST)):
         if far.any():
             shown[name] = [None if beyond else x for beyond, x in zip(far.tolist(), as_list(shown[name]), strict=True)]
-    shown["estimate"] = _known((n * float(start) + part["estimate"] * float(step)) / over)
     shown["standard_error"] = _known(part["standard_error"] * float(step) / over)
     return shown
 
@@ -249,7 +244,6 @@ def _ratio(measure: Measure, u: Part, v: Part) -> Published:
         "report": blank(value),
         "low": np.clip(least, float(low), float(high)).tolist(),
         "high": np.clip(most, float(low), float(high)).tolist(),
-        "estimate": blank(value),
         "standard_error": [None] * len(value),
         "report_u": as_list(u["report"]),
         "report_v": as_list(v["report"]),

@@ -13,7 +13,7 @@ from ...ledger.chain import Totals
 from ...ledger.ledger import Answer, Head, Terms
 from ...questions.margins import read_margins
 from ...questions.question import Question
-from ..ask.asked import Asked, Correction, check_relation, spelling_of
+from ..ask.asked import Asked, Correction, check_adds_up, check_relation, spelling_of
 from ..draw.answers import recorded_document
 from ..draw.audiences import for_audience
 from .readings import Confidence
@@ -56,13 +56,15 @@ def rebuild(record: Mapping[str, Any]) -> Rebuilt:
     if terms.relation not in ("change-one", "add-remove"):
         raise ValueError("the relation is neither change-one nor add-remove")
     check_relation(asked, terms)
+    margins = read_margins(record["margins"], question.by, question.domain)
+    check_adds_up(question, margins)
     sheet, drawn = served(
         recorded_document(record["answer"], question),
         asked.at(own),
         spelling_of(asked, record["table_columns"], terms),
         terms,
         number_in(charged_of(record)),
-        read_margins(record["margins"], question.by, question.domain),
+        margins,
         Confidence.of(number_in(record["confidence"]), record["simultaneous"]),
     )
     release = sheet.filled(drawn.reports, drawn.totals, *_in_the_ledger(record))

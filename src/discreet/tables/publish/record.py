@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -12,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels import Channel
 from ...errors import FileError
 from ...exact.arithmetic import parse_exact
 from ...exact.rho import Rho
 from ...formats import VERSION, check_version
 from ...ledger.ledger import Terms
-from ...ledger.prices import Price
+from ...ledger.terms import Price
+from ...mechanism import Mechanism
 from ...questions.question import Question
 from ...questions.recoding import Recoding
-from ...questions.statistic import OUT, ROWS, Statistic
+from ...questions.statistic import ADDED, OUT, ROWS, Statistic
 from ..ask.asked import Asked, audience_levels, contribution
 from ..draw.measures import Measure
 from .presentation import PLAIN
@@ -31,8 +30,6 @@ Indices = NDArray[np.int64]
 
 METHOD = 1  # of choosing mechanisms, of intervals, fits and words: another one makes other files from the same record
 
-RATIO = "for means and shares a ratio, not unbiased, and missing where only the interval can be given"
-ADDING_UP = "for adding up, not for reading"
 CHECKED = "checked against the data before payment"
 _LABELS = 12  # of a column of dates, that are explained
 
@@ -41,7 +38,6 @@ def release_record(
     asked: Asked,
     terms: Terms,
     measures: Sequence[Measure],
-    readings: Sequence[Mapping[int, Channel]],
     sizes: Indices,
     charge: Fraction,
     columns: list[str],
@@ -51,14 +47,8 @@ def release_record(
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     question = asked.question
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
-    used = [
-        (m, reading)
-        for measure, own in zip(measures, readings, strict=True)
-        if measure.part != "v"
-        for m, reading in ((m, own[n]) for n, m in measure.plan.items() if m is not None)
-    ]
-    families = sorted({m.recipe.family for m, _ in used})
-    no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
+    used = [m for measure in plans for m in measure.plan.values() if m is not None]
+    families = sorted({m.recipe.family for m in used})
     cells = question.cells
     empty = [list(cells[k]) for k in np.flatnonzero(sizes == 0).tolist()]
     parts = [_statistic_entry(measure, asked, terms, charge) for measure in plans]
@@ -86,7 +76,6 @@ def release_record(
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
-        "purpose": question.purpose.written() if question.mechanism == "auto" else None,
         "empty_groups": empty,
         "alpha": None if isinstance(asked.level, Rho) else str(asked.level.alpha),
         "rho": str(asked.level.amount) if isinstance(asked.level, Rho) else None,
@@ -106,7 +95,7 @@ def release_record(
         "mechanisms": [
             {
                 "family": family,
-                "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
+                "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
                 "sizes": len(
                     {
                         n
@@ -125,12 +114,11 @@ def release_record(
         "confidence": str(confidence.level),
         "simultaneous": confidence.simultaneous,
         "interval": _interval(question, confidence),
-        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
-        + (f"; {RATIO}" if any(m.part for m in measures) else ""),
+        "report": "what was drawn. Noise on all whole numbers leaves it unbiased, with this standard_error: it is for adding up, "
+        "not for reading, and may lie beyond what is possible",
         "published": "the number to print, with low and high: fitted where totals were asked for, since fitted counts and sums add "
-        "up to them; else the report, also of means and shares, and where there is no fit",
+        "up to them; else the report, moved to the nearest number that is possible; not to be added up",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
         "presentation": PLAIN,
         "files": {},
     }
@@ -278,11 +266,13 @@ def _about_share(statistic: Statistic, terms: Terms, question: Question) -> list
 def _beware(terms: Terms, question: Question) -> list[str]:
     """Caveats about the numbers."""
     warnings = []
-    if question.max_count is not None:
-        warnings.append(
-            f"Counts above {question.max_count} are counted as {question.max_count}: intervals and estimates are of the "
-            "capped counts."
-        )
+    if (
+        terms.relation == "add-remove"
+        and isinstance(question.mechanism, Mechanism)
+        and question.mechanism.inputs.high is not None
+    ):
+        most = question.mechanism.inputs.high
+        warnings.append(f"Counts above {most} are counted as {most}, and intervals are of these counts.")
     if terms.unit is not None:
         warnings.append(_left_out(terms.unit, question))
     for statistic in question.statistics:
@@ -301,6 +291,26 @@ def _beware(terms: Terms, question: Question) -> list[str]:
             "them for formulas. Import those columns as text."
         )
     return warnings
+
+
+def not_to_add(question: Question, measures: Sequence[Measure], sizes: Indices) -> list[str]:
+    """That printed numbers are no parts of a sum, and by how much each true 0 would make it too large."""
+    if len(sizes) < 2:
+        return []
+    said = [
+        "Do not add up these counts: their reports have ends, and no sum of them is unbiased."
+    ] * question.has_tables
+    for measure in measures:
+        noise, least = measure.noise, min(measure.ends(n)[0] for n in np.unique(sizes).tolist())
+        if noise is None or measure.statistic.kind not in ADDED or least < 0 or measure.units[0]:
+            continue
+        more = float(noise.mean_absolute) / 2 * float(measure.units[1])  # the mean of noise that is moved up to 0
+        said.append(
+            f"{measure.name}: do not add up the printed numbers. Reports below 0 are printed as 0, so that each number that is "
+            f"truly 0 would make a sum too large, by up to {more:.3g} on average. Ask for totals, which cost nothing more, or add "
+            "up the column report."
+        )
+    return said
 
 
 @cache

@@ -32,7 +32,6 @@ _FOR_STATISTICIANS = (
     "fitted",
     "digest",
     "interval_by",
-    "estimate",
     "standard_error",
     "epsilon",
     "rho",

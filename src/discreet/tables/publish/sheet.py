@@ -1,4 +1,4 @@
-"""From stored reports to what is published: estimates, intervals and margins. All of it post-processing."""
+"""From stored reports to what is published: numbers, intervals and margins. All of it post-processing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..draw.measures import Measure, Tier, digest_of, family_of
 from ..totals.margin_rows import ReleaseTotals, independent_parts, margins_of, totals_beware, totals_record
 from .expected_errors import expected_errors
 from .readings import USUAL, Column, Confidence, Misses, Part, as_list, in_steps, in_units, members
-from .record import CHECKED, one_group_advice, release_record
+from .record import CHECKED, not_to_add, one_group_advice, release_record
 from .released import Columns, Release
 
 Indices = NDArray[np.int64]
@@ -39,8 +39,8 @@ Floats = NDArray[np.float64]
 class Sheet:
     """Everything about a release that does not depend on its reports, made and checked before anything is charged.
 
-    What is left to do with reports are look-ups and sums that no report can make fail: a channel's exact intervals and
-    estimates are there for all its reports at once.
+    What is left to do with reports are look-ups and sums that no report can make fail: a channel's exact intervals are there for
+    all its reports at once.
     """
 
     asked: Asked
@@ -80,12 +80,11 @@ class Sheet:
         columns = _fixed_columns(asked, terms, measures, sizes, charge, bool(groups))
         own = [[readings_of(measure, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers]
         sums = ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses) if groups else None
-        record = release_record(
-            asked, terms, measures, readings, sizes, charge, list(columns), spelling.columns, confidence
-        )
+        record = release_record(asked, terms, measures, sizes, charge, list(columns), spelling.columns, confidence)
         record["errors"] = expected_errors(measures, readings, sizes, sums, misses)
         record |= totals_record(asked, terms, charge, margins, tiers)
-        record["beware"] = [*record["beware"], *totals_beware(question, terms, measures, bool(margins or tiers))]
+        adding = totals_beware(question, terms) if groups else not_to_add(question, measures, sizes)
+        record["beware"] = [*record["beware"], *adding]
         json.dumps(record)
         return cls(
             asked,
@@ -125,21 +124,16 @@ class Sheet:
 
     @property
     def advice(self) -> str | None:
-        """What would count a unit in all its groups, and what would make the totals that are asked for more accurate at the same
-        price; for whoever has not paid yet."""
-        advice = [one_group_advice(self.terms, self.question), None if self.sums is None else self.sums.advice()]
+        """What would count a unit in all its groups, what would make the totals that are asked for more accurate at the same price,
+        and that there can be none; for whoever has not paid yet."""
+        totals = self.question.nothing_adds_up if self.sums is None else self.sums.advice()
+        advice = [one_group_advice(self.terms, self.question), totals]
         return " ".join(filter(None, advice)) or None
 
     @property
     def draws_nothing(self) -> bool:
         """Are there only public zeros?"""
         return not any(self.readings)
-
-    @property
-    def reports(self) -> int:
-        """How many reports are drawn: of the cells, and of the measured totals."""
-        cells = len(self.sizes) * len(self.measures)
-        return cells + sum(len(tier.sizes) * len(tier.measures) for tier in self.tiers)
 
     def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
         """The reports of empty public groups."""
@@ -153,7 +147,7 @@ class Sheet:
         spent: Totals | None,
         answer: Answer | None,
     ) -> Release:
-        """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
+        """The rows of a release with their intervals and margins, and the record that goes with them.
 
         `drawn` has the reports of each measure, `totals` those of each measure of each tier.
         """
@@ -169,8 +163,7 @@ class Sheet:
         columns, none = dict(self.columns), _repeated(None, len(self.sizes))
         for name in set().union(*shown):
             columns[name] = [part.get(name, none) for part in shown]
-        for name in ("estimate", "standard_error"):
-            columns[name] = [_ten_digits(part) for part in columns[name]]
+        columns["standard_error"] = [_ten_digits(part) for part in columns["standard_error"]]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.sums is not None:
             whole = {name: list(values) for name, values in Columns(columns).items()}
@@ -200,8 +193,6 @@ class Sheet:
                 continue
             for k in range(start, start + len(self.sizes)):
                 fitted, low, high = (columns[name][k] for name in ("fitted", "low", "high"))
-                if fitted is None:
-                    continue
                 columns["published"][k] = fitted
                 columns["low"][k] = None if low is None else min(low, fitted)
                 columns["high"][k] = None if high is None else max(high, fitted)
@@ -261,8 +252,7 @@ def _readable(m: Mechanism, error: Fraction) -> Channel:
     try:
         reading = m.channel
         reading.interval(first, error)  # of all reports: a table of them, or one reach
-        reading.estimate(first)
-        if math.isinf(reading.standard_error):
+        if reading.noise is not None and math.isinf(reading.noise.variance):
             raise OverflowError
         m.sample(first, clamp=True)  # a draw of a public 0, thrown away: what drawing needs is built now
     except ArithmeticError:
@@ -316,7 +306,7 @@ def _fixed_columns(
     columns |= {name: [] for name in ("published", "low", "high")}
     if terms.relation == "change-one":
         columns["n"] = [sizes] * len(asked)
-    columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "estimate", "standard_error")}
+    columns |= {name: [] for name in ("report", *(["fitted"] if fits else []), "standard_error")}
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     groups = members(sizes)
     which = np.empty(len(sizes), dtype=np.int64)

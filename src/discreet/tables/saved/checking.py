@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +21,8 @@ from ...errors import DiscreetError, LedgerError, MissingExtraError
 from ...exact.arithmetic import show
 from ...exact.level import Epsilon, Level
 from ...exact.rho import Rho
-from ...ledger.ledger import Entry, Head
+from ...ledger.ledger import Head
 from ...ledger.ledger import Ledger as Book
-from ...ledger.periods import Running
 from ...present.views import Result, View, plain
 from ..draw.answers import read_answer, stored_document
 from ..draw.audiences import answers_of
@@ -330,9 +329,15 @@ def differences(
         admitted = book.admission(name, record["version"])
         if admitted is None or admitted.supersedes is None:
             yield "The ledger does not know that this version corrects another."
-    totals = _spent_by_line(history, record["part"])
-    if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
-        yield f"That much was not spent at line {line} or later." if line else "The ledger never had that much spent."
+    totals = book.spent_by_line(name, record["part"])
+    if line and head:  # an answer that is given again says what was spent by then
+        totals = totals[head["count"] - 1 : None if record["repeated"] else head["count"]]
+    if number_in(record["budget"]["spent"]) not in totals:
+        yield (
+            f"That much was not spent when line {line} was answered."
+            if line
+            else "The ledger never had that much spent."
+        )
     if line is None:
         if number_in(charged_of(record)):
             yield "The record names no line of the ledger, but a line of the ledger charged for it."
@@ -372,21 +377,6 @@ def differences(
         asked_otherwise += words
     except DiscreetError:
         yield f"The question is not that of the stored answer of line {line}."
-
-
-def _spent_by_line(history: Sequence[Entry], part: str | None) -> list[Fraction]:
-    """What counted as spent after each line: for a part, or else for the one that had spent most."""
-    totals, spent, running = list[Fraction](), Fraction(0), Running()
-    for entry in history:
-        cost, own = entry.charged, entry.facts.get("part")
-        if cost is not None:
-            most = running.counted(spent, own) + cost
-            running = running.charged((), "", cost, stated=False, part=own)
-            spent = max(spent, most)
-        elif "correction" in entry.facts:
-            running = replace(running, corrected=True)
-        totals.append(running.counted(spent, part))
-    return totals
 
 
 def _unlike(rebuilt: Rebuilt, stored: Mapping[str, Any], answer: str) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """The difference between two releases of the same question, with its interval: what changed, as far as the reports can tell.
 
-Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the noise of the
-difference is the exact convolution (the noise is symmetric, so that minus a report is a report of minus the truth, and the
-difference is a total of two parts). Everywhere else, for means, shares, totals and mechanisms that are no noise, both intervals are
-taken at half of the error each, and the difference lies between their ends (Bonferroni). The numbers beside it are those that were
-published; an interval is stretched to hold their difference, and covers no less often.
+Both releases are made again from their records. Where the reports of a group are truth plus noise in both, the difference of the
+reports is off by the sum of two noises (they are symmetric), whose distribution is convolved exactly. Everywhere else, for means,
+shares, totals and mechanisms with ends, both intervals are taken at half of the error each, and the difference lies between their
+ends (Bonferroni). The numbers beside it are those that were published; an interval is stretched to hold their difference, and
+covers no less often.
 """
 
 from __future__ import annotations
@@ -16,16 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from ...channels import Channel
-from ...channels.noisy import Additive
 from ...errors import ReleaseError
 from ...exact.aliases import Rational
 from ...exact.arithmetic import show
-from ...exact.positions import positions
 from ...ledger.chain import canonical as one_text
-from ...measure.total_bounds import TotalBound
+from ...noise import DiscreteNoise
 from ...present.views import Result, View, one_line, plain
 from ...questions.margins import OF_TOTALS
 from ...questions.question import Question
@@ -34,6 +29,7 @@ from ..publish.presentation import PLAIN
 from ..publish.readings import Confidence
 from ..publish.rebuilding import Rebuilt, rebuild
 from ..publish.released import Release, key_for_people, totals_title
+from ..totals.noise_sums import of_noise
 from .saved_release import Saved
 
 _OF_DIFFERENCES = ("earlier", "later", "difference", "low", "high")
@@ -212,65 +208,38 @@ def _convolved(
     later: Rebuilt, earlier: Rebuilt, new: _Rows, old: _Rows, common: Sequence[tuple[Any, ...]], error: Fraction
 ) -> dict[tuple[Any, ...], tuple[Any, Any]]:
     """The intervals of the groups whose reports are truth plus noise in both releases, by their keys."""
-    channels: list[Channel] = []
-    kinds: dict[Channel, int] = {}
-    cells: dict[tuple[Any, ...], tuple[_Cell, _Cell]] = {}
+    reaches: dict[tuple[DiscreteNoise, DiscreteNoise], int | None] = {}
+    ends = {}
     for key in common:
         cell, other = _cell(later, new.places[key]), _cell(earlier, old.places[key])
         if cell is None or other is None or cell.units != other.units:
             continue
-        other = other.reflected()
-        for channel in (cell.channel, other.channel):
-            if channel not in kinds:
-                kinds[channel] = len(channels)
-                channels.append(channel)
-        cells[key] = cell, other
-    bound, ends = TotalBound(channels, error), {}
-    for key, (cell, other) in cells.items():
-        pair = np.array([kinds[cell.channel], kinds[other.channel]])
-        reports = np.array([cell.report, other.report])
-        estimates = np.array([float(c.channel.estimate(np.array([c.report]))[0]) for c in (cell, other)])
-        low, high, _ = bound.interval(pair, reports, estimates)
-        low, high = max(low, cell.least + other.least), min(high, cell.most + other.most)
+        pair = cell.noise, other.noise
+        if pair not in reaches:
+            reaches[pair] = of_noise(cell.noise).plus(of_noise(other.noise)).reach(error / 2)
+        reach = reaches[pair]
+        if reach is None:  # rarer than what the distribution leaves out
+            continue
+        least, most = cell.least - other.most, cell.most - other.least
+        moved = min(max(cell.report - other.report, least), most)  # as a single report is: see in_steps
         start, step = cell.units
-        at = (cell.size + other.size) * start + other.shift * step
+        at = (cell.size - other.size) * start
+        low, high = max(moved - reach, least), min(moved + reach, most)
         ends[key] = _plain(at + low * step), _plain(at + high * step)
     return ends
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A report that is truth plus noise, as a position: of this channel, the truth between `least` and `most`.
+    """A report that is truth plus noise, in steps, the truth between `least` and `most`; of n people a true x stands for
+    n start + x step."""
 
-    A true position x of n people stands for size * start + (x + shift) * step, with the size's sign.
-    """
-
-    channel: Channel
+    noise: DiscreteNoise
     report: int
     least: int
     most: int
     size: int
     units: tuple[Fraction, Fraction]
-    shift: int = 0
-
-    def reflected(self) -> _Cell:
-        """The same for minus the number: the noise is symmetric, so that it is a report of the same noise."""
-        low, high = self.channel.ends
-        if low is not None and high is not None:
-            whole, channel = low + high, self.channel
-        else:
-            noise = self.channel.noise
-            assert noise is not None
-            whole, channel = 0, Additive(noise, None if high is None else -high, None if low is None else -low)
-        return _Cell(
-            channel,
-            whole - self.report,
-            whole - self.most,
-            whole - self.least,
-            -self.size,
-            self.units,
-            -whole,
-        )
 
 
 def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
@@ -279,14 +248,10 @@ def _cell(rebuilt: Rebuilt, place: int) -> _Cell | None:
     which, cell = divmod(place, len(sheet.sizes))
     places = sheet.places[sheet.question.names[which]]
     measure, size = sheet.measures[places[0]], int(sheet.sizes[cell])
-    m, reading = measure.plan[size], sheet.readings[places[0]].get(size)
-    if len(places) > 1 or measure.statistic.kind not in ADDED or m is None:
+    if len(places) > 1 or measure.statistic.kind not in ADDED or measure.noise is None or size == 0:
         return None
-    if reading is None or reading.noise is None:
-        return None
-    drawn = np.array([rebuilt.release.record["answer"]["reports"][places[0]][cell]])
-    least, most = measure.ends(size)
-    return _Cell(reading, int(positions(m.outputs, drawn, clamp=True)[0]), least, most, max(size, 0), measure.units)
+    drawn = rebuilt.release.record["answer"]["reports"][places[0]][cell]
+    return _Cell(measure.noise, drawn, *measure.ends(size), max(size, 0), measure.units)
 
 
 def _plain(value: Fraction) -> int | float:
@@ -354,7 +319,4 @@ def _unlike(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> list[str]:
             )
         elif one.keys() != other.keys():
             notes.append(f"Totals by {name} add up groups that only one of the releases has.")
-    if new.max_count != old.max_count:
-        counts = [str(q.max_count or "no bound") for q in (new, old)]
-        notes.append(f"Counts were cut at other bounds, max_count: {counts[0]}, before: {counts[1]}.")
     return notes

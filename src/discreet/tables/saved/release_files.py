@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import FileError
 from ...files import check_writable, file_name, write_together
+from ...present.saving import is_database
 from ...present.words import csv_text
 from ..publish.page import release_page
 from ..publish.record import record_of
@@ -100,7 +101,8 @@ def _old_totals(path: Path, targets: Sequence[Path]) -> list[Path]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []  # no record of a release: nothing beside it is known to be ours
     beside = [path.with_name(name) for name in names if isinstance(name, str) and is_total(path, name)]
-    return [old for old in beside if old not in targets and old.is_file() and not old.is_symlink()]
+    ours = [old for old in beside if old not in targets and old.is_file() and not old.is_symlink()]
+    return [old for old in ours if not is_database(old)]
 
 
 def is_total(path: Path, name: str) -> bool:

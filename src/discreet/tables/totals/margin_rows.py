@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,31 +18,28 @@ from numpy.typing import NDArray
 
 from ...channels import Channel
 from ...ledger.ledger import Terms
-from ...measure.total_bounds import ChernoffBound, TotalBound, is_below_noise
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
-from ...questions.purpose import ADDING, Purpose
 from ...questions.question import Question
 from ...questions.statistic import ADDED
 from ..ask.asked import Asked, contribution
-from ..draw.choices import mechanisms_for
-from ..draw.measures import Measure, Plan, Tier, digest_of, family_of, sizes_of
-from ..publish.readings import Misses, Part, in_steps, members, published
+from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
+from ..publish.readings import Misses, Part, in_steps, published
 from .fitting import Measured, fit_parts
+from .noise_sums import EXACT, ChernoffBound, NoiseSums
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OWN, FITTED = "its own report", "Chernoff, least squares"
-IMAGE = "the intervals of its parts"  # the image of intervals that all cover at once
 _WEIGHED = 2 * 10**6  # totals times cells up to which the weights of every total are written out
-_TABLES = 4  # channels that are no noise up to which their moments are
-_MANY = 50  # numbers from which on a total is better measured: at 50 the interval of the total is 0.6 times as wide
+_MANY = 50  # numbers from which on a total is better measured: at 50 the interval of the total is 0.74 times as wide
 _LEAST = 1e-9  # of a standard error: that of a public zero
 
 
-def channels_of(measure: Measure) -> dict[int, Channel]:
-    """The channels that drew the reports of a measure, by the size of the group, in one order whoever made the plan."""
-    return {n: m.channel for n, m in sorted(measure.plan.items()) if m is not None}
+def errors_of(measure: Measure, sizes: Indices) -> Floats:
+    """The standard error of each report."""
+    spread = 0.0 if measure.noise is None else math.sqrt(measure.noise.variance)
+    return np.where(sizes == 0, _LEAST, max(spread, _LEAST))
 
 
 @dataclass(frozen=True)
@@ -56,29 +53,20 @@ class Own:
     def read(self, reports: NDArray[Any], misses: Misses) -> Part:
         return in_steps(self.measure, self.readings, self.tier.sizes, reports, misses.of_total(self.measure))
 
-    @property
-    def errors(self) -> Floats:
-        """The standard error of each total's report."""
-        known = {n: c.standard_error for n, c in channels_of(self.measure).items()}
-        return np.maximum([known.get(n, 0.0) for n in self.tier.sizes.tolist()], _LEAST)
-
-    def width(self, place: int, error: Fraction) -> float:
-        """How wide the interval of a total's own report is, where that is known beforehand."""
-        channel = channels_of(self.measure).get(int(self.tier.sizes[place]))
-        if channel is None:
-            return 0.0
-        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error / 2) - 1)
+    def reach(self, place: int, error: Fraction) -> int:
+        """How far the interval of a total's own report reaches to either side."""
+        noise = None if self.tier.sizes[place] == 0 else self.measure.noise
+        return 0 if noise is None else noise.reach(error / 2) - 1
 
 
 @dataclass(frozen=True)
 class Way:
-    """How one total is bounded: the width to expect of its interval, how far it reaches to either side of what it is around, a
-    name, and what reading it needs."""
+    """How one total is bounded: how far it may be from the number that stands for it, by which proof, and which report of which
+    tier that number is, where it is one."""
 
-    width: float
     reach: float
     how: str
-    what: Any
+    own: tuple[int, int] = (0, 0)
 
 
 class Adding:
@@ -96,18 +84,15 @@ class Adding:
         """`order` is an order of the cells that does not depend on the order in which they were asked for; `misses` says how often
         intervals may fail as they are published, and in the other sense (each by itself, or all at once)."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
-        self.channels, self._order = channels_of(measure), order
-        readings = self.channels
-        kind_of = {size: k for k, size in enumerate(readings)}
-        self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
-        errors = {n: c.standard_error for n, c in readings.items()}
-        self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
-        self.misses = misses
-        self._bound = TotalBound(list(readings.values()), *(sense.of_total(measure) for sense in misses))
+        self._order, self.misses = order, misses
+        self._errors = errors_of(measure, sizes)
+        self._sums: NoiseSums | None = None
         self._system: Measured | None = None
-        if own and not np.isnan(self._errors).any():
+        if own:
             self._system = Measured(
-                tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
+                tuple(o.tier.groups.place for o in own),
+                self._errors**2,
+                tuple(errors_of(o.measure, o.tier.sizes) ** 2 for o in own),
             )
         chosen = [self._choose(groups) for groups in self.margins]
         self._ways = [[published for published, _ in ways] for ways in chosen]
@@ -122,62 +107,34 @@ class Adding:
         senses of how often it may fail."""
         measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
         weigh = self._system is not None and len(groups.keys) * len(self.sizes) <= _WEIGHED
-        weighted = self._weighted if weigh else None  # built once, for all margins
         ways: list[tuple[Way, Way]] = []
-        known: dict[bytes, tuple[Way, Way]] = {}  # by their parts, for totals that nothing else bounds
         for place, chosen in enumerate(groups.members):
-            drawn = chosen[self._kinds[chosen] >= 0]
-            composition = np.sort(self._kinds[drawn]).tobytes()
-            if composition not in known:
-                known[composition] = self._by_parts(drawn)
-            others: tuple[list[Way], list[Way]] = ([], [])
-            if measured is not None:
-                at = self._place_of(groups, place, self.own[measured])
-                for own, sense in zip(others, self.misses, strict=True):
-                    width = self.own[measured].width(at, sense.of_total(self.measure))
-                    own.append(Way(width, width / 2, OWN, (measured, at)))
-            if weighted is not None and self._system is not None:
-                weights = np.concatenate(self._system.weights(chosen))
-                weights[self._all_kinds < 0] = 0.0
-                for own, reach in zip(others, weighted.half_widths(self._all_kinds, weights), strict=True):
-                    own.append(Way(2 * reach, reach, FITTED, (chosen, reach)))
-            one, other = (
-                replace(way, what=drawn)
-                if way.how == IMAGE and len(drawn) < 2
-                else min([replace(way, what=drawn), *own], key=lambda way: way.width)
-                for way, own in zip(known[composition], others, strict=True)
-            )
-            ways.append((one, other))
+            drawn = int((self.sizes[chosen] != 0).sum())
+            fitted = self._fitted_reaches(chosen) if weigh else []
+            pair = []
+            for k, misses in enumerate(self.misses):
+                error = misses.of_total(self.measure)
+                among = [self._by_parts(drawn, k)]
+                # where all intervals cover at once, that of a single report bounds its total too, at no error of its own
+                if misses.alone or drawn > 1:
+                    if measured is not None:
+                        at = self._place_of(groups, place, self.own[measured])
+                        among.append(Way(self.own[measured].reach(at, error), OWN, (measured, at)))
+                    among += [Way(fitted[k], FITTED)] if fitted else []
+                pair.append(min(among, key=lambda way: way.reach))
+            ways.append((pair[0], pair[1]))
         return ways
 
-    def drawn_by(self, plan: Plan) -> Adding:
-        """The same of reports that other mechanisms draw."""
-        return Adding(self.measure.drawn_by(plan), self.sizes, self.margins, (), self._order, self.misses)
-
-    def errors_of(self, groups: Groups) -> Floats:
-        """The standard error of each total of the unbiased estimates of its parts, at most."""
-        return np.asarray(np.sqrt(np.bincount(groups.place, self._errors**2, len(groups.keys))))
-
-    def _by_parts(self, drawn: Indices) -> tuple[Way, Way]:
-        """The way of a total from the reports of its parts, in both senses. Where all intervals cover at once, those of its parts
-        bound it too, at no error of its own: so is a total of one part bounded, and one that nothing else bounds."""
-        found = []
-        for by_sum, misses in zip(self._bound.bounds(self._kinds[drawn]), self.misses, strict=True):
-            reach = float(max(by_sum.below, by_sum.above))
-            way = Way(float(by_sum.below + by_sum.above), reach, "", drawn)
-            if not misses.alone:
-                alike = members(self.sizes[drawn]) if len(drawn) else {}
-                reach = sum((len(own) * self._reach_of(n, misses) for n, own in alike.items()), 0.0)
-                image = Way(2 * reach, reach, IMAGE, drawn)
-                way = image if len(drawn) < 2 or image.width < way.width else way
-            found.append(way)
-        return found[0], found[1]
-
-    def _reach_of(self, size: int, misses: Misses) -> float:
-        """How far the interval of a cell reaches to either side of its report, at most."""
-        least, most = self.measure.ends(size)
-        noise = self.channels[size].noise
-        return float(most - least if noise is None else noise.reach(misses.of_report(self.measure) / 2) - 1)
+    def _by_parts(self, drawn: int, sense: int) -> Way:
+        """The way of a total from so many reports of its parts."""
+        noise, misses = self.measure.noise, self.misses[sense]
+        if noise is None or drawn == 0:
+            return Way(0, EXACT)
+        if drawn == 1:
+            return Way(noise.reach(misses.of_report(self.measure) / 2) - 1, EXACT)
+        if self._sums is None:
+            self._sums = NoiseSums(noise, *(misses.of_total(self.measure) for misses in self.misses))
+        return Way(*self._sums.reaches(drawn)[sense])
 
     @staticmethod
     def _place_of(groups: Groups, place: int, own: Own) -> int:
@@ -185,103 +142,72 @@ class Adding:
         cell = int(np.flatnonzero(groups.place == place)[0])
         return int(own.tier.groups.place[cell])
 
+    def _fitted_reaches(self, chosen: Indices) -> list[float]:
+        """How far the least squares estimate of some cells together may be off, in both senses."""
+        assert self._system is not None
+        weights = np.concatenate(self._system.weights(chosen))
+        kinds, bound = self._weighted
+        weights[kinds < 0] = 0.0
+        return bound.half_widths(kinds, weights)
+
     @cached_property
-    def _weighted(self) -> ChernoffBound | None:
-        """For sums of all reports, those of the cells and then those of every tier; None where they have too many distributions."""
-        laws: dict[object, int] = {}
-        channels: list[Channel] = []
-        kinds = []
-        for readings, sizes in [
-            (self.channels, self.sizes),
-            *((channels_of(o.measure), o.tier.sizes) for o in self.own),
-        ]:
-            kind_of = {}
-            for size, channel in readings.items():
-                name = channel.noise if is_below_noise(channel) else channel
-                if name not in laws:
-                    laws[name] = len(channels)
-                    channels.append(channel)
-                kind_of[size] = laws[name]
-            kinds.append(np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64))
-        self._all_kinds = np.concatenate(kinds)
-        if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
-            return None
-        return ChernoffBound(channels, *(sense.of_total(self.measure) for sense in self.misses))
+    def _weighted(self) -> tuple[Indices, ChernoffBound]:
+        """For sums of all reports, of the cells and then of every tier: the noise of each (-1: none), and their bound."""
+        measures = [(self.measure, self.sizes), *((o.measure, o.tier.sizes) for o in self.own)]
+        drawn = [(measure.noise, sizes) for measure, sizes in measures]
+        noises = list(dict.fromkeys(noise for noise, _ in drawn if noise is not None))
+        kinds = [
+            np.where((sizes == 0) | (noise is None), -1, noises.index(noise) if noise in noises else 0)
+            for noise, sizes in drawn
+        ]
+        return np.concatenate(kinds), ChernoffBound(noises, *(sense.of_total(self.measure) for sense in self.misses))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
-        """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
-        known = all(
-            np.isfinite(reading["estimate"]).all() for reading in (part, *own)
-        )  # an own mechanism may have none
-        if self._system is None or not known:
-            return np.asarray(part["estimate"])
-        estimate = self._system.estimate(part["estimate"], [o["estimate"] for o in own])
+        """Unbiased estimates of the cells: their own reports, or from all that was measured."""
+        reports = part["report"].astype(np.float64)
+        if self._system is None:
+            return np.asarray(reports)
+        estimate = self._system.estimate(reports, [o["report"].astype(np.float64) for o in own])
         return np.asarray(np.round(estimate, 6))  # the last digits depend on the order of sums
 
-    def fit(self, estimates: Floats) -> NDArray[Any]:
-        """Whole parts that match all margins; None (of an object array) in groups of the finest margin with a part that has
-        no estimate. Ties are broken in one order of the cells, whatever the order that they were asked for in."""
-        fitted = np.full(len(estimates), None, dtype=object)
-        finite = np.isfinite(estimates)
-        finest = self._nested[-1].place
-        usable = self._order[~np.isin(finest, finest[~finite])[self._order]]
-        if len(usable) == 0:
-            return fitted
-        ends = np.array(self._ends(usable), dtype=np.float64)
-        most, estimated, errors = ends[:, 1], estimates[usable], self._errors[usable]
+    def fit(self, estimates: Floats) -> Indices:
+        """Whole parts that match all margins. Ties are broken in one order of the cells, whatever the order that they were asked
+        for in."""
+        fitted = np.zeros(len(estimates), dtype=np.int64)
+        ends = np.array(self._ends(self._order), dtype=np.float64)
+        most, estimated, errors = ends[:, 1], estimates[self._order], self._errors[self._order]
         # where nothing bounds a sum from below, a place that no fit reaches
         least = np.maximum(ends[:, 0], np.floor(estimated - 64 * errors) - 1)
-        places = [_numbered(groups.place[usable]) for groups in self._nested]
-        whole = fit_parts(estimated - least, errors, most - least, places) + least.astype(np.int64)
-        fitted[usable] = whole.tolist()
+        places = [_numbered(groups.place[self._order]) for groups in self._nested]
+        fitted[self._order] = fit_parts(estimated - least, errors, most - least, places) + least.astype(np.int64)
         return fitted
 
     def _ends(self, cells: Indices) -> list[tuple[int, int]]:
-        """The least and the most that can be true of each: what is public of it, and no more than its mechanism is made for."""
-        known = {}
-        for n in np.unique(self.sizes[cells]).tolist():
-            (least, most), m = self.measure.ends(n), self.measure.plan.get(n)
-            top = None if m is None else m.inputs.high
-            known[n] = least, most if top is None else min(most, int(top))
+        """The least and the most that can be true of each."""
+        known = {n: self.measure.ends(n) for n in np.unique(self.sizes[cells]).tolist()}
         return [known[n] for n in self.sizes[cells].tolist()]
 
     def totals(
-        self,
-        which: int,
-        part: Part,
-        own: Sequence[Part],
-        estimates: Floats,
-        fitted: NDArray[Any],
-    ) -> tuple[Part, list[str | None]]:
-        """Of one margin: the totals of the fitted parts, intervals of the true totals, and the way of each; NaN where there
-        is none. An interval is stretched to hold the total where fitting moved that outside."""
-        groups = self.margins[which]
-        rows: list[tuple[float, float, float, float, float]] = []
-        methods: list[str | None] = []
-        for way, chosen in zip(self._ways[which], groups.members, strict=True):
-            how, what = way.how, way.what
-            if any(x is None for x in fitted[chosen]):
-                rows.append((math.nan,) * 5)
-                methods.append(None)
-                continue
-            total = sum(fitted[chosen].tolist())
-            if how == OWN:
-                low, high, method = int(own[what[0]]["low"][what[1]]), int(own[what[0]]["high"][what[1]]), OWN
-            elif how == FITTED:
-                centre, width = float(estimates[chosen].sum()), what[1] + 1e-6 * len(chosen)  # for rounded estimates
-                low, high, method = math.ceil(centre - width), math.floor(centre + width), FITTED
-            elif how == IMAGE:
-                low, high, method = sum(part["low"][what].tolist()), sum(part["high"][what].tolist()), IMAGE
-            else:
-                low, high, method = self._bound.interval(self._kinds[what], part["place"][what], part["estimate"][what])
-            ends = self._ends(chosen)
-            low, high = max(low, sum(e[0] for e in ends)), min(high, sum(e[1] for e in ends))
-            error = math.sqrt(float((self._errors[chosen] ** 2).sum()))
-            rows.append((total, min(low, total), max(high, total), float(estimates[chosen].sum()), error))
-            methods.append(method)
+        self, which: int, part: Part, own: Sequence[Part], estimates: Floats, fitted: Indices
+    ) -> tuple[Part, list[str]]:
+        """Of one margin: the totals of the fitted parts, intervals of the true totals, and the way of each. As with single reports,
+        a number that cannot be true is moved to the nearest that can, and the interval is around that one; it is stretched to hold
+        the total where fitting moved that outside."""
+        rows: list[tuple[int, int, int]] = []
+        for way, chosen in zip(self._ways[which], self.margins[which].members, strict=True):
+            total, ends = sum(fitted[chosen].tolist()), self._ends(chosen)
+            least, most, reach = sum(e[0] for e in ends), sum(e[1] for e in ends), way.reach
+            centre: float = sum(part["report"][chosen].tolist())
+            if way.how == OWN:
+                centre = int(own[way.own[0]]["report"][way.own[1]])
+            elif way.how == FITTED:
+                centre, reach = float(estimates[chosen].sum()), reach + 1e-6 * len(chosen)  # for rounded estimates
+            possible = min(max(centre, least), most)
+            low, high = max(math.ceil(possible - reach), least), min(math.floor(possible + reach), most)
+            rows.append((total, min(low, total), max(high, total)))
         columns = [list(column) for column in zip(*rows, strict=True)]
-        names = ("report", "low", "high", "estimate", "standard_error")
-        return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}, methods
+        read = {name: _numbers(column) for name, column in zip(("report", "low", "high"), columns, strict=True)}
+        return {**read, "standard_error": np.full(len(rows), math.nan)}, [way.how for way in self._ways[which]]
 
 
 def _numbered(place: Indices) -> Indices:
@@ -290,10 +216,9 @@ def _numbered(place: Indices) -> Indices:
     return np.asarray(np.argsort(np.argsort(first))[inverse])
 
 
-def _numbers(column: list[float]) -> NDArray[Any]:
-    """Whole numbers as such, unless one of them is missing."""
-    whole = all(isinstance(x, int) and abs(x) < 2**63 for x in column)
-    return np.array(column, dtype=np.int64 if whole else np.float64)
+def _numbers(column: list[int]) -> NDArray[Any]:
+    """Whole numbers, as floats where one of them is too long."""
+    return np.array(column, dtype=np.int64 if all(abs(x) < 2**63 for x in column) else np.float64)
 
 
 @dataclass(frozen=True)
@@ -378,32 +303,6 @@ class ReleaseTotals:
         return column, rows
 
     def advice(self) -> str | None:
-        """What the purpose "adding" would gain, in the margin with the fewest totals, where counts are drawn for reading because
-        nothing was said. Margins are no part of the question, so they do not choose the purpose themselves."""
-        question = self.question
-        read = [k for k, m in enumerate(self.measures) if m.counts_people and drawn_to_be_read(m)]
-        if question.purpose.declared or question.mechanism != "auto" or self.tiers or not read:
-            return self._measure_advice()
-        which = min(range(len(self.margins)), key=lambda k: len(self.margins[k].keys))
-        groups = self.margins[which]
-        measure, now = self.measures[read[0]], self.adding[read[0]]
-        plan = mechanisms_for(question.changed(purpose=Purpose(ADDING)), measure.level, self.sizes)
-        then = now.drawn_by(plan)
-        worst = int(np.argmax(then.errors_of(groups)))
-        over = max(int(sizes_of(groups, self.terms, self.sizes)[worst]), 1) if measure.statistic.kind == "share" else 1
-        error, smaller = (each.errors_of(groups)[worst] / over for each in (now, then))
-        of = "the total" if not groups.margin else f"a total by {margin_name(groups.margin)}"
-        gain = f"the standard error of {of} is at most {_digits(smaller)}; now it has no value"
-        if math.isfinite(error):
-            width, narrower = (each.reaches[which][worst][0] / over for each in (now, then))
-            gain = (
-                f"the standard error of {of} is at most {_digits(smaller)} instead of {_digits(error)}, and its "
-                f"interval about +-{_digits(narrower)} instead of +-{_digits(width)}"
-            )
-        drawn = f"{measure.name}: these counts are drawn for reading one by one. Drawn for adding, {gain}"
-        return f'{drawn}: say purpose="adding" (--purpose adding).'
-
-    def _measure_advice(self) -> str | None:
         """What measuring would gain where totals add up many counts or sums and are not measured; by declared groups alone."""
         added = any(statistic.kind in ADDED for statistic in self.question.statistics)
         if not self.margins or self.tiers or not added:
@@ -420,14 +319,9 @@ class ReleaseTotals:
             "these a little less."
         )
 
-    def _fitted(self, measures: Sequence[Measure], fits: Sequence[NDArray[Any]]) -> list[Any]:
-        if len(measures) == 1 and measures[0].counts_people and measures[0].statistic.kind == "count":
-            return list(fits[0])
-        parts = []
-        for fit in fits:
-            numbers = np.array([math.nan if x is None else x for x in fit]) if None in fit else fit.astype(np.int64)
-            none = np.full(len(fit), math.nan)
-            parts.append({"report": numbers, "low": numbers, "high": numbers, "estimate": none, "standard_error": none})
+    def _fitted(self, measures: Sequence[Measure], fits: Sequence[Indices]) -> list[Any]:
+        none = np.full(len(self.sizes), math.nan)
+        parts: list[Part] = [{"report": fit, "low": fit, "high": fit, "standard_error": none} for fit in fits]
         return [_said(x) for x in published(measures, parts, self.sizes)["report"]]
 
     def _measured(self, groups: Groups, ks: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
@@ -526,42 +420,25 @@ def _all_margins(margins: Any, question: Question) -> list[Margin]:
     return list(reversed(first.values()))
 
 
-def drawn_to_be_read(measure: Measure) -> bool:
-    """Are some of its reports drawn by a mechanism for small groups that are read one by one?"""
-    return any(m is not None and m.recipe.family == "explicit_fair" for m in measure.plan.values())
-
-
-def totals_beware(question: Question, terms: Terms, measures: Sequence[Measure], any_totals: bool) -> list[str]:
+def totals_beware(question: Question, terms: Terms) -> list[str]:
     """Caveats about totals, the same whatever the data."""
-    if not any_totals:
-        return []
     said = left_out_words(left_out_of(question, terms))
     if question.counted_column is not None:
         said.append(f"One {question.counted} may be in several groups: totals add up memberships.")
     elif terms.unit is not None and question.max_groups > 1:
         said.append(f"A unit may be in {question.max_groups} groups: totals add up memberships, not units.")
-    if question.mechanism == "auto" and any(map(drawn_to_be_read, measures)):
-        said.append(
-            "Counts of small groups are drawn for reading one by one; totals of counts drawn for adding have smaller errors."
-        )
     return said
 
 
 def left_out_of(question: Question, terms: Terms) -> list[str]:
     """What is in no total, by what is declared; whether the data have any of it is not looked at."""
     left_out = ["rows with keys that were not declared"] if question.by and not question.pool_other else []
-    left_out += [f"rows without {terms.unit}"] if terms.unit is not None else []
-    return left_out + ([f"what a group counts beyond {question.max_count}"] if question.max_count is not None else [])
+    return left_out + ([f"rows without {terms.unit}"] if terms.unit is not None else [])
 
 
 def left_out_words(left_out: Sequence[str]) -> list[str]:
     """The sentence that stands beside totals."""
     return [f"Not included: {', '.join(left_out)}. (This sentence is printed in every case.)"] if left_out else []
-
-
-def _digits(value: float) -> str:
-    """Three digits, or all before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _said(value: Any) -> Any:
