@@ -43,6 +43,7 @@ PLANS = {
     "calls": Plan(0.5),
     "cascade": Plan(0.4, page=("--rounds", "3"), quick=("--rounds", "1")),
     "categories": Plan(0.3, page=("--bars",)),
+    "cluster": Plan(3.0, quick=("--rows", "10000000", "--runs", "1")),
     "collect": Plan(0.4, quick=("1000000",)),
     "compose": Plan(1.0, page=("--bars",)),
     "design": Plan(1.2, page=("--bars",)),

@@ -56,9 +56,9 @@ ROOMS = {
     "ledger": f"{BASE} formats present mechanism",
     "questions": f"{BASE} files mechanism registry",
     "engines": f"{BASE} questions progress",
-    "tables": f"{BASE} formats present noise channels files mechanism mechanisms measure sharing registry ledger "
-    "questions engines progress",
-    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
+    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines progress",
+    "tables": f"{BASE} formats present noise files mechanism mechanisms measure sharing registry ledger "
+    "questions engines collect progress",
     "studio": f"{BASE} present progress files mechanism measure designs recovery sharing registry planning ledger questions "
     "engines tables collect",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery queries sharing registry "

@@ -2608,11 +2608,11 @@ class Release:
         """The mechanisms of cells or of a tier with this part of epsilon, or of rho against one unit that makes these moves."""
         measures = _list(_field(answer, "measures", "answer"), "measures")
         must = [(s.name, p) for s in self.statistics for p in s.parts]
-        found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanisms")[:2]) for m in measures]
+        found = [tuple(_known(m, "measure", "name", "part", "statistic", "mechanism")[:2]) for m in measures]
         _claim(found == must, "Other numbers were drawn than the question asks for, or more of them.")
         by_name, plans = {s.name: s for s in self.statistics}, {}
         for measure, (name, which) in zip(measures, must, strict=True):
-            s, plan = by_name[name], dict[int, _Drawn]()
+            s = by_name[name]
             drawn_of = measure["statistic"]
             missing = None if s.kind == "mean" and not self.changes_one and s.is_out else s.told["missing"]
             must_be = {"kind": s.kind, "part": s.told["part"], "where": drawn_of["where"]}
@@ -2623,47 +2623,38 @@ class Release:
                 must_be |= {"grid": [s.told[end] for end in ("low", "high", "step")]}
             _same(drawn_of, must_be, f"{_named(name)}: something else was drawn than the question asks for.")
             share = self.amount(f"{self.spent}_charged") * s.weight * part / (1 if self.is_rho else self.contribution)
-            for entry in _list(measure["mechanisms"], "mechanisms"):
-                more = self._entry(entry, s, share, moves)
-                _claim(not plan.keys() & more.keys(), "Groups of one size have two mechanisms.")
-                plan |= more
-            _claim(set(sizes) <= set(plan), "Some groups have no mechanism.")
-            plans[name, which] = plan
+            drawn, told = sorted({*sizes} - {0}), measure["mechanism"]
+            _claim((told is None) is (not drawn), "Empty public groups, and no others, have no mechanism.")
+            plan = self._mechanism(told, drawn, s, share, moves) if drawn else {}
+            plans[name, which] = plan | ({0: _Drawn("public zero", None, "")} if 0 in sizes else {})
         return plans
 
-    def _entry(self, entry: Any, s: _Statistic, share: Fraction, moves: list[int]) -> dict[int, _Drawn]:
-        """The mechanisms of some sizes: made again from their family, or read from their file, and proved."""
-        sizes = [_whole(size, "size", -1) for size in _list(_field(entry, "sizes", "mechanism"), "sizes")]
-        _shape(len(sizes) > 0, "A mechanism serves no size.")
-        if "own" in entry:
-            _known(entry, "mechanism", "sizes", "own")
+    def _mechanism(
+        self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, moves: list[int]
+    ) -> dict[int, _Drawn]:
+        """The mechanisms of groups of these sizes: made again from their family, or read from their file, and proved."""
+        if isinstance(entry, dict) and "own" in entry:
+            _known(entry, "mechanism", "own")
             return dict.fromkeys(sizes, self._from_file(self.question["mechanism"], s, share, moves))
         family = _field(entry, "family", "mechanism")
-        if family is None:
-            _known(entry, "mechanism", "sizes", "family")
-            _claim(set(sizes) == {0}, "A group that is not empty was not drawn.")
-            return {0: _Drawn("public zero", None, "")}
         if family == "gaussian":
             return self._gaussian(entry, sizes, s, share, moves)
-        *_, alpha, told = _known(entry, "mechanism", "sizes", "family", "alpha", "digest", maybe=("change",))
+        *_, alpha, told = _known(entry, "mechanism", "family", "alpha", "digest", maybe=("change",))
         level, change = _amount(alpha, "alpha"), entry.get("change")
         counted = s.kind == "count" or (s.kind == "share" and not s.pair)
         right = (change is None) is (counted and self.has_tables)
         _claim(right, "Counts by a mechanism that was named have ends; everything else has noise without ends.")
         _claim(change is None or _whole(change, "change", 1) >= s.change, "The noise hides less than one person adds.")
-        _claim(0 < level < 1 and 0 not in sizes, "A mechanism has no level, or serves an empty public group.")
+        _claim(0 < level < 1, "A mechanism has no level.")
         kept = self._paid(s, share, moves, level, None) if self.is_rho else grants(level, share, None, self.effort)
         _claim(kept, f"alpha {level} is weaker than {self.spent} {share}.")
         tops = {size: None if change is not None else size for size in sizes}
         laws: dict[int | None, _Law] = {}
         for r in _choices(family, change):
-            laws = {top: _law(family, top, level, change, r, self.effort) for top in set(tops.values())}
-            texts = {top: json.dumps(law.written, sort_keys=True) for top, law in laws.items()}
-            self.effort.spend(sum(200 + len(texts[tops[size]]) for size in sizes))
-            together = hashlib.sha256()
-            for size in sizes:
-                together.update(f"{size} {texts[tops[size]]}\n".encode())
-            if "sha256:" + together.hexdigest() == told:
+            laws = {top: _law(family, top, level, change, r, self.effort) for top in dict.fromkeys(tops.values())}
+            texts = [json.dumps(law.written, sort_keys=True) for law in laws.values()]
+            self.effort.spend(sum(200 + len(text) for text in texts))
+            if "sha256:" + hashlib.sha256("\n".join(dict.fromkeys(texts)).encode()).hexdigest() == told:
                 break
         else:
             raise Fault(
@@ -2682,9 +2673,9 @@ class Release:
         self, entry: Any, sizes: list[int], s: _Statistic, share: Fraction, moves: list[int]
     ) -> dict[int, _Drawn]:
         """Gaussian noise on all whole numbers."""
-        _, _, weights, change, told = _known(entry, "mechanism", "sizes", "family", "q", "change", "digest")
+        _, weights, change, told = _known(entry, "mechanism", "family", "q", "change", "digest")
         q = _amount(weights, "q")
-        _claim(self.is_rho and 0 < q < 1 and 0 not in sizes, "Gaussian noise keeps no epsilon, or serves empty groups.")
+        _claim(self.is_rho and 0 < q < 1, "Gaussian noise keeps no epsilon.")
         kept = self._paid(s, share, moves, Fraction(0), _Gaussian(q, None, (None, None)))
         _claim(kept, f"Noise of the weights q^(x^2), q = {q}, costs more than rho {share}.")
         noise, ends = {"family": "gaussian", "q": str(q)}, {"low": None, "high": None, "step": "1"}
@@ -2693,14 +2684,12 @@ class Release:
             {"inputs": ends, "outputs": ends, "channel": channel},
             {"kind": "steps", "steps": _whole(change, "change", 1)},
         )
-        text, together = json.dumps(law, sort_keys=True), hashlib.sha256()
-        for size in sizes:
-            together.update(f"{size} {text}\n".encode())
+        text = json.dumps(law, sort_keys=True)
         drawn = _channel(channel, Effort())
         drawn.effort = self.effort
         found = dict.fromkeys(sizes, _Drawn("gaussian", drawn, digest({**law, "alpha": "0", "neighbours": near})))
-        right = "sha256:" + together.hexdigest() == told
-        _claim(right, "The gaussian distributions of the record are others than its weights and sizes give.")
+        right = "sha256:" + hashlib.sha256(text.encode()).hexdigest() == told
+        _claim(right, "The gaussian distribution of the record is another than its weights give.")
         return found
 
     def _from_file(self, document: Any, s: _Statistic, share: Fraction, moves: list[int]) -> _Drawn:
@@ -2941,10 +2930,10 @@ def _shares(by: list[str], totals: int, part: Fraction, each: Fraction, spent: s
 
 _RECORD = (
     "format format_version discreet method repeated released dataset version part parts supersedes relation unit protects "
-    "person counted contribution left_out question statistics by groups empty_groups purpose mechanisms answer columns "
+    "person counted contribution left_out question statistics by groups empty_groups mechanisms answer columns "
     "table_columns margins measured alpha rho delta epsilon_charged rho_charged alpha_each_report epsilon_each_report "
-    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous estimate published "
-    "fitted no_estimate errors beware checked presentation files"
+    "rho_each_report audience audiences budget ledger_line ledger_head interval confidence simultaneous report published "
+    "fitted errors beware checked presentation files"
 )
 _BUDGET = ("budget", "spent", "left")
 _PRESENTATION = "title source notes labels separator decimal"

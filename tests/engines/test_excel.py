@@ -261,8 +261,7 @@ def test_as_many_cells_as_there_may_be_and_not_one_more(tmp_path, monkeypatch):
 @pytest.mark.parametrize("block", [37, 500, 2**22])
 @pytest.mark.parametrize("is_placed", [True, False])
 def test_the_span_of_a_sheet_is_what_the_library_makes_of_it(tmp_path, monkeypatch, block, is_placed):
-    """In whatever pieces it is looked at, from the first row and column to the farthest cell with something in it; and where all
-    have their places the quick look finds those too that have nothing."""
+    """In whatever pieces it is looked at, from the first row and column to the farthest cell with something in it."""
     monkeypatch.setattr(excel, "_BLOCK", block)
     draw = random.Random(5)
     for _ in range(20):
@@ -279,11 +278,6 @@ def test_the_span_of_a_sheet_is_what_the_library_makes_of_it(tmp_path, monkeypat
             content = archive.read("xl/worksheets/sheet1.xml")
         rows, columns = excel._Cells().span(io.BytesIO(content), None)
         assert (rows, columns) == tuple(k + 1 for k in sheet.end or (-1, -1))
-        most = excel._most_span(io.BytesIO(content), None)
-        assert most is None or (most[0] >= rows and most[1] >= columns)
-        if is_placed:
-            places = re.findall(rb'r="([A-Z]+)(\d+)"', content)
-            assert most == (max(int(n) for _, n in places), max(excel._number(x.decode()) for x, _ in places))
 
 
 @pytest.mark.parametrize(
@@ -366,7 +360,7 @@ def test_a_damaged_sheet_is_read_from_any_row_or_refused(tmp_path):
     draw, path, ends = random.Random(28), tmp_path / "t.xlsx", {"read": 0, "refused": 0}
     rows = [["Residents", "", ""], ["", "", ""], ["town", "age"], ["a", 30.0], ["b", ""], ["b", 7.0]]
     placed = [[text(value, "ABC"[k] + str(n)) for k, value in enumerate(row)] for n, row in enumerate(rows, 1)]
-    for tries in range(40):
+    for tries in range(200):
         workbook(path, people=rows if tries % 2 else placed)
         with zipfile.ZipFile(path) as archive:
             parts = {name: archive.read(name) for name in archive.namelist()}

@@ -87,7 +87,7 @@ def test_a_hundred_tables_are_released_from_one_ledger_and_checked_by_others(led
     (tmp_path / "forged.json").write_text(json.dumps(forged))
     assert checked(tmp_path, "forged.json").returncode == 1
     record = json.loads((tmp_path / files[0]).read_text())
-    record["record"]["answer"]["measures"][0]["mechanisms"][0]["q"] = "1/2"
+    record["record"]["answer"]["measures"][0]["mechanism"]["q"] = "1/2"
     (tmp_path / "table-0.json").write_text(json.dumps(record))
     refused = checked(tmp_path, "ledger.json", "table-0.json")
     assert refused.returncode == 1

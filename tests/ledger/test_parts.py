@@ -16,7 +16,7 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import periods
 from discreet.ledger.ledger import Ledger
 from tests import crashes
-from tests.ledger.test_audit_of_lines import History
+from tests.ledger.test_audit_of_lines import ADMITTED, OTHER, History, commitment
 from tests.profiles import examples
 from tests.shortcuts import folder_in_memory
 
@@ -191,6 +191,42 @@ def test_an_audit_adds_up_each_part():
     with pytest.raises(LedgerError, match="charges for a part that the data set does not have") as caught:
         without.audited()
     assert caught.value.line == 2
+
+
+DAYS, TEXTS = {"type": "date", "form": "dd.mm.yyyy"}, {"type": "text"}
+
+
+def test_an_audit_knows_how_the_column_of_parts_was_read_first():
+    """The first line that says so fixes it, until a version is admitted as a correction."""
+    for first, second, correction, held in (
+        (DAYS, DAYS, {}, True),
+        (DAYS, TEXTS, {}, False),
+        (TEXTS, DAYS, {}, False),
+        (None, DAYS, {}, True),
+        (DAYS, TEXTS, {"correction": True}, True),
+    ):
+        history = in_parts()
+        history.facts[1] |= {"parts_as": first}
+        history.facts[4] |= {"parts_as": second, **correction}
+        text = ADMITTED.replace('"v1"', '"v1", "supersedes": "v0"') if correction else ADMITTED
+        history.facts[4]["commitment"] = commitment(OTHER, text)
+        history.admissions = [(5, "v1", OTHER, text)]
+        if held:
+            state = history.audited()
+            assert (state.parts_as, state.corrected) == (first or second, bool(correction))
+            continue
+        with pytest.raises(LedgerError, match="in another way than the first line that did") as caught:
+            history.audited()
+        assert caught.value.line == 5
+    for wrong in ("text", ["text"], 1):
+        history = in_parts(parts_as=wrong)
+        with pytest.raises(LedgerError, match="in another way than the first line that did"):
+            history.audited()
+    without = in_parts()
+    del without.facts[0]["parts"]
+    without.facts[1] = {**without.facts[1], "parts_as": DAYS}
+    with pytest.raises(LedgerError, match="in another way than the first line that did"):
+        without.audited()
 
 
 def exported(facts: list[dict]) -> dict:

@@ -177,7 +177,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a verdict on a law of releases": lambda: MEDIAN.smooth_noise(step=5, epsilon=1).verify(),
     "a report of a median": lambda: MEDIAN.release([1, 2, 3, 5, 8], step=1, epsilon=1, source=simulation(1)),
     "curves": lambda: dt.queries.tradeoff(alphas=["1/4", "1/2"]),
-    "curves in three ways": lambda: dt.queries.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
     "what three users learn": lambda: dt.sharing.collude(G, 3),
     "what some users learn": lambda: dt.sharing.collude({EVIL: G}, [1, 3]),
     "a perturbation": lambda: perturb_summary(

@@ -1,4 +1,4 @@
-"""Trade-off curves: equations 11 to 15 as printed against formula, integral and draws; and what is known about the answer."""
+"""Trade-off curves: equations 11 to 15 as printed, by integrals and by draws; and what is known about the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
-from discreet.queries.candidates import answer_grid, candidates, even_values, no_data
+from discreet.queries.candidates import candidate, even_values, no_data
 from discreet.queries.curves import ALPHAS
 
 LINE = {"laplace": lambda a: 1 / -math.log(a), "staircase": lambda a: math.sqrt(a) / (1 - a)}  # (11), (12)
@@ -25,20 +25,31 @@ COUNTS = {
 }
 
 
+def laws_of(name, step, a):
+    """The noise whose curve has this name."""
+    made = {"laplace": dt.noise.laplace, "staircase": dt.noise.staircase, "geometric": dt.noise.geometric}[name](
+        alpha=a
+    )
+    return made if step is None or name == "geometric" else dt.noise.nearest(made, step)
+
+
 @pytest.mark.parametrize(("step", "printed"), [(None, LINE), (1, COUNTS)])
 def test_equations_11_to_15_in_three_ways(step, printed):
-    """All 19 levels: the printed formula, the integral within its tolerance, draws within 5.5 standard errors."""
-    found = dt.queries.tradeoff(step=step, how="all", draws=10**5, seed=3, mechanisms=list(printed))
+    """All 19 levels: the printed formula, the integral to a part in 10^8, draws within 5.5 standard errors."""
+    found = dt.queries.tradeoff(step=step, mechanisms=list(printed))
     assert {point.alpha for point in found.points} == set(ALPHAS)
     assert len(found.points) == 19 * len(printed)
-    for point in found.points:
-        true = printed[point.mechanism](float(point.alpha))
-        assert point.closed == pytest.approx(true, rel=1e-12)
-        assert abs(point.integral - true) <= point.tolerance == pytest.approx(1e-8 * true, rel=1e-6)
-        assert abs(point.drawn - true) < point.within / 1.96 * 5.5
-        assert abs(point.drawn - true * 1.1) > point.within / 1.96 * 5.5  # a curve a tenth too high would be seen
-    inside = [abs(p.drawn - p.closed) < p.within for p in found.points]
-    assert 0.7 < np.mean(inside) <= 1  # 95 %, and the draws of one level go together
+    inside = []
+    for k, point in enumerate(found.points):
+        true, law = printed[point.mechanism](float(point.alpha)), laws_of(point.mechanism, step, point.alpha)
+        assert point.loss == pytest.approx(true, rel=1e-12)
+        assert law.expected_loss("l1", method="numerical") == pytest.approx(true, rel=1e-8)
+        drawn = np.abs(law.quantile((np.random.default_rng(k).integers(0, 2**53, 10**5) + 0.5) / 2**53))
+        error = drawn.std(ddof=1) / math.sqrt(10**5)
+        assert abs(drawn.mean() - true) < 5.5 * error
+        assert abs(drawn.mean() - true * 1.1) > 5.5 * error  # a curve a tenth too high would be seen
+        inside.append(abs(drawn.mean() - true) < 1.96 * error)
+    assert 0.7 < np.mean(inside) <= 1  # 95 %
 
 
 def test_the_curves_scale_with_the_sensitivity():
@@ -52,11 +63,9 @@ def test_the_curves_scale_with_the_sensitivity():
             assert size == pytest.approx(one.curve(name)[0][1] * 2.5**power, rel=1e-12)
 
 
-def test_other_steps_and_losses_in_three_ways():
+def test_other_steps_and_losses():
     """Two and a half stairs of noise on steps of 2/5: sums over all errors, from the laws' own definitions."""
-    found = dt.queries.tradeoff(
-        sensitivity=1, step="2/5", loss="l2", alphas=["1/4", "9/10"], how="all", draws=10**5, normalised=False
-    )
+    found = dt.queries.tradeoff(sensitivity=1, step="2/5", loss="l2", alphas=["1/4", "9/10"], normalised=False)
     assert found.mechanisms == ("laplace", "staircase", "geometric", "discrete staircase")
     k = np.arange(-3000, 3001)
     for point in found.points:
@@ -73,9 +82,7 @@ def test_other_steps_and_losses_in_three_ways():
             law = dt.noise.staircase(alpha=a, gamma="l2")
             mass = np.diff(law.cdf((np.append(k, 3001) - 0.5) * 0.4))
         true = (mass * (0.4 * k) ** 2).sum()
-        assert point.closed == pytest.approx(true, rel=1e-8)
-        assert point.integral == pytest.approx(true, rel=2e-8)
-        assert abs(point.drawn - true) < point.within / 1.96 * 5.5
+        assert point.loss == pytest.approx(true, rel=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -135,34 +142,15 @@ def test_what_the_paper_claims_and_what_is_true():
             assert nothing < closed
 
 
-def test_draws_of_mechanisms_agree_with_their_sums():
-    found = dt.queries.tradeoff(
-        dt.Grid(0, 5, "1/4"),
-        sensitivity=2,
-        prior="beta(2, 5)",
-        loss="l2",
-        alphas=["1/3"],
-        how="all",
-        draws=10**5,
-        seed=1,
-    )
-    for point in found.points:
-        assert abs(point.drawn - point.closed) < point.within / 1.96 * 5.5
-        assert (point.integral is None) == (point.mechanism in ("two-stage", "two-stage, open", "optimum", "no data"))
-
-
 def test_one_story_for_people_and_machines():
-    found = dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100)
-    assert [list(row) for row in found.rows()] == [["alpha", "laplace", "laplace +-", "staircase", "staircase +-"]]
-    assert dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100) == found
-    assert dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100, seed=1) != found
+    found = dt.queries.tradeoff(alphas=["1/2"])
+    assert [list(row) for row in found.rows()] == [["alpha", "laplace", "staircase"]]
+    assert dt.queries.tradeoff(alphas=["1/2"]) == found
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [(p["alpha"], p["mechanism"]) for p in told["points"]] == [("1/2", "laplace"), ("1/2", "staircase")]
     assert repr(found) == "<Tradeoff expected l1 / sensitivity 1 on the line>"
     assert [a for a, _ in dt.queries.tradeoff().curve("laplace")] == [pytest.approx(k / 20) for k in range(1, 20)]
-    assert dt.queries.tradeoff(alphas="1/2", mechanisms="Laplace").points == (
-        dt.queries.tradeoff(alphas=["1/2"]).points[0],
-    )
+    assert dt.queries.tradeoff(alphas="1/2", mechanisms="Laplace").points == found.points[:1]
     heard = []
     dt.queries.tradeoff(alphas=["1/2", "1/3"], progress=heard.append)
     assert heard == ["curves: 0 %", "curves: 50 %"]
@@ -172,7 +160,6 @@ def test_one_story_for_people_and_machines():
     ("wrong", "told"),
     [
         ({"loss": "tail(2)"}, "l0"),
-        ({"how": "guess"}, "draws"),
         ({"prior": "normal(0, 1)"}, "need a grid"),
         ({"cells": [0, 1]}, "need a grid"),
         ({"n": dt.Grid(0, None)}, "both ends"),
@@ -183,7 +170,6 @@ def test_one_story_for_people_and_machines():
         ({"alphas": []}, "empty list"),
         ({"step": 1, "sensitivity": 3.14159265358979}, "never fall together"),
         ({"alphas": [1]}, "outside"),
-        ({"draws": 1}, "at least|from 2"),
         ({"sensitivity": 0}, "positive"),
     ],
 )
@@ -197,31 +183,19 @@ def test_what_has_no_curve_is_refused(wrong, told):
 # What can be released about one number
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "sensitivity", "size", "steps"),
-    [
-        (-10, 10, 10, 41, 20),
-        (-10, 10, "1/5", 101, 1),
-        (0, 1, "1/3", 43, 14),
-        (0, 1, 5, 41, 40),
-        (0, 600, 1, 601, 1),
-        (0, 20, "7/10", 58, 2),
-        (0, 10**6, 1, 101, 1),
-    ],
-)
-def test_a_grid_for_any_range_and_sensitivity(low, high, sensitivity, size, steps):
-    grid = answer_grid(low, high, sensitivity)
-    assert (grid.low, grid.high, grid.size, grid.steps(sensitivity)) == (low, high, size, steps)
-    values = even_values(grid, sensitivity)
-    assert (values[0], values[-1]) == (low, high)
-    gap = min(b - a for a, b in pairwise(values))
-    assert gap >= min(steps * grid.step, grid.high - grid.low)
+def test_even_values_are_a_sensitivity_apart():
+    for low, high, step, sensitivity in ((-10, 10, "1/2", 10), (0, 1, "1/42", "1/3"), (0, 20, "20/57", "7/10")):
+        grid = dt.Grid(low, high, step)
+        values = even_values(grid, sensitivity)
+        assert (values[0], values[-1]) == (low, high)
+        gap = min(b - a for a, b in pairwise(values))
+        assert gap >= min(grid.steps(sensitivity) * grid.step, grid.high - grid.low)
 
 
 def test_the_candidates_are_what_their_names_say():
     """Laplace and staircase of the line, clamped to the range: losses by integrals over the error."""
     grid, level = dt.Grid(0, 4, "1/2"), dt.Level(Fraction(1, 3))
-    found = candidates(grid, level, 2)
+    found = {name: candidate(name, grid, level, 2) for name in ("Laplace", "staircase", "geometric", "two-stage")}
     assert all(dt.check_privacy(m, alpha="1/3") and m.inputs == grid and m.sensitivity == 4 for m in found.values())
     assert all(float(m.worst.alpha**m.worst.power) == pytest.approx(1 / 3, abs=1e-12) for m in found.values())
     for name, make in (("Laplace", dt.noise.laplace), ("staircase", dt.noise.staircase)):

@@ -326,10 +326,9 @@ def with_weights(record):
 
 def with_family(record):
     """Narrower intervals: of a mechanism that was not the one that drew."""
-    for entry in record["answer"]["measures"][0]["mechanisms"]:
-        if entry["family"] is not None:
-            entry |= {"family": "geometric", "change": entry.get("change", 1)}
-            entry["digest"] = answers._digest({n: answers._again(entry, n) for n in entry["sizes"]})
+    entry = record["answer"]["measures"][0]["mechanism"]
+    entry |= {"family": "geometric", "change": entry.get("change", 1)}
+    entry["digest"] = answers._digest([answers._again(entry, 1)])
 
 
 def with_level(record):
@@ -348,10 +347,9 @@ def with_levels_all_the_way(record):
 
 def with_narrower_noise(record):
     """Smaller errors for the same rho: noise of a q that rho does not pay for."""
-    for entry in record["answer"]["measures"][0]["mechanisms"]:
-        if entry["family"] == "gaussian":
-            entry["q"] = str(Fraction(entry["q"]) ** 2)
-            entry["digest"] = answers._digest({n: answers._again(entry, n) for n in entry["sizes"]})
+    entry = record["answer"]["measures"][0]["mechanism"]
+    entry["q"] = str(Fraction(entry["q"]) ** 2)
+    entry["digest"] = answers._digest([answers._again(entry, 1)])
 
 
 def with_less_rho(record):

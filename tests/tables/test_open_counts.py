@@ -15,7 +15,6 @@ from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
 from discreet.tables.draw.measures import measures_for
 from discreet.tables.publish.readings import Confidence, in_steps
-from discreet.tables.publish.sheet import readings_of
 
 from ..cells import for_each
 from .asking import ask
@@ -30,7 +29,7 @@ def printed(n, alpha, level, reports):
     terms = Terms("d", Fraction(9), "add-remove" if n < 0 else "change-one", ("g",), None, "")
     (measure,) = measures_for(ask(alpha=Fraction(alpha), count="y"), terms, np.array([n]))
     error, sizes = 1 - level, np.full(len(reports), n)
-    part = in_steps(measure, readings_of(measure, error), sizes, np.array(reports), error)
+    part = in_steps(measure, sizes, np.array(reports), error)
     return measure.noise, part["low"].tolist(), part["high"].tolist()
 
 
@@ -149,7 +148,7 @@ def book(tmp_path):
 def test_the_default_is_geometric_noise_without_ends_at_every_size(book, tmp_path, dataset):
     made = book[dataset].release(TOWNS, **ASKED)
     assert made.columns["mechanism"] == ["geometric"] * 2
-    (entry,) = made.record["answer"]["measures"][0]["mechanisms"]
+    entry = made.record["answer"]["measures"][0]["mechanism"]
     assert (entry["family"], entry["change"]) == ("geometric", 1)
     words = "count: do not add up the printed numbers."
     assert all(words in text for text in (str(made), made.to_html(), str(made.error_statement())))

@@ -247,10 +247,9 @@ def a_measure(relation, **asked):
 
 def shown(measures, reports, size):
     sizes = np.repeat(size, len(reports[0]))
-    readings = [{n: m.channel for n, m in measure.plan.items()} for measure in measures]
     parts = [
-        in_steps(m, r, sizes, np.asarray(d), (1 - COVERAGE) / len(measures))
-        for m, r, d in zip(measures, readings, reports, strict=True)
+        in_steps(m, sizes, np.asarray(d), (1 - COVERAGE) / len(measures))
+        for m, d in zip(measures, reports, strict=True)
     ]
     return published(measures, parts, sizes)
 

@@ -276,12 +276,10 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     asked = question(measure_totals=measure)
     truth, sizes = np.array([0, 1, 3, 0, 30, 7, 0, 90]), np.full(8, -1, dtype=np.int64)
     cells, tiers = measures_for(asked, PRESENCE, sizes)[0], tiers_for(asked, PRESENCE, sizes)
-    channel = {-1: cells.plan[-1].channel}
-    own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
     misses = USUAL.misses(0, 0), USUAL.other().misses(8, 5)
     groups = margins_of(asked.question, margins, tiers)
-    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), groups, tiers, own, misses)
+    sums = ReleaseTotals.of(asked.question, PRESENCE, sizes, (cells,), groups, tiers, misses)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))
@@ -289,7 +287,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
             [t.measures[0].plan[-1].sample(t.added(truth), source=dt.insecure_source(3 * seed + 2 + k))]
             for k, t in enumerate(tiers)
         ]
-        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn, 1 - USUAL.level)], above)
+        fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, sizes, drawn, 1 - USUAL.level)], above)
         assert min(fitted) >= 0
         for groups in sums.margins:
             true = np.bincount(groups.place, truth)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..engines.plain import Flags, different
+from ..engines.plain import Flags, Indices, different
 from ..engines.table import Table
 from ..errors import ReleaseError
 from ..exact.arithmetic import show
@@ -27,8 +28,6 @@ from .counting import PositionCounts
 from .request import ChargedDataset, PerturbRequest, ReportLevels
 
 _LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
-_DAY = 86_400_000  # milliseconds
-_LONG = 64  # bytes of an id that are remembered as they are
 
 
 def cost(mechanism: Mechanism, levels: ReportLevels) -> Fraction:
@@ -125,3 +124,28 @@ class FirstRows:
         for word, count in zip(words, often.tolist(), strict=False):
             self._seen[word] = self._seen.get(word, 0) + count
         return np.asarray(rank + before[codes] < self.most)
+
+
+def rows_by_content(ids: Sequence[Any], places: Indices, most: int) -> Flags:
+    """Which rows count where rows come in no order, as they do in a cluster: of a person with n rows, more than `most`, so many are
+    kept. In the order of their positions they are numbered from 1 to n, and chosen as in a release (`CountQuery.by_people`): over
+    all ids each is kept equally often, and nothing but the person's own rows decides.
+    """
+    import pyarrow as pa
+
+    words, codes = different(pa.chunked_array(ids).combine_chunks())
+    order = np.lexsort((places, codes))
+    order = order[np.searchsorted(codes[order], 0) :]  # rows without an id come first, and do not count
+    often = np.bincount(codes[order], minlength=len(words))
+    first = np.repeat(np.cumsum(often) - often, often)
+    n, number = np.repeat(often, often), np.arange(len(order)) - first
+    turns = [_turn(word) % n if n > most else 0 for word, n in zip(words, often.tolist(), strict=True)]
+    turn, most = np.repeat(np.array(turns, dtype=np.int64), often), min(most, len(codes))
+    stay = np.zeros(len(codes), dtype=np.bool_)
+    stay[order] = (n <= most) | (((number + 1) * most + turn) // n > (number * most + turn) // n)
+    return stay
+
+
+def _turn(word: Any) -> int:
+    """63 bits of a hash of an id."""
+    return int.from_bytes(hashlib.sha256(str(word).encode("utf-8", "surrogatepass")).digest()[:8], "big") >> 1

@@ -63,6 +63,11 @@ class PositionCounts:
 
     def runs(self, size: int = TASK) -> Iterator[Indices]:
         """All positions in order, as often as they occurred, `size` of them at a time."""
+        for at, often in self.slices(size):
+            yield np.repeat(at, often)
+
+    def slices(self, size: int) -> Iterator[tuple[Indices, Indices]]:
+        """The same as positions and numbers that add up to `size`."""
         at, often = self.pairs()
         ends = np.cumsum(often)
         for start in range(0, self.total, size):
@@ -70,7 +75,7 @@ class PositionCounts:
             first, last = np.searchsorted(ends, [start, stop - 1], side="right")
             begins = ends[first : last + 1] - often[first : last + 1]
             here = np.minimum(ends[first : last + 1], stop) - np.maximum(begins, start)
-            yield np.repeat(at[first : last + 1], here)
+            yield at[first : last + 1], here
 
 
 def counted(places: Indices) -> tuple[Indices, Indices]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,28 +19,29 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..engines.cluster import ParquetOnCluster
 from ..engines.guard import without_values
 from ..engines.held_file import HeldFile
 from ..engines.sources import open_table
 from ..engines.table import Table
 from ..engines.table_source import TableSource
-from ..errors import PrivacyWarning, TableInputError
+from ..errors import PrivacyWarning, SourceError, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Answer
 from ..progress import Progress, tell
 from ..randomness.provenance import says
 from ..randomness.source import FROM_SEED, Source, marked, warn_of_seed
-from ..sampling import checked_source, draw_chain
+from ..sampling import checked_source
 from .account import DatasetCharge, FirstRows, stored_tally
-from .counting import Group, Indices, PositionCounts, counted, counted_by, in_order, ordered
-from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_group, check_type, places_of
+from .counting import TASK, Group, Indices, PositionCounts, in_order, ordered
+from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_group, check_type
 from .report_files import report_array, report_type, write_batches
 from .request import PerturbRequest, PerturbSummary
+from .tasks import BATCH, Groups, Run, TrueCounts, added_groups, draw_reports
 
 T = TypeVar("T")
-Groups = dict[Group, PositionCounts]
 
-BATCH = 2**18  # rows read at a time
+_FEW = 2**12  # runs of reports that are drawn in a cluster, however many people there are
 _HELD = 2**24  # bytes, more than a batch takes: giving memory back and asking for it again took a third of the time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
 PUBLIC = "The groups stand beside the reports as they are: they must be public."
@@ -69,6 +70,8 @@ class Work:
             charge, table = DatasetCharge.of(table, request, request.charged)
         source = without_values(lambda: open_table(table.what, again=False, reading=table.reading), UNREADABLE)
         _bind(source, request, None if charge is None else charge.terms.unit)
+        if isinstance(source, ParquetOnCluster) and request.source is not None:
+            raise SourceError("Tasks of a cluster draw from the secure source of their own process; leave source out.")
         words = checked_source(request.source)
         threads = 1 if words.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
         np.empty(
@@ -146,29 +149,26 @@ class Work:
 
     def truth(self) -> Groups:
         """How often each true position occurs in each group, among the rows that count."""
-        unit = None if self.charge is None else self.charge.terms.unit
-        first = None if unit is None or self.charge is None else FirstRows(self.charge.max_rows)
+        request, charge = self.request, self.charge
+        unit, most = (None, 1) if charge is None else (charge.terms.unit, charge.max_rows)
+        task = TrueCounts(request.column, request.mechanism.inputs, request.rule, request.by, unit, most)
+        groups = [] if request.by else [()]
+        if isinstance(self.source, ParquetOnCluster):
+            self.tell(0, None)
+            if unit is None:
+                return added_groups(groups, self.source.in_parts(task))
+            return added_groups(groups, self.source.by_people(task, self.source.used, unit))
+        first = None if unit is None else FirstRows(most)
 
         def items() -> Iterator[tuple[Any, int, Any]]:
             for batch, start in self.items():
                 yield batch, start, None if first is None else first.stay(batch.column(self.source.ids))
 
-        found: Groups = {} if self.request.by else {(): PositionCounts()}
-        for part in self.named(in_order(self._counted, items(), self.threads)):
-            for group, counts in part.items():
-                found.setdefault(group, PositionCounts()).add(counts)
-        return found
+        def look(item: tuple[Any, int, Any]) -> Any:
+            batch, start, stay = item
+            return task.of_batch(batch, self.source.decimal, start, stay)
 
-    def _counted(self, item: tuple[Any, int, Any]) -> dict[Group, tuple[Indices, Indices]]:
-        """The same in one batch, of which some rows stay."""
-        batch, start, stay = item
-        request, column = self.request, batch.column(self.request.column)
-        find = partial(places_of, request.mechanism.inputs, column, request.rule, self.source.decimal, start)
-        places, kept = without_values(find, DAMAGED)
-        places = places if stay is None else places[stay]
-        if not request.by:
-            return {(): counted(places)}
-        return counted_by([batch.column(name) for name in request.by], places, kept)
+        return added_groups(groups, self.named(in_order(look, items(), self.threads)))
 
     def reports(self) -> Groups:
         """How often each report was drawn; charged before, and stored, where there is a ledger."""
@@ -189,16 +189,22 @@ class Work:
         """A report for each person, group by group and value by value."""
         reports: Groups = {group: PositionCounts() for group in ordered(truth)}
         total, done = max(sum(counts.total for counts in truth.values()), 1), 0
-        runs = ((group, places) for group in reports for places in truth[group].runs())
-        for group, part in in_order(lambda run: (run[0], counted(self._drawn(run[1]))), runs, self.threads):
+        for group, part in self._drawn_runs(truth, list(reports), total):
             reports[group].add(part)
             done += int(part[1].sum())
             self.tell(done, 0.5 + 0.5 * done / total)
         return reports
 
-    def _drawn(self, places: Indices) -> Indices:
-        (reports,) = draw_chain((self.request.mechanism.channel,), len(places), lambda a, b: places[a:b], self.words)
-        return reports
+    def _drawn_runs(self, truth: Groups, groups: Sequence[Group], total: int) -> Iterable[Run]:
+        """The reports of some people at a time. What a cluster draws comes here in one step."""
+        mechanism = self.request.mechanism
+
+        def runs(size: int) -> Iterator[Run]:
+            return ((group, part) for group in groups for part in truth[group].slices(size))
+
+        if isinstance(self.source, ParquetOnCluster):
+            return self.source.run(partial(draw_reports, mechanism, None), list(runs(max(TASK, total // _FEW))))
+        return in_order(partial(draw_reports, mechanism, self.words), runs(TASK), self.threads)
 
     # What comes out
 

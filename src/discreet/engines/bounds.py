@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from ..errors import DiscreetError, TableInputError
 from ..questions.conditions import typed_sql
 from ..questions.predicate import parse, quoted
 from ..questions.statistic import SumOf
 from .adding import SumSql
+from .count_sql import CountQuery, KeyMatch
 from .duckdb import bind, names_in
 from .guard import Guarded
 from .locked_engine import locked_engine
 from .reading import Reading
 from .sources import open_table
-from .table_source import TableSource, unlike
 
 _MOST_PLACES = 5
 _MEMORY_MB = 1024
@@ -53,15 +51,13 @@ def outside_bounds(
         types = bind(connection, source, sorted(used), person)
         adding = [SumSql(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
-        numbered = _Numbered(source)
-        connection.register("numbered", numbered)
-        meant = [f"({sql}) AS w{j}" for j, sql in enumerate(conditions)]
-        values = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in adding]
-        ids = [f"{quoted(source.ids)} AS u"] if person else []
-        read = [numbered.place, *ids, *meant, *(part for one in adding for part in one.read)]
-        rows = f"(SELECT *, {', '.join(values)} FROM (SELECT {', '.join(read)} FROM numbered))"
+        row = quoted(source.number_rows())
+        connection.register("handed_over", source)
+        ids = quoted(source.ids) if person else None
+        query = CountQuery(KeyMatch([], []), [], adding, dict(enumerate(conditions)), ids, "", 1, False, 0, item=row)
+        rows = query.rows()
         tests = [test for one in adding for test in _tests(one)]
-        told = ", ".join(f"count(*) FILTER ({t}), min({numbered.place}, {_MOST_PLACES}) FILTER ({t})" for t in tests)
+        told = ", ".join(f"count(*) FILTER ({t}), min(item, {_MOST_PLACES}) FILTER ({t})" for t in tests)
         found: Any = connection.execute(f"SELECT {told} FROM {rows}").fetchone()
         people = _people(connection, adding, rows) if person else [None] * (2 * len(sums))
     counts, places = found[::2], [tuple(int(n) for n in some or ()) for some in found[1::2]]
@@ -113,32 +109,3 @@ def _people(connection: Any, adding: Sequence[SumSql], rows: str) -> list[int | 
         return list(connection.execute(f"SELECT {told} FROM {people}").fetchone())
     except duckdb.OutOfMemoryException:
         return [None] * (2 * len(adding))
-
-
-class _Numbered:
-    """A source with where each row stands in a column of its own, named as no other is."""
-
-    def __init__(self, source: TableSource) -> None:
-        import pyarrow as pa
-
-        name = unlike("place", source.schema.names)
-        self.source, self.place = source, quoted(name)
-        self.schema = pa.schema([pa.field(name, pa.int64()), *source.schema])
-
-    def _batches(self) -> Iterator[Any]:
-        import pyarrow as pa
-
-        try:
-            for numbers, arrays in self.source.numbered():
-                yield pa.record_batch([pa.array(np.asarray(numbers, dtype=np.int64)), *arrays], schema=self.schema)
-        except (DiscreetError, KeyboardInterrupt) as error:
-            self.source.failure = error
-            raise
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        import pyarrow as pa
-
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches()).__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        return self.schema.__arrow_c_schema__()

@@ -273,6 +273,11 @@ def _held(total: str) -> str:
     return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
 
 
+def saturated(total: Any, more: Any) -> Any:
+    """The sum of two such sums, again one that 64 bits hold: what is added up before it is moved to an end would not be."""
+    return np.clip(total, -FARTHEST - np.minimum(more, 0), FARTHEST - np.maximum(more, 0)) + more
+
+
 def _canonical(column: str, type_name: str) -> str:
     kind = family(type_name)
     if type_name.upper() in ("FLOAT", "DOUBLE"):
@@ -355,7 +360,7 @@ class GroupTotals:
     def add(self, seen: Mapping[str, NDArray[Any]]) -> None:
         """What was seen of some people: of group `i` that much more."""
         for name, total in self.totals.items():
-            total[seen["i"]] = np.clip(total[seen["i"]] + seen[name], -FARTHEST, FARTHEST)
+            total[seen["i"]] = saturated(total[seen["i"]], seen[name])
 
     def counts(
         self,

@@ -22,7 +22,6 @@ _FORM = re.compile(r"(d{1,2}|m{1,2}|y+)([./-]?)(d{1,2}|m{1,2})(\2)(d{1,2}|m{1,2}
 _GERMAN = str.maketrans("tj", "dy")  # TT.MM.JJJJ
 _DIGITS = {"d": "{1,2}", "dd": "{2}", "m": "{1,2}", "mm": "{2}", "yyyy": "{4}"}
 _HOW = "write it as dd.mm.yyyy, d.m.yyyy, yyyy-mm-dd, dd/mm/yyyy, mm/dd/yyyy or yyyymmdd"
-_LENGTHS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 Dates = str | Sequence[str] | Mapping[str, str]
 
@@ -86,18 +85,11 @@ def days_of(texts: Any, form: str, also_iso: bool = False) -> Any:
         year, month, day = (
             numbers.field(name).cast(pa.int64()).to_numpy(zero_copy_only=False) for name in ("y", "m", "d")
         )
-        places, real = np.flatnonzero(fits), _is_day(year, month, day)
-        days[places[real]], there[places[real]] = _from_1970(year[real], month[real], day[real]), True
+        months = 12 * (year - 1970) + month - 1
+        found_days = months.astype("datetime64[M]").astype("datetime64[D]") + (day - 1)
+        real = (
+            (year >= 1) & (month >= 1) & (month <= 12) & (found_days.astype("datetime64[M]").astype(np.int64) == months)
+        )
+        rows = np.flatnonzero(fits)[real]
+        days[rows], there[rows] = found_days[real].astype(np.int64), True
     return pa.array(days.astype(np.int32), mask=~there).view(pa.date32())
-
-
-def _is_day(year: Any, month: Any, day: Any) -> Any:
-    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    length = _LENGTHS[np.clip(month, 1, 12) - 1] + (leap & (month == 2))
-    return (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)
-
-
-def _from_1970(year: Any, month: Any, day: Any) -> Any:
-    """Days from 1970-01-01: years from March on have their leap day last, and months lengths that 153 days in 5 tell."""
-    year, month = year - (month <= 2), (month + 9) % 12
-    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - 719468

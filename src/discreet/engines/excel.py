@@ -42,8 +42,6 @@ _BOOK = 2**24  # bytes of a list of sheets
 _BLOCK = 2**20  # bytes of a part that are looked at at a time
 _NAMED, _LONGEST_NAME = 10, 40  # sheets that a message names, and characters of a name
 _PLACE = re.compile(r"([A-Za-z]{1,4})([0-9]{1,9})")
-_CELL, _USUAL = re.compile(rb"[<:]c[\s/>]"), re.compile(rb'<c r="([A-Z]{1,3}[0-9]{1,7})"')
-_LETTERS, _DIGITS = bytes(range(65, 91)), b"0123456789"
 
 
 class Excel(TableSource):
@@ -224,32 +222,11 @@ def _span(file: HeldFile, sheet: str, progress: Progress | None) -> tuple[int, i
             if node.get("Id") in ids:
                 target = _part_name(node.get("Target", ""))
                 part = named[target.lstrip("/") if target.startswith("/") else f"xl/{target}"]
-                with archive.open(part) as stream, archive.open(part) as again:
-                    spans.append(_most_span(stream, progress) or _Cells().span(again, progress))
+                with archive.open(part) as stream:
+                    spans.append(_Cells().span(stream, progress))
         if len(spans) == 1:
             raise zipfile.BadZipFile
         return max(rows for rows, _ in spans), max(columns for _, columns in spans)
-
-
-def _most_span(stream: Any, progress: Progress | None) -> tuple[int, int] | None:
-    """The rows and columns that cells reach, those too that only have a style; None where that is too far, or where one does
-    not say where it stands as programs write it. Five times as fast as a look at each."""
-    rows = columns = cells = 0
-    left, read = b"", b" "
-    while read:
-        tell(progress, "reading the sheet")
-        read = stream.read(_BLOCK)
-        block = left + read
-        end = block.rfind(b"<") if read else len(block)
-        left = block[end:]
-        places = _USUAL.findall(block, 0, end)
-        if len(places) != len(_CELL.findall(block, 0, end)) or len(left) > 16 * _BLOCK:
-            return None
-        cells += len(places)
-        together = b" ".join(places)
-        rows = max([rows, *map(int, together.translate(None, _LETTERS).split())])
-        columns = max([columns, *(_number(each.decode()) for each in {*together.translate(None, _DIGITS).split()})])
-    return (rows, columns) if cells and rows * columns <= _CELLS else None
 
 
 class _Cells:

@@ -14,6 +14,7 @@ import os
 import stat
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, final
@@ -66,8 +67,24 @@ def held(table: Any) -> Any:
     return HeldFile(Path(table)) if isinstance(table, (str, os.PathLike)) else table
 
 
+class KnownByBytes(ABC):
+    """A table that is known by the bytes of its files, and admitted before anybody asks about it."""
+
+    name: str
+    path: Path
+    separator: str | None = None  # of a text file, by its name
+
+    @abstractmethod
+    def digest(self) -> str:
+        """What it is known by."""
+
+    @abstractmethod
+    def check_unchanged(self, remedy: str) -> None:
+        """Refuse files whose size or times are others than when they were opened."""
+
+
 @final
-class HeldFile:
+class HeldFile(KnownByBytes):
     """An open file, whose name says what kind of table it is. It is closed when nobody holds it any more."""
 
     def __init__(self, path: Path) -> None:
@@ -84,14 +101,15 @@ class HeldFile:
             raise _missing(path)
         if state.st_size == 0:
             raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
-        self.size, self._before = state.st_size, _stamp(state)
+        self.size, self.stamp = state.st_size, _stamp(state)
         self._digest: str | None = None
         self._turn = threading.Lock()
+        self.separator = SEPARATORS.get(self.kind)
 
     @property
     def is_text(self) -> bool:
         """Is this a text file, by its name?"""
-        return self.kind in SEPARATORS
+        return self.separator is not None
 
     def digest(self) -> str:
         """SHA-256 of its bytes."""
@@ -113,7 +131,7 @@ class HeldFile:
     def check_unchanged(self, remedy: str) -> None:
         """Refuse a file whose size or times are others than when it was opened, or whose name leads elsewhere by now."""
         with suppress(OSError):
-            if _stamp(os.fstat(self._descriptor)) == self._before == _stamp(os.stat(self.path)):
+            if _stamp(os.fstat(self._descriptor)) == self.stamp == _stamp(os.stat(self.path)):
                 return
         raise TableInputError(f"{show(self.name)} changed while it was read; {remedy}.")
 
@@ -166,7 +184,8 @@ class _Bytes(io.RawIOBase):
 
 
 def _stamp(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+    """What the system says of a file, the same on every machine that sees it."""
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _missing(path: Path) -> TableInputError:

@@ -72,7 +72,7 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
             how.check_for("An Arrow file", "dates")
             return _ArrowFile(table)
         how.check_for("A Parquet file", "dates")
-        return _Parquet(table)
+        return Parquet(table)
     how.check_for("A table in memory", "dates")
     if isinstance(table, pa.RecordBatchReader):
         if not again:
@@ -148,20 +148,21 @@ class _Text(TableSource):
         self.done = done
 
 
-class _Parquet(TableSource):
-    def __init__(self, file: HeldFile) -> None:
+class Parquet(TableSource):
+    """A Parquet file, or some of its row groups; `first` is how many rows stand before these."""
+
+    def __init__(self, file: HeldFile, groups: range | None = None) -> None:
         super().__init__()
         self.file = file
-        try:
+        with Guarded(lambda: TableInputError(f"{show(file.name)} is no readable Parquet file.")):
             with self._opened() as opened:
-                self.whole, self.total, self.metadata = opened.schema_arrow, opened.metadata.num_rows, opened.metadata
+                self.whole, self.metadata = opened.schema_arrow, opened.metadata
             leaves = self.metadata.schema
             self.paths = [leaves.column(k).path for k in range(len(leaves))]
-        except TableInputError:
-            raise
-        except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(file.name)} is no readable Parquet file.") from None
+            self.rows = [self.metadata.row_group(k).num_rows for k in range(self.metadata.num_row_groups)]
         self.names = distinct(self.whole.names)
+        self.groups = range(len(self.rows)) if groups is None else groups
+        self.first, self.total = sum(self.rows[: self.groups.start]), sum(self.rows[k] for k in self.groups)
 
     def _opened(self) -> Any:
         return open_parquet(self.file.seekable(), self._read_as_codes())
@@ -181,7 +182,7 @@ class _Parquet(TableSource):
         if not is_text(kind) or self.paths.count(name) != 1:
             return kind
         place = self.paths.index(name)
-        chunks = (self.metadata.row_group(k).column(place) for k in range(self.metadata.num_row_groups))
+        chunks = (self.metadata.row_group(k).column(place) for k in self.groups)
         is_coded = all(
             chunk.has_dictionary_page
             and _CODED.issuperset(chunk.encodings)
@@ -192,7 +193,7 @@ class _Parquet(TableSource):
 
     def batches(self) -> Iterator[Any]:
         with self._opened() as file:
-            for batch in file.iter_batches(self.at_once, columns=self.used):
+            for batch in file.iter_batches(self.at_once, list(self.groups), columns=self.used):
                 yield batch
                 self.done += batch.num_rows
 
@@ -210,13 +211,11 @@ class _ArrowFile(TableSource):
     def __init__(self, file: HeldFile) -> None:
         super().__init__()
         self.file = file
-        try:
-            with self._opened() as opened:
-                self.whole, self.total = opened.schema, opened.num_record_batches
-        except TableInputError:
-            raise
-        except Exception:  # whatever the library says: it may quote what it found
-            raise TableInputError(f"{show(file.name)} is no readable Arrow file.") from None
+        with (
+            Guarded(lambda: TableInputError(f"{show(file.name)} is no readable Arrow file.")),
+            self._opened() as opened,
+        ):
+            self.whole, self.total = opened.schema, opened.num_record_batches
         self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ..errors import TableInputError
 from .dates import Dates
 from .guard import Guarded
-from .held_file import SEPARATORS, HeldFile, held
+from .held_file import SEPARATORS, HeldFile, KnownByBytes, held
 from .plain import decoded
 from .reading import Reading
 from .sources import open_table, whole_table
@@ -25,7 +26,7 @@ from .sources import open_table, whole_table
 class Table:
     """A file or a table in memory, and how it is read; make one with `read`. Nothing is opened or copied before it is used."""
 
-    what: Any  # a path, the open file that it leads to, or a table in memory
+    what: Any  # a path, what it leads to once it is opened, or a table in memory
     reading: Reading = field(default_factory=Reading)
 
     @classmethod
@@ -34,20 +35,22 @@ class Table:
         return given if isinstance(given, Table) else cls(given)
 
     def __repr__(self) -> str:
-        said = self.reading.options()
-        name = (
-            os.fspath(self.what.path if isinstance(self.what, HeldFile) else self.what) if self.is_file else "in memory"
-        )
-        return f"Table({name}{said})"
+        name = os.fspath(self.what if self.known is None else self.known.path) if self.is_file else "in memory"
+        return f"Table({name}{self.reading.options()})"
 
     @property
     def is_file(self) -> bool:
-        """Is it a file, known by its bytes?"""
-        return isinstance(self.what, (str, os.PathLike, HeldFile))
+        """Is it a file, or several, known by their bytes?"""
+        return isinstance(self.what, (str, os.PathLike, KnownByBytes))
+
+    @property
+    def known(self) -> KnownByBytes | None:
+        """What is known by its bytes, once it is opened."""
+        return self.what if isinstance(self.what, KnownByBytes) else None
 
     @property
     def file(self) -> HeldFile | None:
-        """The open file, once `opened` made one of a path."""
+        """The open file, where it is one."""
         return self.what if isinstance(self.what, HeldFile) else None
 
     def held(self) -> Table:
@@ -60,9 +63,10 @@ class Table:
 
     def separated(self) -> Table:
         """The same with the separator that the name of a text file says: another name of its bytes is no other reading of them."""
-        name = self.what.path if isinstance(self.what, HeldFile) else self.what if self.is_file else ""
-        mark = self.reading.separator or SEPARATORS.get(os.path.splitext(name)[1].lower())
-        return replace(self, reading=replace(self.reading, separator=mark))
+        by_name = None if self.known is None else self.known.separator
+        if self.known is None and self.is_file:
+            by_name = SEPARATORS.get(Path(self.what).suffix.lower())
+        return replace(self, reading=replace(self.reading, separator=self.reading.separator or by_name))
 
     def read_as(self, admitted: Reading) -> Table:
         """The same as it was admitted. Whoever says how it is read must say the same."""
@@ -75,7 +79,7 @@ class Table:
 
     def digest(self) -> str:
         """What it is known by: a file by its bytes, a table in memory by its plain columns, in their order."""
-        return self.what.digest() if isinstance(self.what, HeldFile) else _columns_digest(self.what, self.reading)
+        return _columns_digest(self.what, self.reading) if self.known is None else self.known.digest()
 
 
 def read(

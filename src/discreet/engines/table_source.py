@@ -44,6 +44,7 @@ class TableSource(ABC):
         self.used: list[str] = []
         self.coded: frozenset[str] = frozenset()
         self.failure: DiscreetError | KeyboardInterrupt | None = None
+        self.row_numbers: str | None = None  # the name of a column of where each row stands, if it is handed over, too
 
     def declare_dates(self, dates: Iterable[tuple[str, str]]) -> None:
         """Let the texts of some columns be days, each column in a form of its own."""
@@ -76,6 +77,14 @@ class TableSource(ABC):
         self.untyped |= self.empty
         if person is not None:
             self.schema = self.schema.append(pa.field(self.ids, self._id_type(person, fields[person])))
+
+    def number_rows(self) -> str:
+        """Hand over where each row stands, too, in a first column; returns its name."""
+        import pyarrow as pa
+
+        self.row_numbers = unlike("row", self.schema.names)
+        self.schema = self.schema.insert(0, pa.field(self.row_numbers, pa.int64()))
+        return self.row_numbers
 
     def kind(self, name: str) -> Any:
         """The plain type of a used column's values."""
@@ -119,6 +128,10 @@ class TableSource(ABC):
         """The used columns in plain values, and the ids after them, from the beginning: record batches of `schema`."""
         import pyarrow as pa
 
+        if self.row_numbers is not None:
+            for numbers, columns in self.numbered():
+                yield pa.record_batch([pa.array(np.asarray(numbers, dtype=np.int64)), *columns], schema=self.schema)
+            return
         self.done = 0
         for batch in self.batches():
             for start in range(0, batch.num_rows, self.at_once):

@@ -1,26 +1,24 @@
-"""Trade-off curves: the expected loss of mechanisms for one number, level by level, in up to three ways.
+"""Trade-off curves: the expected loss of mechanisms for one number, level by level.
 
 Chen, Pal and Golubchik (2016) draw them for answers on the line (equations 11 and 12), for counts, where the noise of the
-line is rounded (13 to 15), and with side information (figure 3). Here every formula stands beside the integral or sum
-that it solves and beside draws, each with its error.
+line is rounded (13 to 15), and with side information (figure 3).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..designs.design import design
 from ..errors import DiscreetError
 from ..exact.aliases import Rational
 from ..exact.arithmetic import show
-from ..exact.given import positive, whole
+from ..exact.given import positive
 from ..exact.grid import Grid, GridLike
 from ..exact.level import Level
 from ..measure.loss import loss_name
@@ -30,10 +28,8 @@ from ..mechanism import Mechanism
 from ..mechanisms.two_stage import rounded
 from ..noise import NoiseDistribution, discrete_staircase, geometric, laplace, nearest, staircase
 from ..noise.distributions import LOSSES
-from ..noise.expectation import TOLERANCE
 from ..present.views import Result, View, plain
 from ..progress import Progress, tell
-from ..randomness.source import insecure_source
 from .candidates import candidate, even_values, no_data
 
 ALPHAS = tuple(Fraction(k, 20) for k in range(1, 20))
@@ -46,33 +42,17 @@ KEPT = {
     "two-stage": "two-stage",
 }
 INFORMED = ("two-stage", "two-stage, open", "optimum", "no data")
-WAYS = ("closed", "integral", "draws")
 _POWERS = {"l0": 0, "l1": 1, "l2": 2}  # of a length that a loss has
-_Z = 1.959964  # of a 95 % interval
 _GONE = 1e-18  # the probability of a report beyond the grid that stands for an open one
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Point:
-    """The expected loss of one mechanism at one level: by formula, by integral or sum, and by draws, with their errors.
-
-    `within` is half of a 95 % interval, `tolerance` what an integral is wrong by at most, both absolute.
-    """
+    """The expected loss of one mechanism at one level."""
 
     alpha: Fraction
     mechanism: str
-    closed: float | None = None
-    integral: float | None = None
-    tolerance: float | None = None
-    drawn: float | None = None
-    within: float | None = None
-
-    @property
-    def loss(self) -> float:
-        """The loss, in the best way that was asked for."""
-        return next(x for x in (self.closed, self.integral, self.drawn, math.nan) if x is not None)
+    loss: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,8 +61,6 @@ class Tradeoff(Result):
 
     question: str
     points: tuple[Point, ...]
-    ways: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
@@ -96,54 +74,29 @@ class Tradeoff(Result):
         return found
 
     def view(self) -> View:
-        if len(self.ways) > 1:
-            shown = View.of(self.question, [self._row(point) for point in self.points])
-        else:
-            table: dict[Fraction, dict[str, Any]] = {}
-            for point in self.points:
-                row = table.setdefault(point.alpha, {"alpha": float(point.alpha)})
-                row[point.mechanism] = point.loss
-                if point.within is not None:
-                    row[f"{point.mechanism} +-"] = point.within
-            shown = View.of(self.question, list(table.values()))
-        return replace(shown, notes=self.notes)
+        table: dict[Fraction, dict[str, Any]] = {}
+        for point in self.points:
+            table.setdefault(point.alpha, {"alpha": float(point.alpha)})[point.mechanism] = point.loss
+        return View.of(self.question, list(table.values()))
 
     def plot(self) -> Any:
-        """Expected loss against alpha, a line for each mechanism, with the 95 % band of what was drawn alone."""
+        """Expected loss against alpha, a line for each mechanism."""
         from ..present import plot
 
-        drawn = self.ways == ("draws",)
-        rows = [
-            {"name": p.mechanism, "at": float(p.alpha), "value": p.loss}
-            | ({"low": p.loss - p.within, "high": p.loss + p.within} if drawn and p.within is not None else {})
-            for p in self.points
-        ]
+        rows = [{"name": p.mechanism, "at": float(p.alpha), "value": p.loss} for p in self.points]
         least = {a: min(p.loss for p in self.points if p.alpha == a) for a in {p.alpha for p in self.points}}
         firsts = [
             p.mechanism for p in self.points if p.loss <= least[p.alpha] * (1 + 1e-6)
         ]  # those that tie are all first
         best = max(self.mechanisms, key=firsts.count)
         title = f"{best} has the least expected loss at {firsts.count(best)} of {len(least)} levels"
-        sizes = [p.loss - (p.within or 0.0) * drawn for p in self.points] + [p.loss for p in self.points]
+        sizes = [p.loss for p in self.points]
         far = 0 < 20 * min(sizes) < max(sizes)
-        return plot.tracks(
-            rows,
-            "Expected loss by draws, with 95 % bands" if drawn else title,
-            self.question,
-            x="alpha",
-            y="expected loss",
-            log_y=far,
-            zero=not far,
-        )
-
-    def _row(self, point: Point) -> dict[str, Any]:
-        parts = {"closed": ("closed",), "integral": ("integral", "tolerance"), "draws": ("drawn", "within")}
-        told = {name: getattr(point, name) for way in self.ways for name in parts[way]}
-        return {"alpha": float(point.alpha), "mechanism": point.mechanism, **told}
+        return plot.tracks(rows, title, self.question, x="alpha", y="expected loss", log_y=far, zero=not far)
 
     def to_dict(self) -> dict[str, Any]:
-        rows = [{**self._row(point), "alpha": str(point.alpha)} for point in self.points]
-        return {"question": self.question, "points": plain(rows), "notes": list(self.notes)}
+        points = [{"alpha": str(p.alpha), "mechanism": p.mechanism, "loss": p.loss} for p in self.points]
+        return {"question": self.question, "points": plain(points)}
 
 
 def tradeoff(
@@ -157,10 +110,7 @@ def tradeoff(
     alphas: Any = None,
     epsilons: Any = None,
     mechanisms: Sequence[str] | str | None = None,
-    how: Literal["closed", "integral", "draws", "all"] = "closed",
     normalised: bool = True,
-    draws: Rational = 10**6,
-    seed: Rational = 0,
     progress: Progress | None = None,
 ) -> Tradeoff:
     """Expected loss against alpha: of noise on the line; with a step, of noise rounded to it; with a grid and a prior, of
@@ -173,9 +123,8 @@ def tradeoff(
     paper has them, and no noise is cut off at the ends; "laplace, kept", "staircase, kept" and "geometric, kept" are the
     mechanisms whose reports keep to the range.
 
-    The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
-    integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals. The alphas are
-    1/20 to 19/20 unless given, as numbers or Levels, or as `epsilons`.
+    The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. The alphas are 1/20 to 19/20
+    unless given, as numbers or Levels, or as `epsilons`.
 
     >>> import discreet as dt
     >>> print(dt.queries.tradeoff(alphas=["1/10", "1/2"]))
@@ -186,11 +135,9 @@ def tradeoff(
     """
     delta = positive(sensitivity, "sensitivity", "in the answer's units")
     values = None if n is None else Grid.of(n)
-    cost = loss_name(loss)
+    cost: Any = loss_name(loss)
     if cost not in LOSSES:
         raise DiscreetError(f'loss = {show(loss)} has no curve; use "l0", "l1" or "l2".')
-    if how not in (*WAYS, "all"):
-        raise DiscreetError(f'how = {show(how)} is not known; use "closed", "integral", "draws" or "all".')
     if values is None and (prior is not None or cells is not None):
         raise DiscreetError("A prior and cells need a grid of answers; give for example Grid(-10, 10, '1/2').")
     if values is not None and values.size is None:
@@ -206,25 +153,21 @@ def tradeoff(
     kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
     unit = float(delta) ** _POWERS[cost] if normalised else 1.0
-    ways = WAYS if how == "all" else (how,)
-    way = _Way(ways, cost, unit, whole(draws, "draws", 2, 2**28, example=10**6), whole(seed, "seed", 0))
     points = []
     for k, level in enumerate(levels):
         tell(progress, "curves", k / len(levels))
         for name in wanted:
             if name in KEPT or name in INFORMED:
                 assert values is not None
-                m = _informed(name, values, level, delta, cost, prior, cells)
-                points.append(way.of_mechanism(level.alpha, name, m, prior))
+                found = expected_loss(_informed(name, values, level, delta, cost, prior, cells), cost, prior)
             else:
-                points.append(way.of_noise(level.alpha, name, *_noise(name, level, delta, step, values, cost)))
+                noise, width = _noise(name, level, delta, step, values, cost)
+                found = noise.expected_loss(cost) * width ** _POWERS[cost]
+            points.append(Point(level.alpha, name, float(found) / unit))
     place = f"on {values}" if values is not None else "on the line" if step is None else f"on the multiples of {step}"
     law = "" if values is None else f", prior {prior_of(prior, values)}"
     by = f" / sensitivity {delta}{'^2' if cost == 'l2' else ''}" if normalised and cost != "l0" else ""
-    notes: tuple[str, ...] = ()
-    if len(ways) > 1:
-        notes = ("tolerance: what the integral is wrong by at most; within: half of a 95 % interval of the draws",)
-    return Tradeoff(f"expected {cost}{by} {place}{law}", tuple(points), ways, notes)
+    return Tradeoff(f"expected {cost}{by} {place}{law}", tuple(points))
 
 
 def _wanted(mechanisms: Any, known: tuple[str, ...], usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -280,46 +223,3 @@ def _informed(name: str, grid: Grid, level: Level, delta: Fraction, cost: str, p
     beyond = math.ceil(math.log(_GONE) / math.log(float(root))) * reports.step
     wide = Grid(reports.low - beyond, reports.high + beyond, reports.step)
     return rounded(grid, parts, alpha=level, sensitivity=delta, outputs=wide)
-
-
-@dataclass(frozen=True)
-class _Way:
-    """How losses are found, and in which units."""
-
-    ways: tuple[str, ...]
-    loss: str
-    unit: float
-    draws: int
-    seed: int
-
-    def of_noise(self, alpha: Fraction, name: str, law: NoiseDistribution, width: float) -> Point:
-        cost: Any = self.loss
-        point, unit = Point(alpha, name), self.unit / width ** _POWERS[self.loss]
-        if "closed" in self.ways:
-            point = replace(point, closed=law.expected_loss(cost) / unit)
-        if "integral" in self.ways:
-            found = law.expected_loss(cost, method="numerical") / unit
-            point = replace(point, integral=found, tolerance=found * TOLERANCE)
-        if "draws" in self.ways:
-            rng = np.random.default_rng([self.seed, *alpha.as_integer_ratio()])
-            chances = (rng.integers(0, 2**53, self.draws) + 0.5) / 2**53  # never 0 or 1
-            point = self._drawn(point, law.quantile(chances) * width)
-        return point
-
-    def of_mechanism(self, alpha: Fraction, name: str, m: Mechanism, prior: Any) -> Point:
-        """A finite distribution: its sum is its formula, and there is no integral beside it."""
-        point = Point(alpha, name)
-        if self.ways != ("draws",):
-            point = replace(point, closed=expected_loss(m, self.loss, prior) / self.unit)
-        if "draws" in self.ways:
-            rng = np.random.default_rng([self.seed, *alpha.as_integer_ratio()])
-            law = prior_of(prior, m.inputs).floats
-            truths = m.inputs.floats(len(law))[rng.choice(len(law), self.draws, p=law)]
-            point = self._drawn(point, m.sample(truths, source=insecure_source(self.seed)) - truths)
-        return point
-
-    def _drawn(self, point: Point, errors: Floats) -> Point:
-        size = np.abs(errors)
-        losses = {"l0": (size > 0).astype(np.float64), "l1": size, "l2": size**2}[self.loss] / self.unit
-        half = _Z * float(losses.std(ddof=1)) / math.sqrt(self.draws)
-        return replace(point, drawn=float(losses.mean()), within=half)

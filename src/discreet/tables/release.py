@@ -10,6 +10,7 @@ One walk serves one audience or many: at each level there is a sheet, and one au
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -63,7 +64,7 @@ def released(
     A release at each level, and what was charged for all of them."""
     allowed = _allowed(book, table, asked, corrects)
     if allowed.answer is not None and allowed.spelling is not None:
-        if table.is_file:
+        if isinstance(table.what, (str, os.PathLike)):
             check_file(Path(table.what))  # it need not be read, but one that is not there was mistyped
         made, charged = _repeated(allowed.answer, asked, allowed, allowed.spelling)
     else:

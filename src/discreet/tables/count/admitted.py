@@ -24,14 +24,14 @@ def admitted_as(book: Book, said: Consulted, table: Table, version: str, admissi
     which reads the file as this version was read, or else the last one.
     """
     dataset = said.terms.name
-    if admission is None and table.file is None:
+    if admission is None and not table.is_file:
         return table
     known = book.admissions(dataset) if admission is None else [admission]
     options = "".join(
         _reading_of(each, table).options() + (f" --codes {shlex.quote(','.join(each.codes))}" if each.codes else "")
         for each in known[-1:]
     )
-    path = "" if table.file is None else str(table.file.path)
+    path = "" if table.known is None else str(table.known.path)
     how = f"discreet admit {shlex.join([path, '--dataset', dataset, '--ledger', book.place])}{options} --version"
     if admission is None:
         not_admitted = f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged."
@@ -45,13 +45,13 @@ def admitted_as(book: Book, said: Consulted, table: Table, version: str, admissi
     table = table.read_as(Reading.from_dict(admission.reading))
     if said.is_admitted(admission, table.digest()):
         return table
-    if table.file is None:
+    if table.known is None:
         raise ReleaseError(
             f"This table in memory is not what was admitted as version {show(version)} of {show(dataset)}; nothing was charged. "
             "Give that one, or give this one a version of its own."
         )
     raise ReleaseError(
-        f"{show(table.file.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+        f"{show(table.known.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
         f"nothing was charged. Give that one, or admit this one under a new version: {how} {shlex.quote(version + '-revised')}"
     )
 

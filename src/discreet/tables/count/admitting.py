@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from ...engines.cluster import ParquetOnCluster
+from ...engines.duckdb import names_in
 from ...engines.guard import Guarded
 from ...engines.held_file import EXCEL, HeldFile
 from ...engines.reading import Reading
@@ -165,7 +167,7 @@ def admitted(
 ) -> Profile:
     """Admit a file or a table in memory as a version of a data set; a grave finding refuses it, with the report."""
     terms, table = book.terms(dataset), table.opened().separated()
-    digest, file = table.digest(), table.file  # what is examined is what was hashed
+    digest, file = table.digest(), table.known  # what is examined is what was hashed
     report = examined(table, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
     with book.consult(dataset) as said:
         admissions = said.admissions()
@@ -222,6 +224,13 @@ def examined(
     except ImportError:
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
     table, reading, file = given.what, given.reading, given.file
+    if isinstance(table, ParquetOnCluster):
+        if domain is not None or sums:
+            raise TableInputError(
+                "A table in a cluster is admitted by its columns alone; leave out domain and sum, and compare what is declared "
+                "with what is there by preview(check=True)."
+            )
+        return _by_columns(table, reading, unit)
     source = open_table(table, again=True, reading=replace(reading, dates=()), progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and file is not None
     if untyped:
@@ -266,6 +275,17 @@ def examined(
         reading,
         tuple((name, values) for name, values in keys.items() if values),
     )
+
+
+def _by_columns(table: ParquetOnCluster, reading: Reading, unit: str | None) -> Profile:
+    """What the footers of the files in a cluster say: nobody reads their rows here."""
+    reading.check_for("A table in a cluster", "dates")
+    table.declare_dates(reading.dates)
+    person = None if unit is None else names_in([unit], table)[0]
+    table.bind([*table.dates, *([] if person is None else [person])], person)  # refuses types that cannot be such
+    unseen = {"different values": "not counted", "missing": "not counted"}
+    columns = tuple({"column": name, "holds": str(table.whole.field(name).type), **unseen} for name in table.names)
+    return Profile(table.name, table.total, "row", columns, (), reading, ())
 
 
 def _unreadable() -> TableInputError:

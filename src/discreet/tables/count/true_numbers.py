@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...engines.cluster import ParquetOnCluster
 from ...engines.count_sql import Counts, Sums
 from ...engines.duckdb import count_each
 from ...engines.table import Table
@@ -110,8 +112,8 @@ def counted_for(
     conditions = [statistic for statistic in question.statistics if not statistic.of_values]
     values = [statistic for statistic in question.statistics if statistic.of_values]
     of_some = [statistic for statistic in conditions if statistic.taken_over is not None]
-    counted = count_each(
-        table.what,
+    count = table.what.counted if isinstance(table.what, ParquetOnCluster) else partial(count_each, table.what)
+    counted = count(
         predicates=[*(each.counted for each in conditions), *(each.taken_over for each in of_some)] or [None],
         by=list(question.by),
         domain=question.domain,

@@ -3,7 +3,7 @@
 A report means nothing without its mechanism, and how mechanisms are chosen may change with a later version of discreet. So an
 answer says which ones were used, and is always read with those, never with today's choice:
 
-    {"sizes": [n, ...], "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...],
+    {"sizes": [n, ...], "measures": [{"statistic": ..., "name": ..., "part": "", "mechanism": {...}}, ...],
      "reports": [[value, ...], ...]}
 
 and, where totals were measured, "tiers": [the same for each of them, with "by" and "keys" of its totals] and "totals": [their
@@ -16,8 +16,8 @@ is opened, confirms question, version, part and correction of a published record
 The text has these fields in one order (`ORDER`) and all below them sorted by name: whoever has the record can write it again.
 Reports stand in the order of the question's groups, one list for each measure; whoever asks in another order gets them in that
 order. Names only distinguish statistics that are otherwise alike: the question's identity has none.
-Mechanisms that a family makes again from the change that it hides (or the size of the group) and level, or q, are written as that,
-for all sizes of group at once, with a digest over their distributions. One of your own stands in the question, whole.
+The mechanism of a measure is written as what its family makes it again from: the change that it hides (or the sizes of the groups)
+and its level, or q, with a digest over its distributions. One of your own stands in the question, whole.
 
 Whoever asks again is served from this, without the data, and check-release makes a saved release again from it.
 """
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -44,7 +44,7 @@ from ...questions.domain import Domain
 from ...questions.question import OTHER, Question
 from ..ask.asked import Asked
 from .choices import gaussian_noise, made, open_noise
-from .measures import Measure, Plan, Tier, tiers_for, unplanned
+from .measures import Measure, Tier, tiers_for, unplanned
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -73,7 +73,7 @@ def drawn_by(
 
 def _measures(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
     return [
-        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _entries(question, m.plan)}
+        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanism": _mechanism(question, m)}
         for m in measures
     ]
 
@@ -226,13 +226,8 @@ def _read(
     )
     if order is None or not len(measures) == len(places) == len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError(_OTHER)
-    plans = [_plan(content["measures"][place]["mechanisms"], own) for place in places]
-    used = np.unique(sizes).tolist()
-    if not all({*used} <= plan.keys() for plan in plans):
-        raise ReleaseError(
-            "The stored answer has groups of sizes that no mechanism was stored for; nothing was charged."
-        )
-    drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
+    plans = [_plan(content["measures"][place]["mechanism"], sizes, own) for place in places]
+    drawn = tuple(m.drawn_by(plan) for m, plan in zip(measures, plans, strict=True))
     reports = [np.array(rows[place])[order] for place in places]
     if any(row.dtype.kind not in "if" for row in reports):
         raise ReleaseError("The stored answer has reports that are no numbers; nothing was charged.")
@@ -276,47 +271,37 @@ def _order(content: Mapping[str, Any], question: Question) -> Indices | None:
     return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
 
 
-def _entries(question: Question, plan: Plan) -> list[Document]:
-    """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
+def _mechanism(question: Question, measure: Measure) -> Document | None:
+    """What the mechanisms of a measure are made again from; None where all groups are empty, which is public.
 
     `change` is what noise without ends hides; mechanisms with ends have none, they follow from the sizes of the groups.
     """
-    zeros = [size for size, m in plan.items() if m is None]
-    used = {size: m for size, m in plan.items() if m is not None}
-    entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
-    if not used:
-        return entries
-    first = next(iter(used.values()))
-    is_open = first.inputs.low is None  # all of a measure are, or none
-    if isinstance(question.mechanism, Mechanism) and not is_open:
-        return [*entries, {"sizes": list(used), "own": True}]
+    first = next(iter(measure.drawn.values()), None)
+    if first is None:
+        return None
+    if isinstance(question.mechanism, Mechanism) and measure.noise is None:
+        return {"own": True}
     kept = {"alpha": str(first.alpha)} if first.concentration is None else {"q": str(first.concentration[0])}
-    hidden = {"change": int(first.sensitivity or 1)} if is_open else {}
-    drawn = {"sizes": list(used), "family": first.recipe.family, **kept, **hidden, "digest": _digest(used)}
-    return [*entries, drawn]
+    hidden = {} if measure.noise is None else {"change": int(first.sensitivity or 1)}
+    return {"family": first.recipe.family, **kept, **hidden, "digest": _digest(measure.drawn.values())}
 
 
-def _plan(entries: Sequence[Mapping[str, Any]], own: Mechanism | None) -> dict[int, Mechanism | None]:
-    """The mechanisms of an answer, by size of group: made again and compared, or one's own."""
-    plan: dict[int, Mechanism | None] = {}
-    for entry in entries:
-        sizes = entry["sizes"]
-        if "own" in entry:
-            if own is None:
-                raise ReleaseError("The stored answer lacks the mechanism that drew it; nothing was charged.")
-            plan |= dict.fromkeys(sizes, own)
-        elif entry["family"] is None:
-            plan |= dict.fromkeys(sizes)
-        else:
-            again = {size: _again(entry, size) for size in sizes}
-            if _digest(again) != entry["digest"]:
-                raise ReleaseError(
-                    f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
-                    "makes in another way; read it with the version that stored it. "
-                    "Nothing was charged."
-                )
-            plan |= again
-    return plan
+def _plan(written: Mapping[str, Any] | None, sizes: Indices, own: Mechanism | None) -> dict[int, Mechanism | None]:
+    """The mechanisms of a measure, by size of group: made again and compared, or one's own. An empty public group has none."""
+    drawn = [size for size in np.unique(sizes).tolist() if size]
+    if written is None and not drawn:
+        return {0: None}
+    if written is None or ("own" in written and own is None):
+        raise ReleaseError("The stored answer lacks the mechanism that drew it; nothing was charged.")
+    if "own" in written:
+        return {size: own if size else None for size in np.unique(sizes).tolist()}
+    again = {size: _again(written, size) for size in drawn}
+    if _digest(again.values()) != written["digest"]:
+        raise ReleaseError(
+            f"The stored answer was drawn by {written['family']} mechanisms that this version of discreet makes in another way; "
+            "read it with the version that stored it. Nothing was charged."
+        )
+    return {size: again.get(size) for size in np.unique(sizes).tolist()}
 
 
 def _again(entry: Mapping[str, Any], size: int) -> Mechanism:
@@ -327,11 +312,8 @@ def _again(entry: Mapping[str, Any], size: int) -> Mechanism:
     return made(entry["family"], size, level) if change is None else open_noise(entry["family"], change, level)
 
 
-def _digest(plan: Mapping[int, Mechanism]) -> str:
-    """One digest over the distributions of all sizes, which may be as many as groups: citations may change, distributions not."""
-    together, laws = hashlib.sha256(), dict[int, str]()
-    for size, m in plan.items():
-        if id(m) not in laws:  # one mechanism may serve many sizes
-            laws[id(m)] = json.dumps(files.law(m), sort_keys=True)
-        together.update(f"{size} {laws[id(m)]}\n".encode())
-    return f"sha256:{together.hexdigest()}"
+def _digest(mechanisms: Iterable[Mechanism]) -> str:
+    """One digest over the distributions of all sizes, in their order and each once: citations may change, distributions not."""
+    different = {id(m): m for m in mechanisms}.values()  # one mechanism may serve many sizes
+    laws = dict.fromkeys(json.dumps(files.law(m), sort_keys=True) for m in different)
+    return f"sha256:{hashlib.sha256(chr(10).join(laws).encode()).hexdigest()}"

@@ -64,10 +64,15 @@ class Measure:
         return self.statistic.name
 
     @cached_property
+    def drawn(self) -> dict[int, Mechanism]:
+        """What draws its reports, by the public size of the group: nothing where it is empty."""
+        return {size: m for size, m in self.plan.items() if m is not None}
+
+    @cached_property
     def noise(self) -> DiscreteNoise | None:
         """The noise of every report; None where mechanisms have ends, or nothing is drawn."""
-        drawn = next((m for m in self.plan.values() if m is not None), None)
-        return None if drawn is None or drawn.inputs.low is not None else drawn.channel.noise
+        first = next(iter(self.drawn.values()), None)
+        return None if first is None or first.inputs.low is not None else first.channel.noise
 
     @property
     def alpha(self) -> str | None:
@@ -134,7 +139,7 @@ def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> No
     levels = [m.level for m in measures if m.part != "v"]
     if isinstance(asked.level, Rho):
         shares = sum((level.rho for level in levels if isinstance(level, Share)), Fraction(0))
-        drawn = all(m.is_granted(each) for m in measures for each in m.plan.values() if each is not None)
+        drawn = all(m.is_granted(each) for m in measures for each in m.drawn.values())
         if shares > asked.level.amount or not drawn:
             raise ReleaseError("The parts of rho add up to more than was asked. Nothing was charged.")
         return

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels import Channel
 from ...exact.positions import values_at
+from ...mechanism import Mechanism
 from ...questions.margins import margin_name
 from ..draw.measures import Measure, sizes_of
 from ..totals.margin_rows import ReleaseTotals
@@ -37,7 +37,6 @@ _UNBOUNDED = 2.0**61  # no sum of steps reaches as far
 
 def expected_errors(
     measures: Sequence[Measure],
-    readings: Sequence[Mapping[int, Channel]],
     sizes: Indices,
     sums: ReleaseTotals | None,
     misses: tuple[Misses, Misses],
@@ -50,10 +49,10 @@ def expected_errors(
             continue  # both of a pair have the same noise
         shown = misses[0].of_report(measure)
         each, together = (
-            {n: _reach(measure, n, reading, sense.of_report(measure), shown) for n, reading in readings[k].items()}
+            {n: _reach(measure, n, m, sense.of_report(measure), shown) for n, m in measure.drawn.items()}
             for sense in senses
         )
-        noisy = {n: len(alike) for n, alike in members(sizes).items() if n in readings[k]}
+        noisy = {n: len(alike) for n, alike in members(sizes).items() if n in measure.drawn}
         rows.append(_row(measure, GROUPS, {(n, each[n], together[n]): count for n, count in noisy.items()}))
         if sums is None:
             continue
@@ -111,12 +110,11 @@ def _number(errors: Sequence[Fraction | None]) -> int | float | None:
     return near if Fraction(str(near)) >= exact else math.nextafter(near, math.inf)
 
 
-def _reach(measure: Measure, size: int, reading: Channel, error: Fraction, shown: Fraction) -> Fraction | None:
+def _reach(measure: Measure, size: int, m: Mechanism, error: Fraction, shown: Fraction) -> Fraction | None:
     """How far what is printed may be from the truth but for a probability of `error`, in the units of the column: no farther than
     the interval of any report reaches, which is the same for noise. What is printed lies in the interval that is `shown`, of
     another error."""
-    m, step = measure.plan[size], measure.units[1]
-    assert m is not None
+    step = measure.units[1]
     if m.channel.noise is not None and m.inputs == m.outputs:
         steps = m.channel.noise.reach(error / 2) - 1
         return (steps if m.inputs.n is None else min(steps, m.inputs.n)) * step
@@ -125,7 +123,7 @@ def _reach(measure: Measure, size: int, reading: Channel, error: Fraction, shown
         return None
     places = np.arange(finite.reports)
     ends = measure.ends(size)
-    (low, high), beside = ([np.clip(end, *ends) for end in reading.interval(places, e)] for e in (error, shown))
+    (low, high), beside = ([np.clip(end, *ends) for end in m.channel.interval(places, e)] for e in (error, shown))
     printed = np.clip(values_at(m.outputs, places), *beside)
     return Fraction(max((high - printed).max(), (printed - low).max())) * step
 

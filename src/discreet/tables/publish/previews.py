@@ -171,6 +171,6 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
         [(max(least, -(10**9)) + min(most, m.inputs.n or 10**9)) // 2]
     )  # far from the ends, where it is widest
     places, own = positions(m.outputs, middle, clamp=True), sheet.misses.of_report(measure)
-    low, high = (np.clip(end, least, most) for end in sheet.readings[k][size].interval(places, own))
+    low, high = (np.clip(end, least, most) for end in m.channel.interval(places, own))
     width = float(high[0] - low[0]) / 2 * step / over
     return {**row, "standard error": None if error is None else error / over, "half width": width}

@@ -6,7 +6,7 @@ Everything here is post-processing of reports and of declared and public quantit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels import Channel
 from ...errors import ReleaseError
 from ...exact.arithmetic import dyadic_power_above
 from ...exact.given import share
@@ -133,9 +132,7 @@ class Misses:
         return self.total / 2 if self.alone and measure.part else self.total
 
 
-def in_steps(
-    measure: Measure, readings: Mapping[int, Channel], sizes: Indices, reports: NDArray[Any], error: Fraction
-) -> Part:
+def in_steps(measure: Measure, sizes: Indices, reports: NDArray[Any], error: Fraction) -> Part:
     """The interval of each report, which may fail as often as `error` says; all groups of a size at once.
 
     A report of noise without ends is moved to the nearest number that can be true, and its interval is around that one. This
@@ -145,14 +142,14 @@ def in_steps(
     low, high = np.zeros(len(reports), dtype=np.int64), np.zeros(len(reports), dtype=np.int64)
     noise = measure.noise
     for n, chosen in members(sizes).items():
-        m, reading = measure.plan[n], readings.get(n)
-        if m is None or reading is None:
+        m = measure.plan[n]
+        if m is None:
             continue
         least, most = measure.ends(n)  # no truth lies beyond, whatever the mechanism is made for
-        places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
+        places = positions(m.outputs, reports[chosen], clamp=True)  # channels know positions, reports are values
         if noise is not None:
             places = np.clip(places, least, most)
-        low[chosen], high[chosen] = (np.clip(end, least, most) for end in reading.interval(places, error))
+        low[chosen], high[chosen] = (np.clip(end, least, most) for end in m.channel.interval(places, error))
     spread = math.nan if noise is None else math.sqrt(noise.variance)
     return {"report": reports, "low": low, "high": high, "standard_error": np.where(sizes == 0, 0.0, spread)}
 

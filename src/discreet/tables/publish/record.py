@@ -47,7 +47,7 @@ def release_record(
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     question = asked.question
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
-    used = [m for measure in plans for m in measure.plan.values() if m is not None]
+    used = [m for measure in plans for m in measure.drawn.values()]
     families = sorted({m.recipe.family for m in used})
     cells = question.cells
     empty = [list(cells[k]) for k in np.flatnonzero(sizes == 0).tolist()]
@@ -96,14 +96,7 @@ def release_record(
             {
                 "family": family,
                 "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
-                "sizes": len(
-                    {
-                        n
-                        for measure in plans
-                        for n, m in measure.plan.items()
-                        if m is not None and m.recipe.family == family
-                    }
-                ),
+                "sizes": len({n for each in plans for n, m in each.drawn.items() if m.recipe.family == family}),
             }
             for family in families
         ],

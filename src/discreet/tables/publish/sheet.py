@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels import Channel
 from ...errors import ReleaseError
 from ...ledger.chain import Totals
 from ...ledger.ledger import Answer, Terms
-from ...mechanism import Mechanism
 from ...questions.margins import Margin
 from ...questions.question import Question
 from ...questions.statistic import ADDED
@@ -49,7 +47,6 @@ class Sheet:
     sizes: Indices
     measures: tuple[Measure, ...]
     margins: tuple[Margin, ...]
-    readings: tuple[Mapping[int, Channel], ...]  # of each measure
     columns: Mapping[str, list[Column]]  # for each its parts, one a statistic
     tiers: tuple[Tier, ...]  # totals that are measured too
     sums: ReleaseTotals | None  # where there are margins
@@ -76,12 +73,14 @@ class Sheet:
         groups = margins_of(question, margins, tiers)
         independent = independent_parts(measures, sizes, groups)
         misses = confidence.misses(*independent), confidence.other().misses(*independent)
-        readings = tuple(readings_of(measure, misses[0].of_report(measure)) for measure in measures)
+        for measure in measures:
+            check_readable(measure, misses[0].of_report(measure))
+        for measure in (measure for tier in tiers for measure in tier.measures):
+            check_readable(measure, misses[0].of_total(measure))
         columns = _fixed_columns(asked, terms, measures, sizes, charge, bool(groups))
-        own = [[readings_of(measure, misses[0].of_total(measure)) for measure in tier.measures] for tier in tiers]
-        sums = ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, own, misses) if groups else None
+        sums = ReleaseTotals.of(question, terms, sizes, measures, groups, tiers, misses) if groups else None
         record = release_record(asked, terms, measures, sizes, charge, list(columns), spelling.columns, confidence)
-        record["errors"] = expected_errors(measures, readings, sizes, sums, misses)
+        record["errors"] = expected_errors(measures, sizes, sums, misses)
         record |= totals_record(asked, terms, charge, margins, tiers)
         adding = totals_beware(question, terms) if groups else not_to_add(question, measures, sizes)
         record["beware"] = [*record["beware"], *adding]
@@ -93,7 +92,6 @@ class Sheet:
             sizes,
             measures,
             margins,
-            readings,
             columns,
             tiers,
             sums,
@@ -133,7 +131,7 @@ class Sheet:
     @property
     def draws_nothing(self) -> bool:
         """Are there only public zeros?"""
-        return not any(self.readings)
+        return not any(measure.drawn for measure in self.measures)
 
     def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
         """The reports of empty public groups."""
@@ -155,7 +153,7 @@ class Sheet:
         for places in self.places.values():
             for k in places:
                 error = self.misses.of_report(self.measures[k])
-                parts[k] = in_steps(self.measures[k], self.readings[k], self.sizes, drawn[k], error)
+                parts[k] = in_steps(self.measures[k], self.sizes, drawn[k], error)
             shown.append(in_units([self.measures[k] for k in places], [parts[k] for k in places], self.sizes))
             shown[-1]["published"] = _possible(shown[-1])
             if self.sums is None:
@@ -235,31 +233,19 @@ def shown_answer(drawn: Drawn, contents: Mapping[str, Any]) -> Document:
     return {**head, **reports_of(drawn.reports, drawn.totals)}
 
 
-def readings_of(measure: Measure, error: Fraction) -> dict[int, Channel]:
-    """How to read the reports of a measure, by the size of the group, with all that intervals of that error need; one mechanism
-    may serve many sizes."""
-    known: dict[Mechanism, Channel] = {}
-    drawn = {size: m for size, m in measure.plan.items() if m is not None}
-    for m in drawn.values():
-        if m not in known:
-            known[m] = _readable(m, error)
-    return {size: known[m] for size, m in drawn.items()}
-
-
-def _readable(m: Mechanism, error: Fraction) -> Channel:
-    """How to read a mechanism's reports, with everything computed that reading any of them needs; and its draws ready."""
+def check_readable(measure: Measure, error: Fraction) -> None:
+    """Refuse reports that are too noisy to be read. What drawing and reading any of them needs is computed here."""
     first = np.zeros(1, dtype=np.int64)  # position 0 is a report of every grid, and 0 a truth
-    try:
-        reading = m.channel
-        reading.interval(first, error)  # of all reports: a table of them, or one reach
-        if reading.noise is not None and math.isinf(reading.noise.variance):
-            raise OverflowError
-        m.sample(first, clamp=True)  # a draw of a public 0, thrown away: what drawing needs is built now
-    except ArithmeticError:
-        raise ReleaseError(
-            f"The reports of {m!r} are too noisy to be read; use a larger epsilon. Nothing was charged."
-        ) from None
-    return reading
+    for m in {*measure.drawn.values()}:
+        try:
+            m.channel.interval(first, error)  # of all reports: a table of them, or one reach
+            if m.channel.noise is not None and math.isinf(m.channel.noise.variance):
+                raise OverflowError
+            m.sample(first, clamp=True)  # a draw of a public 0, thrown away
+        except ArithmeticError:
+            raise ReleaseError(
+                f"The reports of {m!r} are too noisy to be read; use a larger epsilon. Nothing was charged."
+            ) from None
 
 
 def _possible(shown: Mapping[str, Column]) -> Column:

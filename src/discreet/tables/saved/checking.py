@@ -287,7 +287,7 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
 
 def _unproved(measure: Measure) -> Iterator[str]:
     """The mechanisms of a measure that do not hold its level, each distribution once."""
-    for m in {m.digest: m for m in measure.plan.values() if m is not None}.values():
+    for m in {m.digest: m for m in measure.drawn.values()}.values():
         if not measure.is_granted(m):
             kept = f"alpha {measure.alpha}" if measure.alpha is not None else "its part of rho"
             yield f"{measure.name}: {m!r} does not guarantee {kept} against a change by one person."

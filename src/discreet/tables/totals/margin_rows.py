@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels import Channel
 from ...ledger.ledger import Terms
 from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ...questions.question import Question
@@ -48,10 +47,9 @@ class Own:
 
     tier: Tier
     measure: Measure
-    readings: Mapping[int, Channel]
 
     def read(self, reports: NDArray[Any], misses: Misses) -> Part:
-        return in_steps(self.measure, self.readings, self.tier.sizes, reports, misses.of_total(self.measure))
+        return in_steps(self.measure, self.tier.sizes, reports, misses.of_total(self.measure))
 
     def reach(self, place: int, error: Fraction) -> int:
         """How far the interval of a total's own report reaches to either side."""
@@ -242,7 +240,6 @@ class ReleaseTotals:
         measures: tuple[Measure, ...],
         margins: tuple[Groups, ...],
         tiers: tuple[Tier, ...],
-        own: Sequence[Sequence[Mapping[int, Channel]]],
         misses: tuple[Misses, Misses],
     ) -> ReleaseTotals:
         """Totals by all margins (`margins_of`)."""
@@ -254,7 +251,7 @@ class ReleaseTotals:
                 measure,
                 sizes,
                 margins,
-                [Own(tier, tier.measures[k], of_tier[k]) for tier, of_tier in zip(tiers, own, strict=True)],
+                [Own(tier, tier.measures[k]) for tier in tiers],
                 order,
                 misses,
             )
