@@ -69,7 +69,8 @@ class Table:
         return replace(self, reading=replace(self.reading, separator=self.reading.separator or by_name))
 
     def read_as(self, admitted: Reading) -> Table:
-        """The same as it was admitted. Whoever says how it is read must say the same."""
+        """The same as it was admitted; of a table in memory its dates. Whoever says how it is read must say the same."""
+        admitted = admitted if self.is_file else Reading(dates=admitted.dates)
         if self.reading != Reading() and self.separated().reading != admitted:
             raise TableInputError(
                 f"What was admitted is read as it was admitted ({admitted.options().strip() or 'as usual'}): leave out how to read "
