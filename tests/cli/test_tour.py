@@ -91,7 +91,7 @@ def test_a_record_cannot_have_a_ledger_removed_as_old_totals(run, office):  # no
     with dt.Ledger("own.db") as book:
         book.create("town", budget=1, relation="add-remove")
         table = pyarrow.table({"sex": ["f", "m"] * 20})
-        asked = {"dataset": "town", "ledger": book, "by": ["sex"], "domain": {"sex": ["f", "m"]}, "max_count": 50}
+        asked = {"dataset": "town", "ledger": book, "by": ["sex"], "domain": {"sex": ["f", "m"]}}
         made = ask_release(table, epsilon=1, **asked)
     made.save("x.csv")
     told = json.loads(Path("x.json").read_text())
